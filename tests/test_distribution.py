@@ -44,7 +44,7 @@ def base_only(tmp_path_factory):
     def run(*arguments, **variables):
         command = [folder / "venv" / "bin" / "python", "-m", "draftproof", *arguments]
         environment = os.environ | {"COLUMNS": "160"} | variables
-        return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=600)
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=3600)
 
     return run
 

@@ -31,7 +31,7 @@ def shown(page: Path) -> str:
 
 def build(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(source), str(out)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=300)
+    return subprocess.run(words, capture_output=True, text=True, timeout=3600)
 
 
 def test_it_builds_without_a_warning(tmp_path):

@@ -151,8 +151,9 @@ def test_one_process_writes_at_a_time_and_others_read(file):
     assert subprocess.run([sys.executable, "-c", other, str(file)], check=False).returncode == 0
 
 
-def test_a_file_that_is_let_go_of_is_opened(file):
+def test_a_file_that_is_let_go_of_is_opened(file, monkeypatch):
     """A process that is killed leaves its lock, for a moment, to a program that it was starting."""
+    monkeypatch.setattr(store, "PATIENCE", 600.0)
     with opened(file) as kept:
         held = os.dup(kept._descriptor)
     assert not store._lock(os.open(file, os.O_RDWR)), "the lock outlives its process"

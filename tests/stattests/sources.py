@@ -11,11 +11,13 @@ from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 
 
-class Slow(CompiledSource):
-    """The compiled source, slow enough that something can happen to a campaign while it runs."""
+class Stuck(CompiledSource):
+    """The compiled source, which stands still at its last chunk but one until the campaign's process is ended."""
 
     def sample(self, seed, n):
-        time.sleep(1.0)
+        parent = os.getppid()
+        while seed.spawn_key[0] == 18 and os.getppid() == parent:
+            time.sleep(0.1)
         return super().sample(seed, n)
 
 

@@ -63,7 +63,8 @@ def test_another_seed_gives_other_counts(uninterrupted):
 
 
 @pytest.mark.cluster
-def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted):
+def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted, monkeypatch):
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 600)
     distributed = pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
@@ -115,11 +116,13 @@ KILLED = """
 import sys
 from draftproof.models.battery import toy
 from draftproof.proofs.field import in_field
+from draftproof.stattests.campaign import run
 from draftproof.stattests.campaign.run import plan, run_campaign
-from draftproof.tests.stattests.sources import Slow
+from draftproof.tests.stattests.sources import Stuck
 from draftproof.verifiers.registry import reference
 if __name__ == "__main__":
-    source = Slow(reference("block"), in_field(toy(3)))
+    run.OVERHEAD_SHARE = 1e9  # every chunk is written
+    source = Stuck(reference("block"), in_field(toy(3)))
     run_campaign(source, plan(source, *map(int, sys.argv[2:])), workers=2, checkpoint=sys.argv[1])
 """
 

@@ -37,7 +37,7 @@ def test_every_function_of_the_two_verbs_is_in_the_index():
 def test_the_index_imports_nothing_until_a_name_is_used():
     loaded = "[m for m in ('numpy', 'scipy') if m in sys.modules]"
     check = f"import sys, draftproof.stattests as s; assert not {loaded}; s.assert_mean; assert len({loaded}) == 2"
-    subprocess.run([sys.executable, "-c", check], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", check], check=True, timeout=3600)
 
 
 def test_what_is_not_in_the_index_is_an_attribute_error():

@@ -6,7 +6,6 @@ import json
 import random
 import struct
 import sys
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -193,10 +192,6 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
         self.close_connection = True
-        return True
-
-    def hang(self, seconds=30.0):
-        time.sleep(seconds)
         return True
 
 

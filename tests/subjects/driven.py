@@ -1,7 +1,6 @@
 """Verifiers whose random numbers are inputs: right ones, wrong ones, and odd ones."""
 
 import itertools
-import time
 from typing import ClassVar
 
 import numpy as np
@@ -170,16 +169,6 @@ class ChangesLater(Driven):
         return super().__call__(target, draft, tokens, random)
 
 
-class Slow(Driven):
-    """Takes a millisecond of processor time."""
-
-    def __call__(self, target, draft, tokens, random):
-        until = time.process_time() + 1e-3
-        while time.process_time() < until:
-            pass
-        return super().__call__(target, draft, tokens, random)
-
-
 class ReadsBonus(Driven):
     def __call__(self, target, draft, tokens, random):
         return super().__call__(target, draft, tokens, random | {"last": random["bonus"]})
@@ -216,7 +205,6 @@ needle = Driven(needle_rule)
 token_by_uniform_race = Driven(token_rule, {**UNIFORMS[0], "name": "last", "shape": ["V"]}, with_uniform_race)
 capped = Driven(token_rule, NOISE, with_capped_noise)
 two_rows = TwoRows()
-slow = Slow(token_rule)
 draws_itself = DrawsItself(token_rule)
 reads_bonus = ReadsBonus(token_rule)
 keyed_right = Keyed(100)

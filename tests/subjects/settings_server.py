@@ -100,6 +100,7 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     PROBLEM = as_floats(load_problem(sys.argv[1]))
-    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    print(server.server_port, flush=True)
     server.serve_forever()

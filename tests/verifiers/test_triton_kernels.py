@@ -232,7 +232,7 @@ def test_what_does_not_fit_is_refused_in_one_line():
 def test_they_compile_for_a_device_that_is_not_here():
     """For an H100, by Triton's own compiler and assembler: the interpreter accepts what a compiler does not."""
     script = Path(__file__).parents[1] / "subjects" / "compile_kernels.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.splitlines()[-1] == "21 compiled"
 

@@ -86,7 +86,7 @@ def running():
 
         def child(subject):
             if not started or started[-1].ended:
-                started.append(ends.enter_context(Sandbox(subject, timeout=3, memory=2.0, waiting=1)))
+                started.append(ends.enter_context(Sandbox(subject, memory=2.0)))
                 started[-1].start([toy(1)])
             else:
                 started[-1].load(subject, [toy(1)])

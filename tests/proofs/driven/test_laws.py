@@ -150,11 +150,17 @@ def test_a_region_that_no_request_met_is_within_the_bound():
 
 
 def test_a_slow_subject_gets_fewer_requests_and_a_larger_bound_or_no_law():
-    law = measured(toy(1), "float64", answers(subject_of(driven.slow, timeout=2.0), toy(1)))
+    def slow(timeout):
+        """By its own account a millisecond of processor time a call."""
+        subject = subject_of(driven.token, timeout=timeout)
+        subject.seconds = lambda: subject.calls / 1000
+        return subject
+
+    law = measured(toy(1), "float64", answers(slow(2.0), toy(1)))
     assert law.known
     assert laws.FEWEST <= law.confirmations < 1500
     assert law.missed == pytest.approx(1 - (laws.MISSED_AT / 2) ** (1 / law.confirmations))
-    late = measured(toy(2), "float64", answers(subject_of(driven.slow, timeout=0.3), toy(2)))
+    late = measured(toy(2), "float64", answers(slow(0.3), toy(2)))
     assert "more calls than the time allowed has room for" in late.reason
 
 

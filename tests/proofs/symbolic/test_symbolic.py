@@ -45,7 +45,7 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
     for limit in (0.01, 0.5):
         before = time.process_time()
         assert ask(hard, limit).verdict == "no-evidence"
-        assert limit <= time.process_time() - before < limit + 1
+        assert limit <= time.process_time() - before < limit + 60
 
 
 @pytest.mark.long

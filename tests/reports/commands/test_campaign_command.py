@@ -75,7 +75,7 @@ def started(*arguments, cwd=None):
 
 def campaign(*arguments, cwd=None):
     with started(*arguments, cwd=cwd) as process:
-        process.out, process.err = process.communicate(timeout=300)
+        process.out, process.err = process.communicate(timeout=3600)
     assert "Traceback" not in process.out + process.err, process.err
     return process
 
@@ -198,7 +198,7 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_how_to_go_on(tmp_path):
         try:
             waiting_for(file, process, 1)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=3600)
         finally:
             process.kill()
     assert process.returncode == 130

@@ -25,7 +25,7 @@ def f(target_probs, draft_probs, draft_tokens, rng):
 def draftproof(*arguments, cwd=None):
     start = "import sys; from draftproof.reports.commands.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd,
+        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, timeout=3600, cwd=cwd,
         env=os.environ | {"COLUMNS": "160"},
     )  # fmt: skip
     assert "Traceback" not in done.stderr + done.stdout, done.stderr

@@ -129,7 +129,7 @@ def test_a_plan_is_run_where_only_the_audits_own_packages_are_installed(tmp_path
         f"import sys; sys.modules |= dict.fromkeys({absent}); from draftproof.reports.commands.main import main; main()"
     )
     words = [sys.executable, "-c", code, "compliance", "run", "plan.toml", "--out", "out"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=3600)
     assert done.stdout.startswith(  # before anything is run
         "missing     for the PDF: WeasyPrint is not installed; for compliance verify: jsonschema and pypdf not found; "
         "install draftproof[compliance] and Pango\n"

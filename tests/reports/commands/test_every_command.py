@@ -40,7 +40,7 @@ def draftproof(*arguments, cwd, without=HEAVY):
     start = f"import sys; sys.modules.update(dict.fromkeys({without!r})); "
     start += "from draftproof.reports.commands.main import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", start, *arguments], capture_output=True, text=True, timeout=300, cwd=cwd,
+        [sys.executable, "-c", start, *arguments], capture_output=True, text=True, timeout=3600, cwd=cwd,
         env=os.environ | {"COLUMNS": "160"},
     )  # fmt: skip
 

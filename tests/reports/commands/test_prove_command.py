@@ -14,7 +14,7 @@ pytestmark = pytest.mark.certificate
 
 def prove(*arguments, start="from draftproof.reports.commands.main import main; main()", env=None):
     return subprocess.run(
-        [sys.executable, "-c", start, "prove", *arguments], capture_output=True, text=True, timeout=300, env=env
+        [sys.executable, "-c", start, "prove", *arguments], capture_output=True, text=True, timeout=3600, env=env
     )
 
 

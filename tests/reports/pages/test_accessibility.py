@@ -40,6 +40,9 @@ in_settings = pytest.mark.parametrize(
     "settings", [pytest.param(FEW, id="few"), pytest.param(SETTINGS, id="all", marks=pytest.mark.long)]
 )
 
+NEVER = 0
+"""Milliseconds after which Playwright gives up."""
+
 TOO_WIDE = """() => [
   ...(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['too-wide'] : []),
   ...[...(document.querySelector('article') || document.querySelector('main')).querySelectorAll('*')]
@@ -55,7 +58,7 @@ def browser():
 
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"], timeout=NEVER
         )
         yield started
         started.close()
@@ -75,6 +78,7 @@ def serious(browser, html: str | Path, width: int = 1280, colours: str = "light"
     from axe_playwright_python.sync_playwright import Axe
 
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True)
+    tab.set_default_timeout(NEVER)
     try:
         tab.goto(html.as_uri()) if isinstance(html, Path) else tab.set_content(html)
         found = Axe().run(tab).response["violations"]
@@ -149,7 +153,9 @@ def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser
 
 def built(source: Path, out: Path) -> Path:
     """The documentation of a folder, built."""
-    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(out)], check=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(out)], check=True, timeout=3600
+    )
     return out
 
 
@@ -242,15 +248,16 @@ def test_the_page_works_by_keyboard_and_without_scripts(browser, refuted):
     context = browser.new_context(java_script_enabled=False)
     try:
         tab = context.new_page()
+        tab.set_default_timeout(NEVER)
         tab.set_content(refuted)
         tab.keyboard.press("Tab")
         tab.keyboard.press("Enter")
-        assert tab.url.endswith("#term-speculative-decoding")
+        tab.wait_for_url(lambda url: url.endswith("#term-speculative-decoding"))
         assert tab.locator("#term-speculative-decoding").is_visible()
         summary = tab.locator("summary").last
         summary.focus()
         tab.keyboard.press("Enter")
-        assert tab.locator("details").last.get_attribute("open") is not None
+        tab.locator("details").last.locator("xpath=self::*[@open]").wait_for(state="attached")
     finally:
         context.close()
 

@@ -80,7 +80,7 @@ def action(tmp_path):
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=3600,
             )
             named = dict(line.split("=", 1) for line in output.read_text().splitlines())
             known |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in named.items()}

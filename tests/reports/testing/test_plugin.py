@@ -14,7 +14,7 @@ import pytest
 
 import draftproof
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.functions import audit
+from draftproof.reports.audits.functions import audit, explanation, session
 from draftproof.reports.testing.known_failures import Known, load_known, out_of_date
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.zoo.catalogue import MUTANTS
@@ -31,8 +31,9 @@ FILES = {
         """,
     "conftest.py": """
         from draftproof.models.battery import toy
-        from draftproof.reports.audits.functions import audit
+        from draftproof.reports.audits.functions import audit, explanation, session
         audit.audit_battery, audit.own_problems = (lambda: [toy(2)]), (lambda seed: [])
+        session.QUICK = explanation.LONGEST_SHRINKING = 3600.0
         """,
     "test_mine.py": """
         from draftproof import parametrize_with_checks
@@ -64,6 +65,8 @@ def project(pytester, monkeypatch):
     # The audits that the project's own conftest makes small are this process's too.
     monkeypatch.setattr(audit, "audit_battery", audit.audit_battery)
     monkeypatch.setattr(audit, "own_problems", audit.own_problems)
+    monkeypatch.setattr(session, "QUICK", session.QUICK)
+    monkeypatch.setattr(explanation, "LONGEST_SHRINKING", explanation.LONGEST_SHRINKING)
     checks._report_on.cache_clear()
 
     def run(*arguments):
@@ -86,7 +89,7 @@ def test_checks_run_in_the_processes_of_xdist(tmp_path):
     (tmp_path / "mine.py").write_text(textwrap.dedent(FILES["mine.py"]))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", *LOADED]
     command += ["--draftproof-subject", "mine.py:wrong"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 1 and "INTERNALERROR" not in done.stdout
     assert "mine.py:wrong: lossless is refuted" in done.stdout
 
@@ -97,7 +100,7 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *STRICT, *LOADED]
     command += ["--draftproof-subject", "mine.py:wrong", "--draftproof-report", "out", "--junit-xml", "j.xml"]
     environment = os.environ | {"COLUMNS": "200"}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600, env=environment)
     said = done.stdout
     assert done.returncode == 1
     assert "2 failed, 4 passed" in said, said

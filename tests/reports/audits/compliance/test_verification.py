@@ -131,7 +131,7 @@ def test_another_process_writes_the_same_bytes(run):
     words = [sys.executable, "-m", "draftproof.reports.commands.main", "compliance", "run", "compliance.toml"]
     folder.mkdir()
     shutil.copy(run[0] / "parts.jsonl", folder)
-    done = subprocess.run([*words, "--out", "again"], cwd=run[0].parent, capture_output=True, text=True, timeout=300,
+    done = subprocess.run([*words, "--out", "again"], cwd=run[0].parent, capture_output=True, text=True, timeout=3600,
                           env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000", "PYTHONHASHSEED": "7"})  # fmt: skip
     assert done.returncode == 3, done.stderr
     assert "R2          open" in done.stdout

@@ -135,8 +135,7 @@ def test_a_function_that_fails_support_alone_is_named_after_the_mutant_that_emit
 
 
 @pytest.mark.zoo
-def test_a_program_is_named_after_the_mutant_of_its_law_though_its_uniforms_are_coarse(program, monkeypatch):
-    monkeypatch.setattr(explanation, "LONGEST_SHRINKING", 600.0)
+def test_a_program_is_named_after_the_mutant_of_its_law_though_its_uniforms_are_coarse(program):
     report = run_audit(program_from(program), AuditSettings(problems=[toy(1)]))
     assert [same["mutant"] for same in report.diagnosis] == ["M11"]
     smallest, given = report.smallest.witness.problem, toy(1)

@@ -16,7 +16,7 @@ from draftproof.models.problem import as_json, problem_from
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History, checked_night
 from draftproof.reports.audits.nightly.status import status
-from draftproof.tests.reports.audits.nightly.parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
+from draftproof.tests.reports.audits.nightly.parts import STUCK, a_check, batches, cut_short, night_of, recorded
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -294,8 +294,8 @@ def test_a_history_whose_lifetime_error_rate_is_damaged_is_refused_in_one_line(t
 @pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, sent, status_of):
     path = tmp_path / "nights.sqlite"
-    file.write_text(SLOWLY)
-    (tmp_path / "slow").write_text("")
+    file.write_text(STUCK)
+    (tmp_path / "stuck").write_text("")
     run, output = cut_short(path, sent, "run", f"{file}:verify", "--samples", "1000")
     assert run.returncode == status_of, output
     assert "Traceback" not in output

@@ -128,7 +128,7 @@ def test_a_night_of_one_subject_is_an_examination_like_any_other(history, file):
 def test_the_replay_command_of_a_witness_shows_the_refutation_again(regression):
     check = regression["checks"][-1]
     words = shlex.split(check["witness"]["replay"])
-    done = subprocess.run([sys.executable, "-c", START, *words[1:]], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", START, *words[1:]], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 1, done.stderr
 
 

@@ -13,7 +13,7 @@ from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.nightly.sources import source_of
 from draftproof.reports.audits.nightly.witness import smallest_witness
 from draftproof.reports.audits.subject import subject_from
-from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLOWLY, a_check, batches, cut_short, night_of
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, STUCK, a_check, batches, cut_short, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -115,20 +115,20 @@ def shown(path, nightly):
 @pytest.mark.parametrize(
     ("text", "sent"),
     [
-        (SLOWLY, signal.SIGKILL),
-        pytest.param(SLOWLY, signal.SIGINT, marks=pytest.mark.long),
-        pytest.param(SLOWLY.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL, marks=pytest.mark.long),
+        (STUCK, signal.SIGKILL),
+        pytest.param(STUCK, signal.SIGINT, marks=pytest.mark.long),
+        pytest.param(STUCK.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL, marks=pytest.mark.long),
     ],
 )
 def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(
     tmp_path, file, nightly, text, sent
 ):
     file.write_text(text)
-    (tmp_path / "slow").write_text("")
+    (tmp_path / "stuck").write_text("")
     options = ["run", f"{file}:verify", "--samples", "1000", "--seed", "3", "--night", "2025-03-01"]
     cut, whole = tmp_path / "cut.sqlite", tmp_path / "whole.sqlite"
     cut_short(cut, sent, *options)
-    (tmp_path / "slow").unlink()
+    (tmp_path / "stuck").unlink()
     assert 2 <= (before := batches(cut)) < 7
     done = nightly(*options, "--db", cut, "--json", "-")
     report = json.loads(done.stdout)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.needs("sqlalchemy")
 
 WRITER = """
 import sys, time
+from pathlib import Path
 import numpy as np
 from draftproof.models.battery import drawn
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
@@ -42,7 +43,9 @@ for batch in range(count):
         from draftproof.reports.audits.nightly.tables import checks
         with history.database.reading() as connection:
             draws = connection.scalar(select(checks.c.draws).where(checks.c.id == number))
-        time.sleep(0.01)
+        Path(f"{url}.{k}").touch()
+        while not all(Path(f"{url}.{other}").exists() for other in range(3)):  # all have read before one writes
+            time.sleep(0.01)
         with history.database.writing() as connection:
             connection.execute(update(checks).where(checks.c.id == number).values(draws=draws + 300))
     else:
@@ -60,7 +63,7 @@ def written_at_once(url, how="careful", **options):
         for k in range(WRITERS)
     ]  # fmt: skip
     for process in running:
-        _, output = process.communicate(timeout=240)
+        _, output = process.communicate(timeout=3600)
         assert process.returncode == 0, output
 
 
@@ -143,7 +146,7 @@ def postgresql():
     def call(program, *arguments):
         done = subprocess.run(
             [binaries / program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, text=True, timeout=120, **user,
+            stdin=subprocess.DEVNULL, text=True, timeout=3600, **user,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout
 
@@ -153,7 +156,7 @@ def postgresql():
         options = f"-k {folder} -c listen_addresses= -c fsync=off"
         subprocess.run(
             [binaries / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], cwd=folder, check=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, **user,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600, **user,
         )  # fmt: skip
         try:
             yield f"postgresql://draftproof@/postgres?host={folder}"

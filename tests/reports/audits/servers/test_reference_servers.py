@@ -7,11 +7,13 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
+from draftproof.reports.audits.servers import reference
 from draftproof.reports.commands.engine import command
 from draftproof.tests.models.pairs_parts import save
 from draftproof.tests.reports.report_schema import validate
@@ -130,14 +132,17 @@ def test_a_server_that_cannot_be_judged_is_status_3_in_one_line(fault, message, 
     assert report["evidence"] == []
 
 
-def test_time_that_ends_leaves_what_was_examined(folders, models, tmp_path):
+def test_time_that_ends_leaves_what_was_examined(folders, models, tmp_path, monkeypatch):
+    """By a clock that is looked at first, and after every two texts."""
     from draftproof.tests.subjects.reference_server import serving
 
+    looks = iter([0.0, 1.0, 2.0, 3.5])
+    monkeypatch.setattr(reference, "time", SimpleNamespace(monotonic=lambda: next(looks)))
     with serving(*models) as url:
         words = [url, "--reference", folders / "target", "--samples", 100_000, "--timeout", 3, "--at-once", 2]
         status, report, _ = audited(tmp_path, *words)
     assert (status, report["verdict"]) == (0, "inconclusive")
-    assert "of 100000 texts, in the time given (--timeout 3)" in noticed(report)["fewer texts"]
+    assert "6 of 100000 texts, in the time given (--timeout 3)" in noticed(report)["fewer texts"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,12 @@
+"""A smaller problem is looked for as long as it takes: a slow machine finds what a fast one does."""
+
+import pytest
+
+from draftproof.reports.audits.functions import explanation
+
+
+@pytest.fixture(scope="session", autouse=True)
+def time_to_search():
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(explanation, "LONGEST_SHRINKING", 3600.0)
+        yield
