@@ -158,7 +158,7 @@ WIDE = (
     Deceiver("rows:rare_drawn_again", V1003, 0.001, NOT_CLEARED),
     Deceiver("rows:odd_drawn_again", V1003, 0.001, NOT_CLEARED),
     Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.1304),
-    Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.1739),
+    Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.1739, long=True),
     Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED),
     Deceiver("rows:best_drawn_again", V1003, 0.01147),
     Deceiver("rows:one_id_of_a_thousand", V1003, 8.356e-05),
@@ -185,7 +185,7 @@ LEVELS = (
     Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
     Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
     Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
-    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5),
+    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5, long=True),
     Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568),
     Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
     *(
@@ -198,7 +198,7 @@ LOOPS = (
     Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07),
     Deceiver("loops:ratio_squared", at.FOUR, 0.0306122),
     *(
-        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED)
+        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name == "any_in_the_fifth")
         for name, wrong in (
             ("any_after_twelve", 1e-5), ("any_in_the_fifth", 1e-3), ("any_after_thirty", 1e-10),
             ("twenty_tries", 1e-7), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),

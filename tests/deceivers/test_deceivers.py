@@ -80,13 +80,7 @@ def test_the_capped_race_is_not_cleared_in_torch_either():
     assert report.verdict in catalogue.NOT_CLEARED
 
 
-QUICK = (
-    "gumbel_with_epsilon",
-    "log_space",
-    "inverse_of_the_distribution",
-    "cache_by_content",
-    "tournament",
-)
+QUICK = ("gumbel_with_epsilon", "cache_by_content", "tournament")
 """Odd right verifiers that every run of the tests audits."""
 
 
@@ -117,7 +111,7 @@ WITHHELD = {"logs_by_environment", "counts_its_calls"}
 
 @pytest.mark.parametrize("name", sorted(WITHHELD))
 def test_a_right_verifier_that_reads_its_surroundings_is_inconclusive(name):
-    report = audit(subject(f"odd:{name}"), [problems.GENERIC_3_2], explain=False, samples=2000)
+    report = audit(subject(f"odd:{name}"), [problems.GENERIC_3_1], explain=False, samples=2000)
     assert report.verdict == "inconclusive"
     assert report.findings.keys() <= {"surroundings", "state"}
 

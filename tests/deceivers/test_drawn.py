@@ -86,7 +86,7 @@ def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
         assert evidence.total_variation == pytest.approx(one.variation, rel=1e-3)
 
 
-@pytest.mark.parametrize("number", [3, 33, 113])
+@pytest.mark.parametrize("number", [pytest.param(3, marks=pytest.mark.long), 33, 113])
 def test_what_is_known_of_a_drawn_one_is_what_real_calls_show(number, tmp_path):
     """20,000 calls with real random numbers deviate by as much, up to sampling error."""
     one, names = drawn(number), {}
@@ -105,7 +105,13 @@ def test_what_is_known_of_a_drawn_one_is_what_real_calls_show(number, tmp_path):
     assert gaps.max() == pytest.approx(one.variation, abs=0.02)
 
 
-@pytest.mark.parametrize("style", [*STYLES])
+RARE = {"scalar torch, in float32", "block rule, torch in float32"}
+"""Styles of which others have the form, and others the precision."""
+
+
+@pytest.mark.parametrize(
+    "style", [pytest.param(style, marks=[pytest.mark.long] if style in RARE else []) for style in STYLES]
+)
 def test_the_verifier_without_the_mistake_is_right(style, tmp_path):
     """In each style, with each way of drawing: so a refutation is of the mistake."""
     if "torch" in style:

@@ -93,7 +93,7 @@ def test_a_law_known_to_single_precision_claims_nothing_in_double(sandbox):
 
 @pytest.mark.engine
 @pytest.mark.parametrize(("dtype", "coarse"), [("float32", 1e-6), ("float16", 4e-3), ("bfloat16", 0.03)])
-def test_races_in_each_precision_of_torch(dtype, coarse, tmp_path):
+def test_races_in_each_precision_of_torch(dtype, coarse, tmp_path, torch_child):
     file = tmp_path / "noisy.py"
     file.write_text(
         "import torch\n"
@@ -105,10 +105,10 @@ def test_races_in_each_precision_of_torch(dtype, coarse, tmp_path):
     )
     problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ["5/8", "1/4", "1/8"], "draft": ["0", "1", "0"]})
     laws = {}
-    with Sandbox("", "torch", dtype, torch=True) as box:
-        for name in ("right", "capped"):
-            box.load(f"{file}:{name}", [problem])
-            laws[name] = lossless(measured(problem, dtype, box.law(problem)))
+    box = torch_child(dtype)
+    for name in ("right", "capped"):
+        box.load(f"{file}:{name}", [problem])
+        laws[name] = lossless(measured(problem, dtype, box.law(problem)))
     assert laws["right"].verdict == "holds"
     assert laws["right"].bound < coarse
     assert laws["capped"].verdict == "refuted"

@@ -9,7 +9,6 @@ from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
 FILE = Path(__file__).parents[2] / "subjects" / "torch_draws.py"
@@ -28,10 +27,9 @@ def names(group):
     return [name.strip() for name in body.replace("\n", " ").split(",") if name.strip()]
 
 
-@pytest.fixture(scope="module", params=["float64", "float32"])
-def sandbox(request):
-    with Sandbox("", "torch", request.param, timeout=60, torch=True) as box:
-        yield box
+@pytest.fixture(params=["float64", "float32"])
+def sandbox(request, torch_child):
+    return torch_child(request.param)
 
 
 def measure(sandbox, name, problem, file=FILE):
@@ -59,7 +57,7 @@ def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
 
 
 @pytest.mark.parametrize("dtype", ZERO)
-def test_the_uniform_of_each_precision_is_zero_as_often_as_torch_makes_it(dtype, tmp_path):
+def test_the_uniform_of_each_precision_is_zero_as_often_as_torch_makes_it(dtype, tmp_path, torch_child):
     file = tmp_path / "zero.py"
     file.write_text(
         "import torch\n"
@@ -67,8 +65,7 @@ def test_the_uniform_of_each_precision_is_zero_as_often_as_torch_makes_it(dtype,
         "    return [0 if torch.rand_like(target_probs[0, 0]) <= target_probs[0, 0] else 1]\n"
     )
     problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["0", "1"], "draft": ["1", "0"]})
-    with Sandbox("", "torch", dtype, torch=True) as box:
-        found = measure(box, "f", problem, file)
+    found = measure(torch_child(dtype), "f", problem, file)
     assert Fraction(str(found.outputs()[(0,)])) == ZERO[dtype]
 
 
@@ -92,7 +89,7 @@ def test_real_draws_of_torch_follow_the_lattice_that_is_assumed(dtype):
         assert bool((half == torch.where(rounded == 1, torch.zeros_like(rounded), rounded)).all())
 
 
-def test_a_torch_generator_made_in_the_call_is_no_chance(tmp_path):
+def test_a_torch_generator_made_in_the_call_is_no_chance(tmp_path, torch_child):
     file = tmp_path / "fixed.py"
     file.write_text(
         "import torch\n"
@@ -101,13 +98,12 @@ def test_a_torch_generator_made_in_the_call_is_no_chance(tmp_path):
         "    return [int(torch.multinomial(target_probs[0], 1, generator=g))]\n"
     )
     problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
-    with Sandbox("", "torch", torch=True) as box:
-        found = measure(box, "f", problem, file)
+    found = measure(torch_child(), "f", problem, file)
     assert "fixed seed" in found.findings["reseeds"]
     assert lossless(found).verdict == "refuted"
 
 
-def test_torch_seeded_in_the_call_is_noticed(tmp_path):
+def test_torch_seeded_in_the_call_is_noticed(tmp_path, torch_child):
     file = tmp_path / "seeded.py"
     file.write_text(
         "import torch\n"
@@ -116,13 +112,12 @@ def test_torch_seeded_in_the_call_is_noticed(tmp_path):
         "    return torch.multinomial(target_probs[0], 1)\n"
     )
     problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
-    with Sandbox("", "torch", torch=True) as box:
-        found = measure(box, "f", problem, file)
+    found = measure(torch_child(), "f", problem, file)
     assert "torch.manual_seed" in found.findings["reseeds"]
     assert lossless(found).verdict == "refuted"
 
 
-def test_what_torch_cannot_be_followed_in_is_said(tmp_path):
+def test_what_torch_cannot_be_followed_in_is_said(tmp_path, torch_child):
     file = tmp_path / "normal.py"
     file.write_text(
         "import torch\n"
@@ -134,14 +129,13 @@ def test_what_torch_cannot_be_followed_in_is_said(tmp_path):
         "    return [int(float(torch.rand(1)) < 0.5)]\n"
     )
     problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["0", "1"]})
-    with Sandbox("", "torch", torch=True) as box:
-        for name, word in (("normal", "randn"), ("joint", "cumprod"), ("plain_float", "plain float")):
-            found = measure(box, name, problem, file)
-            assert word in found.reason
+    for name, word in (("normal", "randn"), ("joint", "cumprod"), ("plain_float", "plain float")):
+        found = measure(torch_child(), name, problem, file)
+        assert word in found.reason
 
 
 @pytest.mark.long
-def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
+def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path, torch_child):
     file = tmp_path / "levels.py"
     file.write_text(
         "import torch\n"
@@ -152,8 +146,7 @@ def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
         "    return (torch.arange(100) >= 25).long()[torch.randint(0, 100, (1,))]\n"
     )
     problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
-    with Sandbox("", "torch", torch=True) as box:
-        for name in ("compared", "looked_up"):
-            found = measure(box, name, problem, file)
-            assert (found.paths, found.exactness) == (2, "exact")
-            assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)
+    for name in ("compared", "looked_up"):
+        found = measure(torch_child(), name, problem, file)
+        assert (found.paths, found.exactness) == (2, "exact")
+        assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)

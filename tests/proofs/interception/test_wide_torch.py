@@ -29,25 +29,25 @@ def test_the_deviation_that_a_precision_causes_is_measured(name, dtype, least, m
     assert least <= law.total_variation <= most
 
 
-def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted():
+def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted(torch_child):
     laws = {}
     problem = wide(4001, 1)
-    with Sandbox("", "torch", "float64", torch=True) as sandbox:
-        for name in ("by_thresholds", "without_the_last_tile"):
-            sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
-            measurement = measured_wide(problem, "float64", sandbox.law(problem))
-            laws[name] = judge(measurement)[0]
-            assert measurement.unknown == 0.0 and measurement.paths < 10, measurement.reason
+    sandbox = torch_child("float64")
+    for name in ("by_thresholds", "without_the_last_tile"):
+        sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        laws[name] = judge(measurement)[0]
+        assert measurement.unknown == 0.0 and measurement.paths < 10, measurement.reason
     right, wrong = laws["by_thresholds"], laws["without_the_last_tile"]
     assert right.holds and right.total_variation < 1e-12
     assert wrong.refuted and 1e-4 < wrong.total_variation < 0.1
 
 
-def test_weights_that_a_token_was_drawn_by_stay_as_they_were_for_the_law_of_the_row():
+def test_weights_that_a_token_was_drawn_by_stay_as_they_were_for_the_law_of_the_row(torch_child):
     problem = wide(1030, 1)
-    with Sandbox("", "torch", "float64", torch=True) as sandbox:
-        sandbox.load("draftproof.tests.subjects.wide_torch:by_weights", [toy(1)])
-        law = judge(measured_wide(problem, "float64", sandbox.law(problem)))[0]
+    sandbox = torch_child("float64")
+    sandbox.load("draftproof.tests.subjects.wide_torch:by_weights", [toy(1)])
+    law = judge(measured_wide(problem, "float64", sandbox.law(problem)))[0]
     assert law.holds and law.total_variation < 1e-12, law.witness
 
 
@@ -61,21 +61,21 @@ RACES = {
 
 
 @pytest.mark.long
-def test_a_race_of_a_row_of_noise_has_its_law_and_any_other_use_of_the_row_has_none():
+def test_a_race_of_a_row_of_noise_has_its_law_and_any_other_use_of_the_row_has_none(torch_child):
     problem = wide(127, 1)
-    with Sandbox("", "torch", "float32", torch=True) as sandbox:
-        for name, verdict in RACES.items():
-            sandbox.load(f"draftproof.tests.subjects.{name}", [toy(1)])
-            measurement = measured_wide(problem, "float32", sandbox.law(problem))
-            law = judge(measurement)[0]
-            assert law.verdict == verdict, (name, measurement.reason, law.total_variation)
-            assert verdict == "no-evidence" or measurement.paths < 5
+    sandbox = torch_child("float32")
+    for name, verdict in RACES.items():
+        sandbox.load(f"draftproof.tests.subjects.{name}", [toy(1)])
+        measurement = measured_wide(problem, "float32", sandbox.law(problem))
+        law = judge(measurement)[0]
+        assert law.verdict == verdict, (name, measurement.reason, law.total_variation)
+        assert verdict == "no-evidence" or measurement.paths < 5
 
 
-def test_few_numbers_that_are_no_race_of_a_row_are_followed_each_for_itself():
+def test_few_numbers_that_are_no_race_of_a_row_are_followed_each_for_itself(torch_child):
     problem = wide(9, 1)
-    with Sandbox("", "torch", "float64", torch=True) as sandbox:
-        for name, verdict in (("race_of_capped_noise", "refuted"), ("race_in_rows", "holds")):
-            sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
-            measurement = measured_wide(problem, "float64", sandbox.law(problem))
-            assert judge(measurement)[0].verdict == verdict, (name, measurement.reason)
+    sandbox = torch_child("float64")
+    for name, verdict in (("race_of_capped_noise", "refuted"), ("race_in_rows", "holds")):
+        sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        assert judge(measurement)[0].verdict == verdict, (name, measurement.reason)

@@ -121,7 +121,13 @@ def index(tmp_path, monkeypatch):
     server.server_close()
 
 
-def test_each_text_is_audited_once_and_the_change_that_broke_it_is_named(index, tmp_path):
+@pytest.fixture
+def few(monkeypatch):
+    """One problem for each text: what is looked at is which text has which verdict."""
+    monkeypatch.setattr(history, "problems_of", lambda triton: [toy(2)])
+
+
+def test_each_text_is_audited_once_and_the_change_that_broke_it_is_named(index, few, tmp_path):
     seen = []
     found = history_of(index, tmp_path / "kept", progress=lambda *step: seen.append(step))
     assert [row.version for row in found.releases] == ["1.0", "1.1", "1.2", "1.3", "1.4", "1.10"]
@@ -145,12 +151,6 @@ def test_each_text_is_audited_once_and_the_change_that_broke_it_is_named(index, 
 
 
 ANY = "py3-none-any.whl"
-
-
-@pytest.fixture
-def few(monkeypatch):
-    """One problem for each text: what is looked at is which text has which verdict."""
-    monkeypatch.setattr(history, "problems_of", lambda triton: [toy(2)])
 
 
 @pytest.mark.long
