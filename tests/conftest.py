@@ -130,3 +130,17 @@ def pytest_collection_finish(session):
 def subjects() -> Path:
     """The folder of functions that the tests audit."""
     return SUBJECTS
+
+
+@pytest.fixture(scope="session")
+def torch_child():
+    """Gives one child that has loaded torch, with rows of a precision: to start one takes longer than most tests."""
+    from draftproof.proofs.sandbox import Sandbox
+
+    with Sandbox("", "torch", timeout=60, torch=True) as box:
+
+        def child(dtype="float64"):
+            box.dtype = dtype
+            return box
+
+        yield child

@@ -12,6 +12,7 @@ from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
+from draftproof.reports.audits.functions import audit as functions
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.details import WideDetail
 
@@ -103,7 +104,9 @@ def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
 
 
 @pytest.mark.parametrize("quick", [pytest.param(True, marks=pytest.mark.long), False])
-def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick):
+def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick, monkeypatch):
+    monkeypatch.setattr(functions, "audit_battery", lambda: [toy(1)])
+    monkeypatch.setattr(functions, "own_problems", lambda seed: [])
     few = wide_battery()[:2]
     report = audit(f"{SUBJECTS}:by_choice", wide=few, quick=quick, explain=False, levels=("exact",))
     assert ({p.name for p in few} <= problems_of(report)) is not quick
