@@ -1,6 +1,5 @@
 """Why a function fails: the smallest problem on which it does, and the mutants that behave in the same way."""
 
-import time
 from dataclasses import replace
 
 from ....models.battery import drawn
@@ -10,6 +9,7 @@ from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
 from ....proofs.measurement import measured
+from ....proofs.processor_time import ProcessorTime
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
 from ....proofs.small_law import Measurement
@@ -20,7 +20,7 @@ from ..sandboxed import probe_problems
 from .session import FunctionSession
 
 LONGEST_SHRINKING, SHARE = 30.0, 0.8
-"""Seconds for the search of a smaller witness; the share of the audit's processor time after which it ends."""
+"""Processor seconds for the search of a smaller witness, and the share of the audit's time after which it ends."""
 
 EXPLAINED = ("lossless", "support", "optimal")
 """Claims whose refutation is compared with mutants, the first that is refuted; ``optimal`` only where it decides."""
@@ -62,10 +62,10 @@ class Explanation:
         return measurement if measurement.known else None
 
     def _shrink(self, measurement: Measurement, claim: str) -> None:
-        until = time.monotonic() + LONGEST_SHRINKING
+        own = ProcessorTime(LONGEST_SHRINKING)
 
         def fails(problem: Problem) -> bool:
-            smaller = self._law_on(problem) if time.monotonic() < until and self.session.time.left(SHARE) else None
+            smaller = self._law_on(problem) if own.left() and self.session.time.left(SHARE) else None
             return smaller is not None and refuted(smaller, claim)
 
         smallest = self._law_on(shrink(measurement.problem, fails))

@@ -60,10 +60,13 @@ def sandbox():
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if "torch" not in e.target], ids=lambda e: e.name)
 def test_mutants_are_refuted_and_controls_hold_for_the_ways_of_drawing_they_are_meant_for(sandbox, entry):
     meant_for = sandbox.load(entry.target, [toy(1)])["convention"]["trees"]
-    problems = [p for p in IN_ALL_WAYS if p.tree.how in meant_for]
-    laws = [measured(p, "float64", sandbox.law(p)) for p in problems]
-    judged = [lossless(law) for law in laws]
-    assert all(law.known for law in laws)
+    judged = []
+    for problem in (p for p in IN_ALL_WAYS if p.tree.how in meant_for):
+        law = measured(problem, "float64", sandbox.law(problem))
+        judged.append(lossless(law))
+        assert law.known
+        if judged[-1].refuted:
+            break
     assert any(e.refuted for e in judged) == bool(entry.refutes)
     assert all(e.total_variation < 1e-15 for e in judged if not e.refuted)
     assert any("parents" in e.witness.as_json() or e.witness.laws for e in judged if e.refuted) or not entry.refutes
