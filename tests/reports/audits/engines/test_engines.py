@@ -170,12 +170,12 @@ def test_a_text_that_ends_before_its_length_is_refuted():
 @pytest.mark.parametrize(
     ("name", "timeout", "kind", "message"),
     [
-        ("raises_half_way", 60, "crash", "after 300 samples: RuntimeError: the cache is corrupt"),
-        ("dies_half_way", 60, "crash", "the process ended (exit status 7): out of luck"),
-        ("stops_by_itself", 60, "crash", "after 17 samples: it gave 17 texts for 600 seeds"),
+        ("raises_half_way", 600, "crash", "after 300 samples: RuntimeError: the cache is corrupt"),
+        ("dies_half_way", 600, "crash", "the process ended (exit status 7): out of luck"),
+        ("stops_by_itself", 600, "crash", "after 17 samples: it gave 17 texts for 600 seeds"),
         ("hangs", 5, "timeout", "sampling: not done within 5 s of wall-clock time (--timeout 5)"),
-        ("fills_the_memory", 60, "memory", "after 1 samples: it needs more memory than its limit (--memory)"),
-        ("nowhere", 60, "load", "has no attribute 'nowhere'"),
+        ("fills_the_memory", 600, "memory", "after 1 samples: it needs more memory than its limit (--memory)"),
+        ("nowhere", 600, "load", "has no attribute 'nowhere'"),
     ],
 )
 def test_an_engine_that_fails_is_an_error_in_one_line_and_never_a_pass(name, timeout, kind, message):

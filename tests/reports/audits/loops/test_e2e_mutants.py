@@ -169,7 +169,7 @@ def test_what_cannot_be_run_with_several_paths_is_refused(forged):
             open_session(LoopOptions(**{**forged, **options}))
 
 
-@pytest.mark.parametrize("name", ["L03", "L06"])
+@pytest.mark.parametrize("name", ["L01", pytest.param("L07", marks=pytest.mark.long)])
 def test_the_replay_command_of_a_refutation_refutes_again(trained, name):
     report = shared_report(trained, mutant=name)
     items = [item for item in report.evidence if item.verdict == "refuted"]
