@@ -144,7 +144,7 @@ def test_the_wheel_has_every_module_and_no_test(built):
             place = f"draftproof/{file.relative_to(ROOT).as_posix()}"
             expected = not place.removeprefix("draftproof/").startswith(LEFT_OUT)
             assert (place in names) == expected, place
-    assert built[0].stat().st_size < 1.175e6  # what makes it larger is worth a thought
+    assert built[0].stat().st_size < 1.185e6  # what makes it larger is worth a thought
     assert not [name for name in names if name.endswith((".v", ".md", "report.schema.json"))]
     assert not [name for name in names if "tests/" in name and "stattests/" not in name]
     assert "draftproof/__main__.py" in names and "draftproof/py.typed" in names
