@@ -21,11 +21,11 @@ from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.tables.report import tables_report
-from draftproof.reports.pages import engines as engines_page
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.tables.page import page as tables_page
+from draftproof.reports.published import engines as engines_page
 from draftproof.reports.published.engine_issues import FOLDER
 from draftproof.tests.reports.audits.tables import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
