@@ -1,6 +1,6 @@
 (* The paper's algorithms, written as programs that toss coins.  A program of
    outcome A is given by the expectation it assigns to a test function A -> R. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Draftproof Require Import Models.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.

@@ -1,6 +1,6 @@
 (* What the theorems rest on: nothing but Coq itself.  One term that has all of them is asked about, since every question goes
    through the whole library again; where it is not closed, make asks about each and says which is not. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqRounding TransportRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
 Definition every_theorem :=
   let _ := @lemma_1 in
   let _ := @lemma_3 in
@@ -97,6 +97,8 @@ Definition every_theorem :=
   let _ := @k_seq_rounding in
   let _ := @plan_near in
   let _ := @transport_plan_rounding in
+  let _ := @resolution_valid in
+  let _ := @resolution_rounding in
   let _ := @running_sum_near in
   let _ := @running_sum_tails in
   let _ := @running_sum_bound in
@@ -110,6 +112,7 @@ Definition every_theorem :=
   let _ := @k_seq_rounding_met in
   let _ := @plan_met in
   let _ := @choices_met in
+  let _ := @resolution_met in
   let _ := @long_run_met in
   let _ := @mapped_lossless in
   let _ := @one_hot_rule in
@@ -147,5 +150,7 @@ Definition every_theorem :=
   let _ := @traversal_verification_in_floating_point in
   let _ := @k_seq_in_floating_point in
   let _ := @transport_in_floating_point in
+  let _ := @global_resolution_is_lossless in
+  let _ := @global_resolution_in_floating_point in
   tt.
 Print Assumptions every_theorem.

@@ -1,5 +1,5 @@
 (* Block verification: Lemma 3 and Theorem 1 (Appendix B.1, B.3). *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

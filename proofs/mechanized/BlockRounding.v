@@ -1,5 +1,5 @@
 (* Block verification computed in floating point, under the standard model of Rounding.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* Where Theorem 2 holds as published, against every strategy of valid verifiers: one iteration, any
    number with gamma = 1, two with gamma = 2, any number with models that do not look at the context. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Stopping Recursion Strategies Iterations Counterexample.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

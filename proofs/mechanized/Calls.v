@@ -1,7 +1,7 @@
 (* The corrected Theorem 2: block verification needs the fewest expected target calls to finish
    any text, among all valid verifiers, also those that change from iteration to iteration and
    remember every draft. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Stopping Recursion.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

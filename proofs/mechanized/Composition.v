@@ -1,6 +1,6 @@
 (* What is built around a verifier: maps of rows (temperature, top-k, top-p, penalties), drafts without
    randomness, the one-hot rule and batches.  Drafts that end early are in SubBlocks.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Loops.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

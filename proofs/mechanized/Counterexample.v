@@ -5,7 +5,7 @@
    which both are, but for one, at d + 2 gamma, where they are sure of different ones.  Block
    verification takes the coin as its bonus and can be unlucky afterwards; sure_bonus stops before
    it, and what is lost on the coin is won back behind it. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Evaluate Recursion Iterations.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

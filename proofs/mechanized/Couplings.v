@@ -1,6 +1,6 @@
 (* Lemma 10: no coupling of the two laws over blocks has a longer common prefix in
    expectation than greedy block verification accepts; and Lemma 4's bound is attained. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Greedy.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

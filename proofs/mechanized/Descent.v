@@ -1,7 +1,7 @@
 (* Rules for draft trees that go down one token at a time: valid if each step is, for trees of every shape whose nodes
    of one text go on together.  So SpecInfer's multi-round rejection with equal siblings, recursive rejection without
    replacement, k-SEQ and every transport of drafts to tokens. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SeveralDrafts.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,7 +1,7 @@
 (* Rules for draft trees that go down one token at a time, in floating point: what each step is off adds up, and no more.
    Multi-round rejection with equal siblings and without replacement, k-SEQ, transports.  What is assumed is the standard
    model of Rounding.v; errors are those of one step from what it is given, so that none is made larger further on. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

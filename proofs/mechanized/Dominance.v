@@ -1,5 +1,5 @@
 (* Lemma 7 (Quirk and Saposnik 1962): what is larger in law is larger under every increasing function. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* Lemma 2 as the paper has it: Algorithm 3 stops behind an iteration that gives out E.O.S., and all tokens after E.O.S.
    are set to E.O.S.  A verifier gives texts with the large model's law exactly if Equation (7) holds up to E.O.S. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Loops.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* Texts that end: Lemma 2 for Algorithm 3 with its stop, at E.O.S. or at a length; and the long-run rate of
    target calls. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Loops Strategies.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* The same definitions, computed.  MathComp's rationals do compute, slowly; branches
    of weight 0 are skipped, which is proved not to matter. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum ssrint rat.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.

@@ -1,5 +1,5 @@
 (* Greedy block verification (Algorithm 4): Lemma 9, Lemma 8 and Theorem 3. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* Greedy block verification computed in floating point: a bound on one problem, as in ProblemRounding.v.  Survivals have
    no minimum here, and the coin is the quotient of two sums of weights. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Greedy SubBlocks Precision Rounding BlockRounding ProblemRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqRounding TransportRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -257,6 +257,31 @@ have aE S y : a S y * supplied supply moved S = moved S y.
   by rewrite (sumV_eq0 (m0 S) e0).
 exists a; split=> // [S y|S]; first by rewrite divr_ge0.
 exists (a S); split=> // [y|]; first by rewrite divr_ge0.
+by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+Qed.
+(* Global Resolution, whatever shares its solver returned. *)
+Theorem resolution_met (D : vocabulary) (B : V -> R) (drafted : D -> R) (share : D -> V -> R) kappa : 0 <= kappa ->
+  (forall S, 0 <= drafted S) -> (forall y, 0 <= B y) -> (forall S y, 0 <= share S y) -> (forall S, sumV (share S) <= 1) ->
+  exists (a : D -> V -> R) (w : V -> R),
+  [/\ forall S y, 0 <= a S y, forall S, sumV (a S) <= 1 & resolution_step u u kappa d B drafted share a w].
+Proof.
+move=> kappa0 dr0 B0 s0 s1; have f0 : 0 <= 1 + e := ltW factor.
+have fl0 z : 0 <= z -> 0 <= fl z by move=> z0; rewrite mulr_ge0.
+pose P S y := fl (fl (drafted S) * share S y); pose acc y := sumV (P^~ y).
+have P0 S y : 0 <= P S y by rewrite !(fl0, mulr_ge0).
+have acc0 y : 0 <= acc y by apply: sumV_ge0.
+pose sc y := if acc y == 0 then 1 else Num.min (fl (B y / acc y)) 1.
+have sc01 y : 0 <= sc y <= 1.
+  rewrite /sc; case: ifP => _; first by rewrite ler01 lexx.
+  by rewrite le_minr ler01 fl0 ?divr_ge0 //= le_minl lexx orbT.
+have [sc0 sc1] : (forall y, 0 <= sc y) /\ forall y, sc y <= 1 by split=> y; have /andP[] := sc01 y.
+exists (fun S y => share S y * sc y), (fun y => Num.max (fl (B y - fl (acc y * sc y))) 0).
+split=> [S y|S|]; first exact: mulr_ge0.
+  by apply: le_trans (s1 S); apply: sumV_le => y; rewrite ler_pimulr.
+exists (fun S => fl (drafted S)), P, acc, sc; split=> [S|S y|y|y|S]; [ | exact: rounded | by rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 ?acc0 | | ].
+- by have := rounded (drafted S); rewrite /Rounding.rounds (ger0_norm (dr0 S)).
+- split; last by exists (fl (acc y * sc y)), (fl (B y - fl (acc y * sc y))).
+  by rewrite /scaled /sc; case: eqP => // _; exists (fl (B y / acc y)).
 by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
 Qed.
 End RoundedTrees.

@@ -4,7 +4,7 @@
    for all models and sees only the rows along the draft.  The gap in Appendix B.2 is the line
    f(eta) = p_{l-eta-1}(...): f conditions on the output O, Lemma 3 on the draft X; conditioned on
    O it is M_s p / M_b, which need not increase in eta. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Recursion.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,7 +1,7 @@
 (* Uniforms on a lattice: u = k / N, k = 0 .. N-1, as every generator of floating-point numbers gives
    them.  Coins decided by u < h or by u <= h, a last token looked up in a running sum, and the token of
    probability 0 that u <= h lets through. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token SubBlocks Precision.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

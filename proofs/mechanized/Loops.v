@@ -1,6 +1,6 @@
 (* Whole loops: Lemma 2 (a verifier satisfies Equation (7) exactly if Algorithm 3 with it is
    lossless) and Algorithm 6 (greedy block verification with the modifications nested). *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Greedy.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,10 +1,10 @@
 (* The main theorems, each with everything that it assumes in its own statement: every finite vocabulary, every gamma,
    models with zeros that look at the context, any real field.  The proofs are in the files named. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqRounding TransportRounding.
+From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -206,3 +206,31 @@ Theorem transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb :
       (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
   <= \sum_(i < gamma) 2%:R * plan_off u nu (e i) kappa (m i) + (nu + lambda).
 Proof. exact: transport_plan_rounding. Qed.
+(* Global Resolution: any shares of a solver, scaled by what the target has over how often they accept a token; d operations
+   behind each product of the drafts' law and a share.  Lossless whatever the shares are, in exact numbers.  Resolution.v *)
+Theorem global_resolution_is_lossless (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (share : seq V -> nat -> seq V -> V -> R) (gamma : nat)
+    (f : seq tree) (o : seq V) :
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  (forall s k xs y, 0 <= share s k xs y) -> size o = gamma.+1 ->
+  global_resolution Mb c Q spent share gamma f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y))
+  = joint Mb c o.
+Proof. by move=> Q0 Q1 share0; apply: (resolution_valid Mb c Q0 Q1 share0). Qed.
+Theorem global_resolution_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu lambda : R)
+    (d : nat -> nat) (e kappa : nat -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V))
+    (key : seq V -> D) (share a : seq V -> nat -> D -> V -> R) (w row : seq V -> nat -> V -> R) (last : seq V -> V -> R)
+    gamma f (g : seq V -> R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> (forall i, 0 <= e i < 1) -> (forall i, accepted_near u (e i) (d i) < 1) ->
+  (forall i, 0 <= kappa i) -> 0 <= lambda -> (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  (forall s k S y, 0 <= share s k S y) -> (forall s k, (0 < k <= level (size s) f)%N ->
+    resolution_step u (e (size s)) (kappa (size s)) (d (size s)) (B s) (drafted (Q s) (spent s) key k) (share s k) (a s k) (w s k)) ->
+  (forall s k S y, 0 <= a s k S y) -> (forall s k S, sumV (a s k S) <= 1) ->
+  (forall s k, [/\ sumV (row s k) = 1, forall y, 0 <= row s k y & exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y,
+     forall y, r y * sumV (w s k) = w s k y & total_variation r (row s k) <= lambda]]) ->
+  (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
+  (forall o, 0 <= g o <= 1) ->
+  `|descend Q spent (taking (fun s k xs => a s k (key xs)) row) last gamma [::] f
+      (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) 2%:R * (resolution_off u nu (accepted_near u (e i) (d i)) + kappa i) + (nu + lambda).
+Proof. exact: resolution_rounding. Qed.

@@ -1,7 +1,7 @@
 (* Finite vocabularies, context-dependent models, and expectations over blocks.
    Everything is a finite sum over an arbitrary real field, so nothing here needs
    analysis, and nothing is an axiom. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.

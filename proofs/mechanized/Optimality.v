@@ -1,5 +1,5 @@
 (* Lemma 4 and Theorem 2 for one iteration: against every valid kernel. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

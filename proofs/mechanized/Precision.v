@@ -1,6 +1,6 @@
 (* What coins and rows that are not quite right do to the law: a bound in total variation for every
    verifier of SubBlocks.v, hence for block verification; and uniforms on a lattice k / N. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

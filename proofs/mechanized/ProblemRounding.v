@@ -1,7 +1,7 @@
 (* The bound on rounding of one problem: each error counts as often as its prefix is drafted and its coin decides.
    Rows may be off by a relative error o; where a survival is cut at 1 its error is gone.  What is assumed is the
    standard model of Rounding.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -2,7 +2,7 @@
    real field.  MathComp's own are made of unary numbers; on these the definitions of
    Algorithms.v compute fast, and every theorem holds of them as of any real field. *)
 From Coq Require Import ZArith QArith Qcanon.
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum ssrint rat.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Close Scope Q_scope. Local Close Scope Qc_scope.

@@ -1,7 +1,7 @@
 (* What acceptance is possible at all: the reaches r(x) = Pr(X^i = x, tau >= i) of valid verifiers are
    exactly the points of 0 <= r(xy) <= min(r(x) M_b(y | x), M_s(xy)), r() = 1.  So the best that valid
    verifiers can do in several iterations is a linear program for each text, and its dual a proof. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Stopping Recursion Strategies SubBlocks.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

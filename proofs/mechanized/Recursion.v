@@ -1,6 +1,6 @@
 (* One iteration of block verification as a recursion over the draft tokens to come: what the
    draft and the coins make of a function of the text. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

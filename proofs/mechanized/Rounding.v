@@ -1,7 +1,7 @@
 (* One step of block verification in floating point; BlockRounding.v has the whole.  The standard model is
    the one assumption, named where it is used: each operation gives its exact result times 1 + e with
    |e| <= u (rounds), and min, max and comparisons are exact.  No word of overflow and underflow. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

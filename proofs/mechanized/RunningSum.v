@@ -1,7 +1,7 @@
 (* The last token looked up in a running sum that is computed: u is compared with thresholds h_k, the sums T_k
    divided by the last one.  Each addition rounds to nearest (summed), each threshold by the standard model
    (compared), the uniform is k / N. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Precision Lattice Rounding BlockRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

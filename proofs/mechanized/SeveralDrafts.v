@@ -1,6 +1,6 @@
 (* Several drafts: recursive rejection and traversal verification are valid, for draft trees of every shape,
    whatever rows their tokens are drawn from; one step of k-SEQ keeps the target's row. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* One sibling of a draft tree in floating point, from the row and the weight that a computation has left: its coin, and
    what it leaves.  What is assumed is the standard model of Rounding.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

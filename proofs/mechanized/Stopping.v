@@ -1,7 +1,7 @@
 (* What survives of Theorem 2 for several iterations.  If stopping later never hurts in
    expectation (U(s) <= E U(sY)), then no valid verifier ends at a better U than block
    verification does. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

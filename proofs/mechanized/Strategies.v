@@ -1,7 +1,7 @@
 (* Strategies: a valid verifier for every iteration, chosen by everything that has happened.
    Against all of them block verification needs the fewest expected target calls to finish any
    text; and where it decodes the most tokens, Theorem 2 as published. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Stopping Recursion Calls.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,7 +1,7 @@
 (* Appendix A: block verification as a forward stream.  At each step the outcome so far stays, with weight
    1 - p, or "X^i then y" replaces it, with weight max(p M_b(y) - M_s(y), 0); after the last draft token M_s
    is the zero row.  A step whose weights are all 0 is skipped.  The law is that of Algorithm 2. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

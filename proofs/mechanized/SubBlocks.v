@@ -1,7 +1,7 @@
 (* Verifiers that keep the longest accepted sub-block, with any coins and any rows for the last
    token; and those that keep a prefix x with a given probability q(x).  Block verification is
    the one with q = p of Equation (9).  Drafting may stop early, by a rule that sees the draft. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,5 +1,5 @@
 (* Token verification (Algorithm 1) is a valid verifier. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,9 +1,9 @@
 (* Transports of drafts to tokens computed in floating point: the plan is made by augmentations, each of which adds to and
    subtracts from what is moved, supplied and left by one operation a number; a share is what is moved from some drafts
    over all that these have, and the last token is drawn from what is left.  What is assumed is the standard model. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent DescentRounding KSeqRounding.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent DescentRounding KSeqStep.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -61,6 +61,22 @@ have -> : given_out room' moved' y = room' y - sumV (flow^~ y) + sumV (fun S => 
 exact: one.
 Qed.
 
+(* Numbers of sum 1, off by nu relatively, after m operations more. *)
+Lemma changed_near (W : vocabulary) (f f1 f2 : W -> R) nu m : sumV f = 1 -> (forall z, rel nu (f z) (f1 z)) ->
+  (forall z, within u m (f1 z) (f2 z)) -> sumV (fun z => `|f2 z - f z|) <= both nu (growth u m).
+Proof.
+move=> one near1 near2; have g0 := growth_ge0 u0 m.
+have all : apart f f1 <= nu by rewrite -[X in _ <= X]mulr1 -one -sumVZ; apply: sumV_le => z; apply: near1.
+have f1_1 : sumV f1 <= 1 + nu.
+  by rewrite -one -ler_subl_addl; apply: le_trans (ler_norm _) _; apply: le_trans (apart_sum _ _) all.
+apply: le_trans (_ : growth u m * sumV f1 + nu <= _); last first.
+  have -> : both nu (growth u m) = growth u m * (1 + nu) + nu by rewrite /both; ring.
+  by rewrite ler_add2r ler_wpmul2l.
+apply: le_trans (ler_add (lexx _) all); rewrite /apart -sumVZ -sumVD; apply: sumV_le => z.
+have -> : f2 z - f z = (f2 z - f1 z) + (f1 z - f z) by ring.
+by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r; apply: near2.
+Qed.
+
 (* The law of the drafts that k siblings are, of which key tells one from another. *)
 Variables (Q : seq V -> V -> R) (spent : pred (seq V)) (key : seq V -> D) (k : nat).
 Hypotheses (Q0 : forall elders x, 0 <= Q elders x) (Q1 : forall elders, ~~ spent elders -> sumV (Q elders) = 1).
@@ -104,28 +120,10 @@ Lemma left_near : apart (fun y => b y - siblings Q spent k [::] (fun xs => a (ke
 Proof.
 have L0 S : 0 <= L S := given_ge0 e1 (drafted_ge0 S) (Le S).
 have B0 y : 0 <= B y := given_ge0 nu1 (b0 y) (Bb y).
-have g0 := growth_ge0 u0 m; have [m0 r0 s0 Ls Br] := plan_near L0 B0 made.
+have [m0 r0 s0 Ls Br] := plan_near L0 B0 made.
 have [share choice] := fin_all_exists choices.
-have Bn : apart b B <= nu by rewrite -[X in _ <= X]mulr1 -b1 -sumVZ; apply: sumV_le => y; apply: Bb.
-have Ln : apart drafted L <= e by rewrite -[X in _ <= X]mulr1 -drafted_sum -sumVZ; apply: sumV_le => S; apply: Le.
-have B_1 : sumV B <= 1 + nu.
-  by rewrite -b1 -ler_subl_addl; apply: le_trans (ler_norm _) _; apply: le_trans (apart_sum _ _) Bn.
-have L_1 : sumV L <= 1 + e.
-  by rewrite -drafted_sum -ler_subl_addl; apply: le_trans (ler_norm _) _; apply: le_trans (apart_sum _ _) Ln.
-have Bo : sumV (fun y => `|given_out room moved y - b y|) <= both nu (growth u m).
-  apply: le_trans (_ : growth u m * sumV B + nu <= _); last first.
-    have -> : both nu (growth u m) = growth u m * (1 + nu) + nu by rewrite /both; ring.
-    by rewrite ler_add2r ler_wpmul2l.
-  apply: le_trans (ler_add (lexx _) Bn); rewrite /apart -sumVZ -sumVD; apply: sumV_le => y.
-  have -> : given_out room moved y - b y = (given_out room moved y - B y) + (B y - b y) by ring.
-  by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r; apply: Br.
-have Lo : sumV (fun S => `|supplied supply moved S - drafted S|) <= both e (growth u m).
-  apply: le_trans (_ : growth u m * sumV L + e <= _); last first.
-    have -> : both e (growth u m) = growth u m * (1 + e) + e by rewrite /both; ring.
-    by rewrite ler_add2r ler_wpmul2l.
-  apply: le_trans (ler_add (lexx _) Ln); rewrite /apart -sumVZ -sumVD; apply: sumV_le => S.
-  have -> : supplied supply moved S - drafted S = (supplied supply moved S - L S) + (L S - drafted S) by ring.
-  by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r; apply: Ls.
+have Bo := changed_near b1 Bb Br.
+have Lo := changed_near drafted_sum Le Ls.
 pose gap y := sumV (fun S => drafted S * `|a S y - share S y| + share S y * `|supplied supply moved S - drafted S|).
 apply: le_trans (_ : sumV (fun y => `|given_out room moved y - b y| + gap y) <= _).
   apply: sumV_le => y; rewrite (siblings_key (a^~ y)).

@@ -1,6 +1,6 @@
 (* Traversal verification computed in floating point, on draft trees of every shape: a bound on the law's error that
    counts each node once.  What is assumed is the standard model of Rounding.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding DescentRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

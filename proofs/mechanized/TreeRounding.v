@@ -1,6 +1,6 @@
 (* Recursive rejection computed in floating point, on draft trees of every shape, and token verification: bounds on
    the law's error.  What is assumed is the standard model of Rounding.v. *)
-From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms Verifier Block Token SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

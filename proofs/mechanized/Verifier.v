@@ -1,6 +1,6 @@
 (* What a draft verification algorithm is, when it is valid (Equation (7)), and how a
    program that tosses coins is one. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
 From Draftproof Require Import Models Algorithms.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -110,6 +110,11 @@ def k_seq_bound(size: TreeSize) -> float:
     return total
 
 
+def _law_of_drafts(size: TreeSize, k: int) -> float:
+    """Of the probability of a set of k independent drafts: products of k numbers, and their sum."""
+    return both(growth(both(size.off, size.unit), k), growth(size.unit, 1 + math.comb(k - 1, (k - 1) // 2)))
+
+
 def transport_bound(size: TreeSize) -> float:
     """sum over depths of 2 (nu + m u .. + e + m u .. + kappa) + nu + lambda. Source: ``transport_plan_rounding``.
 
@@ -121,12 +126,35 @@ def transport_bound(size: TreeSize) -> float:
     for k in size.levels:
         sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
         augmentations = size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets)
-        of_law = both(growth(both(nu, u), k), growth(u, 1 + math.comb(k - 1, (k - 1) // 2)))
+        of_law = _law_of_drafts(size, k)
         if of_law >= 1:
             return math.inf
         made = growth(u, augmentations)
         kappa = 2 * running_sum_bound(len(sets) + 1, u, size.lattice)
         total += 2 * (both(nu, made) + both(of_law, made) + kappa)
+    return total
+
+
+def resolution_bound(size: TreeSize) -> float:
+    """sum over depths of 2 (left + kappa) + nu + lambda. Source: ``resolution_rounding``.
+
+    Of how often a token would be accepted: the law of the drafts, a product, and a sum over the sets that hold it; the
+    shares are numbers like any other, whatever they should have been. kappa: of the product of a share and its scale,
+    of the weights' sum, which is 1 but for what its parts are off, and of a look-up among the drafts and none of them.
+    """
+    u, nu, total = size.unit, size.off, size.off + size.last_draw
+    for k in size.levels:
+        drafts = min(k, size.vocabulary)
+        sets = sum(math.comb(size.vocabulary - 1, n - 1) for n in range(1, drafts + 1))
+        accepted = both(both(_law_of_drafts(size, k), u), growth(u, sets))
+        if accepted >= 1:
+            return math.inf
+        left = nu + (u + both(u, u)) * (1 + nu) + (u + _inverse(accepted)) * (1 + both(u, nu))
+        shares = sum_error(u, size.vocabulary - 1)
+        weights, of_row = (1 + u) * (1 + shares), both(nu, growth(u, size.vocabulary))
+        of_sum = weights - 1 + growth(u, k) * weights + of_row + u * (1 + of_row)
+        kappa = of_sum + u * (1 + shares) + 2 * running_sum_bound(drafts + 1, u, size.lattice)
+        total += 2 * (left + kappa)
     return total
 
 
@@ -136,5 +164,6 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "traversal": traversal_bound,
     "k-seq": k_seq_bound,
     "optimal-transport": transport_bound,
+    "global-resolution": resolution_bound,
 }
 """The rules whose own operations are bounded."""

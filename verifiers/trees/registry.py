@@ -107,7 +107,7 @@ TREE_REFERENCES = {
     )
 }  # fmt: skip
 
-IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport")
+IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution")
 """Those that ``in_floats`` has as functions, of whose rounding a theorem speaks."""
 
 

@@ -9,7 +9,7 @@ from .draft_tree import CONTEXT, DraftTree, TreeVerdict, VerifyTree
 
 def as_float(p: Number) -> float:
     """A number as a float, also one of a field of rationals."""
-    return p if isinstance(p, float) else int(p.numerator) / int(p.denominator)
+    return int(p.numerator) / int(p.denominator) if hasattr(p, "numerator") else float(p)
 
 
 EPSILON, DELTA = 0.09, 0.3

@@ -41,7 +41,9 @@ THEOREMS = {
     "descend_valid", "spec_infer_valid", "without_replacement_valid", "k_seq_tree_valid", "transport_valid",
     "descend_near", "multi_round_rounding", "transport_rounding", "traversal_rounding", "k_seq_rounding",
     "transport_plan_rounding", "multi_round_rounding_met", "traversal_rounding_met", "k_seq_rounding_met", "plan_met",
-    "choices_met", "multi_round_rejection_in_floating_point", "traversal_verification_in_floating_point",
+    "choices_met", "resolution_valid", "resolution_rounding", "resolution_met", "global_resolution_in_floating_point",
+    "global_resolution_is_lossless", "multi_round_rejection_in_floating_point",
+    "traversal_verification_in_floating_point",
     "k_seq_in_floating_point", "transport_in_floating_point",
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
@@ -298,14 +300,20 @@ CHANGES = {
         "TraversalRounding", "nu + 2%:R * node_off u nu d + left_all u nu.", "nu + left_all u nu.",
     ),
     "k-SEQ with a rho that rounding alone allows, at no cost": (
-        "KSeqRounding", "u + (1 + u) * (nu + given_up_off) + allowed_off.", "u + (1 + u) * (nu + given_up_off).",
+        "KSeqStep", "u + (1 + u) * (nu + given_up_off) + allowed_off.", "u + (1 + u) * (nu + given_up_off).",
     ),
     "what k-SEQ accepts computed from its sum as if that were exact": (
-        "KSeqRounding", "Definition one_less_off : R := beta_off + u * (1 + beta_off).",
+        "KSeqStep", "Definition one_less_off : R := beta_off + u * (1 + beta_off).",
         "Definition one_less_off : R := u * (1 + beta_off).",
     ),
     "a plan whose augmentations cost the drafts nothing": (
         "TransportRounding", "both nu (growth u m) + both e (growth u m) + kappa.", "both nu (growth u m) + e + kappa.",
+    ),
+    "a solver's shares that are not scaled": (
+        "Resolution", "Num.min (rb s y / moved Q spent share s k y) 1.", "1.",
+    ),
+    "how often a token would be accepted computed as if that were exact": (
+        "Resolution", "(u + E / (1 - E)) * (1 + both u nu).", "u * (1 + both u nu).",
     ),
     "a choice among drafts that is decided at no cost": (
         "TransportRounding", "both e (growth u m) + kappa.", "both e (growth u m).",

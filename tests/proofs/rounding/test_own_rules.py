@@ -23,7 +23,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from draftproof.verifiers.trees import k_seq, optimal_transport
+from draftproof.verifiers.trees import global_resolution, k_seq, optimal_transport
 from draftproof.verifiers.trees.registry import IN_FLOATS, tree_reference
 
 pytestmark = pytest.mark.exact
@@ -52,6 +52,16 @@ def test_what_is_planted_just_above_the_theorem_is_refuted_and_just_below_it_is_
     for size, verdict in ((0, HOLDS), (0.99, HOLDS), (1.01, REFUTED)):
         of_size = lossless(replace(found, blocks={(): moved(law, size * bound)}))
         assert of_size.verdict == verdict and of_size.law.rounding.theorem_of == rule
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_shares_of_a_solver_that_nothing_scales_are_not_excused_by_the_theorem_on_those_that_are(dtype):
+    """Whatever the solver left is forgiven once shares are scaled by what the target has, and only then."""
+    problem = problem_of("global-resolution")
+    found = measured(problem, dtype, [ANSWER], own_rule="global-resolution")
+    for rule, verdict in (("global-resolution", HOLDS), ("global-resolution-truncated", REFUTED)):
+        law = output_law(problem, tree_reference(rule))
+        assert lossless(replace(found, blocks={(): law})).verdict == verdict
 
 
 @pytest.mark.parametrize("rule", IN_FLOATS)
@@ -114,7 +124,14 @@ class Exactly:
         return self.chance.draw([w / sum(exact) for w in exact])
 
 
-@pytest.mark.parametrize(("step", "rule"), [(k_seq.step, "k-seq"), (optimal_transport.step, "optimal-transport")])
+STEPS = [
+    (k_seq.step, "k-seq"),
+    (optimal_transport.step, "optimal-transport"),
+    (global_resolution.step, "global-resolution"),
+]
+
+
+@pytest.mark.parametrize(("step", "rule"), STEPS)
 def test_one_step_in_eight_bits_is_within_its_theorem(step, rule):
     """bfloat16, where bounds are below 1: V = 2, two siblings, coins and draws exact."""
     seen = []
