@@ -155,6 +155,14 @@ class FollowedDecoder:
         return {}
 
 
+def use_without_settings(decode: Callable, server: Server, request: Mapping[str, Any]) -> None:
+    """Requests without settings, before one with some: what they leave in a cache must not reach it."""
+    if request["settings"]:
+        bare = FollowedDecoder(decode, server, {**request, "settings": {}})
+        if not isinstance(bare.call(), Raised):
+            bare.repeated()
+
+
 def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     """The law of what one call yields, or why there is none."""
     warm = followed.call()
@@ -198,6 +206,7 @@ def main() -> None:
                 server.answer(digest=digest_of(decode), versions=packages)
                 continue
             server.begin("following it", server.limits.timeout)
+            use_without_settings(decode, server, request)
             answer = law_of(FollowedDecoder(decode, server, request))
             server.answer(**answer, made_of=loaded_parts())
         except NotASubject as error:

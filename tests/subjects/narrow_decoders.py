@@ -58,6 +58,20 @@ class CountsRejections(Decoder):
         return REJECTED[0] > 10**6 or super().accepts(p, q, token)
 
 
+ROWS = {}
+
+
+class RowsOfAnyRequest(Decoder):
+    """Rows are kept by model and text, whatever the settings."""
+
+    def target_row(self, text, place):
+        key = self.target, text
+        if key not in ROWS:
+            ROWS[key] = super().target_row(text, place)
+        return ROWS[key]
+
+
+rows_of_any_request = decoder_of(RowsOfAnyRequest)
 kept_where_ruled_out = decoder_of(KeptWhereRuledOut)
 largest_where_alike = decoder_of(LargestWhereAlike)
 short_texts_plainly = decoder_of(ShortTextsPlainly)

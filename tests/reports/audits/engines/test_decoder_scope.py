@@ -112,3 +112,9 @@ def test_what_is_counted_in_some_texts_alone_withholds_the_verdict():
     report = audited("counts_rejections", tokens=3)
     assert report.verdict == "inconclusive"
     assert "it keeps what changes with every call" in report.evidence[0].detail.reason
+
+
+@pytest.mark.engine
+def test_rows_that_another_request_left_are_seen():
+    report = audited("rows_of_any_request", tokens=2, settings={"temperature": 0.5})
+    assert {str(e.verdict) for e in report.evidence if e.claim == "lossless"} == {"refuted"}
