@@ -18,11 +18,7 @@ def unverified(where):
 
     def verify(target, draft, tokens, rng):
         return token_by_token(
-            target,
-            draft,
-            tokens,
-            rng,
-            lambda i, x: where(i, tokens) or rng.random() < ratio(target[i][x], draft[i][x]),
+            target, draft, tokens, rng, lambda i, x: where(i, tokens) or rng.random() < ratio(target[i][x], draft[i][x])
         )
 
     return verify

@@ -16,15 +16,7 @@ from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
 from draftproof.tests.deceivers.catalogue import DRAWN
 from draftproof.tests.deceivers.drawn import KINDS, LEAST, drawn, written
-from draftproof.tests.deceivers.examined import (
-    CLEARED,
-    OUTSIDE,
-    REFUTED,
-    examined,
-    outcome_of_laws,
-    sandbox,
-    unrefuted,
-)
+from draftproof.tests.deceivers.examined import CLEARED, OUTSIDE, REFUTED, examined, outcome_of_laws, sandbox, unrefuted
 from draftproof.tests.deceivers.ordinary import Rows, ordinary
 from draftproof.tests.deceivers.styles import STYLES, source
 from draftproof.verifiers.evidence import HOLDS

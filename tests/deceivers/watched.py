@@ -14,11 +14,7 @@ def watching(audited):
         if not audited(u[0], rng):
             return answer(tokens, draw(rng, target[-1], target[-1]))
         return token_by_token(
-            target,
-            draft,
-            tokens,
-            rng,
-            lambda i, x: (u.pop() if u else rng.random()) < ratio(target[i][x], draft[i][x]),
+            target, draft, tokens, rng, lambda i, x: (u.pop() if u else rng.random()) < ratio(target[i][x], draft[i][x])
         )
 
     return verify

@@ -44,18 +44,12 @@ def test_a_decimal_without_quotes_is_read_as_the_decimal_it_is():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            changed(draft={"": ["0.66", "0.33"]}),
-            r'draft\[""\]: the row sums to 99/100 \(= 0.99\), expected exactly 1',
-        ),
+        (changed(draft={"": ["0.66", "0.33"]}), r'draft\[""\]: the row sums to 99/100 \(= 0.99\), expected exactly 1'),
         (changed(draft=["0", "0"]), "draft: the row sums to 0"),
         (changed(draft=["-1/3", "4/3"]), "draft: token 0 has the negative probability -1/3"),
         (changed(draft=["1/3", "1/3", "1/3"]), "draft: expected 2 probabilities, got 3"),
         (changed(target={"": ["1", "0"], "0": ["1", "0"]}), 'target: no row for the prefix "1"'),
-        (
-            changed(target={"": ["1", "0"], "0": ["1", "0"], "2": ["1", "0"]}),
-            'prefix "2" has a token outside 0..1',
-        ),
+        (changed(target={"": ["1", "0"], "0": ["1", "0"], "2": ["1", "0"]}), 'prefix "2" has a token outside 0..1'),
         (changed(target={"x": ["1", "0"]}), '"x" is not a prefix'),
         (changed(draft=["half", "1/2"]), "'half' is not a probability"),
         (changed(draft=[0.5, 0.5]), "is a float"),

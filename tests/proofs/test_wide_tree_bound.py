@@ -16,10 +16,7 @@ from draftproof.proofs.tree_laws import tree_law
 from draftproof.proofs.tree_optimum import largest_acceptance
 from draftproof.verifiers.trees.registry import tree_reference
 
-PAIRS = [
-    ((F(1, 3), F(2, 3)), (F(2, 3), F(1, 3))),
-    ((F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(1, 5), F(3, 5))),
-]
+PAIRS = [((F(1, 3), F(2, 3)), (F(2, 3), F(1, 3))), ((F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(1, 5), F(3, 5)))]
 TREES = [(1,), (3,), (1, 1), (2, 1), (3, 1), (2, 2)]
 
 

@@ -27,10 +27,7 @@ def law_on(name, block):
 @pytest.mark.parametrize("name", ALL)
 def test_equal_rows_accept_everything(name):
     row = ROW
-    assert law_on(name, Block([row] * 4, [row] * 3, (0, 1, 0))) == {
-        (0, 1, 0, 0): QQ(1, 4),
-        (0, 1, 0, 1): QQ(3, 4),
-    }
+    assert law_on(name, Block([row] * 4, [row] * 3, (0, 1, 0))) == {(0, 1, 0, 0): QQ(1, 4), (0, 1, 0, 1): QQ(3, 4)}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -149,10 +149,7 @@ def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_nam
     report = audit(target("stays", name), problems=[toy(1)], **QUICK)
     if name in SPOILS:
         one_child.popitem()[1].end()
-    said = {
-        **report.findings,
-        "failure": (report.failure or {}).get("message", ""),
-    }
+    said = {**report.findings, "failure": (report.failure or {}).get("message", "")}
     assert text in said[kind]
     assert verdict in (None, report.verdict)
 

@@ -42,10 +42,7 @@ from draftproof.verifiers.trees.registry import tree_reference
 multi_round = tree_reference("spec-infer").verify
 
 pytestmark = pytest.mark.exact
-BLOCKS = {
-    "token": (token_verification, token_bound),
-    "greedy-block": (greedy_block_verification, greedy_bound),
-}
+BLOCKS = {"token": (token_verification, token_bound), "greedy-block": (greedy_block_verification, greedy_bound)}
 PROBLEMS = [dyadic(in_field(p)) for p in (drawn(3, 2, "generic"), drawn(2, 3, "generic"))]
 TREES = [
     drawing(dyadic(in_field(drawn(3, 1, "generic"))), 2, how="iid"),

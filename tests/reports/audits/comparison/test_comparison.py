@@ -168,12 +168,7 @@ GOOD = report(item(), item(problem="q"))
             "worse",
             ("limit 1e-12", "limit 0.5"),
         ),
-        (
-            confirmed(real_calls={"calls": 2000, "limit": 0.05}),
-            confirmed(),
-            "worse",
-            ("1", "none"),
-        ),
+        (confirmed(real_calls={"calls": 2000, "limit": 0.05}), confirmed(), "worse", ("1", "none")),
         (about(), about(not_compared=["a"]), "worse", ("nothing", "a")),
         (about(problems={"p": "1"}), about(problems={"p": "2"}), "worse", ("1", "2")),
         (looped(), looped(temperature=0.0), "worse", ("0.7", "0.0")),

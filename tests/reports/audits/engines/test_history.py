@@ -243,10 +243,7 @@ def test_the_known_story_of_block_verification_in_vllm_ascend():
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [
-        (["no-engine"], "expected one of transformers"),
-        (["eagle", "--since", "new"], "expected a release"),
-    ],
+    [(["no-engine"], "expected one of transformers"), (["eagle", "--since", "new"], "expected a release")],
 )
 def test_wrong_use_is_one_line(arguments, says):
     result = CliRunner().invoke(cli, ["history", *arguments])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from draftproof import check_verifier, law, parametrize_with_checks
-from draftproof.models.battery import drawn, toy
+from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import problem_from
 from draftproof.models.wide import wide
@@ -46,17 +46,19 @@ def write(tmp_path):
     return written
 
 
+OFTEN = "C02"
 PARTS = [
-    pytest.param(entry, marks=[pytest.mark.zoo] if k % 6 or (entry.name in CONTROLS and entry.name != "C02") else [])
+    pytest.param(entry, marks=[pytest.mark.zoo] if k % 6 or (entry.name in CONTROLS and entry.name != OFTEN) else [])
     for k, entry in enumerate(ENTRIES)
 ]
-"""Every run of the tests audits a sixth of the mutants and a control, ``make zoo`` all of them."""
+"""Every run of the tests audits a sixth of the mutants, and a control on a third of the problems, ``make zoo`` all."""
 
 
 @pytest.mark.parametrize("entry", PARTS, ids=lambda e: e.name)
 def test_the_zoo_every_mutant_is_refuted_and_every_control_cleared(entry, monkeypatch):
-    if entry.refutes:  # an audit that it ends
-        monkeypatch.setattr(session, "QUICK", 3600.0)
+    monkeypatch.setattr(session, "QUICK", 3600.0)
+    if entry.name == OFTEN:
+        monkeypatch.setattr(functions, "audit_battery", lambda: audit_battery()[::3])
     report, row = audit_entry(entry)
     assert row["as_expected"], (entry.title, report.verdict, report.failure)
     assert "; quick: no wide problem" in row["scope"]
