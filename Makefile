@@ -97,11 +97,12 @@ zoo: $(READY)
 prove: $(READY)
 	$(BIN)/draftproof prove
 
-# The theorems for every vocabulary and every gamma, checked by Coq (about two minutes of processor time once it is installed).
+# The theorems for every vocabulary and every gamma, checked by Coq, two files at a time (about four minutes of processor time
+# once it is installed; each worker of pytest's would take some more).
 mechanized: $(READY)
 	@{ command -v coqc >/dev/null && [ -f "$$(coqc -where)/user-contrib/mathcomp/algebra_tactics/ring.vo" ]; } || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "mechanized and not broken_proof" tests/proofs/obligations
+	$(BIN)/python -m pytest -m "mechanized and not broken_proof" tests/proofs/obligations
 
 # proofs/note.md as out/note.pdf, printed by Chromium.
 note: $(READY)

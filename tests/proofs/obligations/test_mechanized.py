@@ -109,21 +109,21 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
 @pytest.mark.parametrize(
     ("added", "verdict", "says"),
     [
-        ("Theorem planted : 1 = 1 :> nat. Proof. by []. Qed.", HOLDS, None),
+        ("Theorem planted : 1 = 1. Proof. reflexivity. Qed.", HOLDS, None),
         (
-            "Axiom cheat : 0 = 1 :> nat.\nTheorem planted : 0 = 1 :> nat. Proof. exact: cheat. Qed.",
+            "Axiom cheat : 0 = 1.\nTheorem planted : 0 = 1. Proof. exact cheat. Qed.",
             NO_EVIDENCE,
             "cheat",
         ),
-        ("Theorem planted : 0 = 1 :> nat. Admitted.", NO_EVIDENCE, "planted"),
-        ("Theorem planted : 0 = 1 :> nat. Proof. by []. Qed.", ERROR, "Rationals.v, line 4"),
+        ("Theorem planted : 0 = 1. Admitted.", NO_EVIDENCE, "planted"),
+        ("Theorem planted : 0 = 1. Proof. reflexivity. Qed.", ERROR, "Rationals.v, line 2"),
     ],
     ids=["a proof", "an axiom", "an open proof", "a proof that breaks"],
 )
 def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, verdict, says):
     """Asked about together with one that is: which of them is not is said, by the audit and by make."""
     sound = "Theorem sound : True. Proof. exact I. Qed."
-    (tmp_path / "Rationals.v").write_text(f"From mathcomp Require Import all_ssreflect.\n\n{sound}\n{added}\n")
+    (tmp_path / "Rationals.v").write_text(f"{sound}\n{added}\n")
     asked = "From Draftproof Require Import Rationals.\nDefinition every_theorem :=\n  let _ := @sound in\n"
     asked += "  let _ := @planted in\n  tt.\nPrint Assumptions every_theorem.\n"
     (tmp_path / "Axioms.v").write_text(asked)
