@@ -46,6 +46,8 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"rows in {', '.join(others)}")
     if report.end_to_end is None and report.campaign is None and "convention" in report.subject:
         sentences += _of_functions(known, bool(report.subject["convention"].get("program")))
+    if "key" in report.findings:
+        sentences.append("drafts that the key decides too, here drawn without it, and one key in several calls")
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
     sentences += _of_decoders(items) + _regions(report) + _gaps(items)

@@ -19,6 +19,7 @@ class Run(Protocol):
     subject: dict[str, Any]
     claims: Sequence[str]
     evidence: list[Evidence]
+    findings: dict[str, str]
     failure: dict[str, str] | None
     end_to_end: Any
     campaign: dict[str, Any] | None

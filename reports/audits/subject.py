@@ -78,8 +78,9 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
             target = f"draftproof.verifiers.trees.in_floats:{name.replace('-', '_')}"
             return SubjectSpec(name, None, target, TREE_REFERENCES[name].source, dtypes, own_rule=name)
         floats = "; in floating point: --dtype float32" if name in IN_FLOATS else ""
+        lossy = "" if TREE_REFERENCES[name].lossless else ", a lossy one"
         raise InputError(
-            f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}{floats}"
+            f"{name} is one of our own rules for draft trees{lossy}: draftproof law {name} has its exact law{floats}"
         )
     if name.endswith(".py") and Path(name).is_file():
         raise InputError(

@@ -1,5 +1,7 @@
 """The claim lossless-over-keys: right watermarks keep it, planted wrong ones are refuted, others do not make it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from draftproof.models.battery import drawn, toy
@@ -9,6 +11,7 @@ from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import watermarks
+from draftproof.verifiers.adapters.calling_convention import declare, over_keys
 from draftproof.verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED
 
 pytestmark = pytest.mark.exact
@@ -49,6 +52,28 @@ def test_every_key_of_a_small_key_space_is_gone_through():
     assert (wrong.verdict, wrong.total_variation) == (REFUTED, 0.25)
 
 
+def test_one_wrong_key_of_many_is_found():
+    (found,) = judged("one_key_of_many", HALVES)
+    assert (found.verdict, found.total_variation) == (REFUTED, 0.5 / 200)
+
+
+class OnlyCompared:
+    """A drawn number that is never taken as a plain one, which would stand for others too."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __lt__(self, other):
+        return self.value < other
+
+
+@pytest.mark.parametrize("keys", [1, 4, 7, 1000])
+def test_keys_are_told_apart_by_comparisons_alone(keys):
+    asked = over_keys(declare(lambda target_probs, draft_probs, draft_tokens, key: [key], keys=keys))
+    for k in range(keys):
+        assert asked([], [], [], SimpleNamespace(integers=lambda n, k=k: OnlyCompared(k))) == [k]
+
+
 def test_what_takes_no_key_does_not_make_the_claim():
     (found,) = judged("right", toy(1), module="regions")
     assert found.verdict == NOT_CLAIMED and "no parameter key" in found.detail.why
@@ -59,3 +84,4 @@ def test_what_takes_no_key_does_not_make_the_claim():
 def test_an_audit_decides_by_it_if_it_is_asked_for_and_says_that_laws_are_averages():
     report = audit(watermarks.from_the_target, [toy(1)], claims=(CLAIM,), levels=("exact",), explain=False)
     assert report.verdict == REFUTED and "averages over keys" in report.findings["key"]
+    assert any("drafts that the key decides too" in sentence for sentence in report.not_examined)

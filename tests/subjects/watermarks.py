@@ -71,5 +71,10 @@ def four_keys_from_the_target(target_probs, draft_probs, draft_tokens, key):
     return _of_four(key, residual=False)(target_probs, draft_probs, draft_tokens)
 
 
-for watermark in (four_keys, four_keys_from_the_target):
-    declare(watermark, keys=4)
+def one_key_of_many(target_probs, draft_probs, draft_tokens, key):
+    """200 keys, 50 for each of the four; one of them draws from the target where a draft is rejected."""
+    return _of_four(key // 50, residual=key != 77)(target_probs, draft_probs, draft_tokens)
+
+
+for watermark, many in ((four_keys, 4), (four_keys_from_the_target, 4), (one_key_of_many, 200)):
+    declare(watermark, keys=many)

@@ -24,7 +24,7 @@ from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, move
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.trees import global_resolution, k_seq, optimal_transport
-from draftproof.verifiers.trees.registry import IN_FLOATS, tree_reference
+from draftproof.verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.exact
 HOW = {"without-replacement": "without-replacement"}
@@ -184,7 +184,14 @@ def test_an_audit_by_the_rules_name_says_that_its_theorem_judges():
 
 def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
     assert subject_from("k-seq", dtypes=("float32",)).own_rule == "k-seq"
-    with pytest.raises(InputError, match=r"are proved: .*--dtype float32"):
+    with pytest.raises(InputError, match=r"its exact law; .*--dtype float32"):
         subject_from("k-seq")
-    with pytest.raises(InputError, match="are proved"):
+    with pytest.raises(InputError, match=r"law scaled-transport has its exact law$"):
         subject_from("scaled-transport", dtypes=("float32",))
+
+
+@pytest.mark.parametrize("rule", TREE_REFERENCES.values(), ids=TREE_REFERENCES.keys())
+def test_a_rule_that_cannot_be_audited_is_not_called_proved_and_a_lossy_one_is_called_so(rule):
+    with pytest.raises(InputError) as error:
+        subject_from(rule.name)
+    assert "proved" not in str(error.value) and ("a lossy one" in str(error.value)) == (not rule.lossless)
