@@ -1,4 +1,4 @@
-"""E[tau] of rules on draft trees of up to 64 nodes over 32,000 tokens, beside a bound on that of any valid rule.
+"""E[tau] of rules on draft trees of 16 to 72 nodes over 32,000 tokens, beside a bound on that of any valid rule.
 
 ``python -m draftproof.benchmarks.wide_trees``; seconds are of the processor.
 """

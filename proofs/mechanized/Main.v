@@ -206,16 +206,17 @@ Theorem transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb :
       (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
   <= \sum_(i < gamma) 2%:R * plan_off u nu (e i) kappa (m i) + (nu + lambda).
 Proof. exact: transport_plan_rounding. Qed.
-(* Global Resolution: any shares of a solver, scaled by what the target has over how often they accept a token; d operations
-   behind each product of the drafts' law and a share.  Lossless whatever the shares are, in exact numbers.  Resolution.v *)
+(* Global Resolution: any shares of a solver, at most 1 of each drafts, scaled by what the target has over how often they accept
+   a token; d operations behind each product of the drafts' law and a share.  Lossless with any such shares, in exact numbers
+   (the identity needs no sum, but with a larger one it speaks of no rule).  Resolution.v *)
 Theorem global_resolution_is_lossless (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
     (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (share : seq V -> nat -> seq V -> V -> R) (gamma : nat)
     (f : seq tree) (o : seq V) :
   (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
-  (forall s k xs y, 0 <= share s k xs y) -> size o = gamma.+1 ->
+  (forall s k xs y, 0 <= share s k xs y) -> (forall s k xs, sumV (share s k xs) <= 1) -> size o = gamma.+1 ->
   global_resolution Mb c Q spent share gamma f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y))
   = joint Mb c o.
-Proof. by move=> Q0 Q1 share0; apply: (resolution_valid Mb c Q0 Q1 share0). Qed.
+Proof. by move=> Q0 Q1 share0 _; apply: (resolution_valid Mb c Q0 Q1 share0). Qed.
 Theorem global_resolution_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu lambda : R)
     (d : nat -> nat) (e kappa : nat -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V))
     (key : seq V -> D) (share a : seq V -> nat -> D -> V -> R) (w row : seq V -> nat -> V -> R) (last : seq V -> V -> R)

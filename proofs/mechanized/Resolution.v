@@ -1,5 +1,5 @@
 (* Global Resolution: of the drafts S the token y is accepted with any share that a solver returned, times a scale by which y
-   is accepted no more often than the target has it.  It is lossless whatever the shares are; and in floating point only how
+   is accepted no more often than the target has it.  Shares of at most 1 in all make a rule, lossless whatever they are; and in floating point only how
    often y would be accepted, the scale and what is left of the target count.  The standard model of Rounding.v is assumed. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.

@@ -28,9 +28,9 @@ from .recent import rows
 Row = Sequence[Any]
 
 
-def first_token(rule: TreeReference, pair: Problem) -> list[Any]:
-    """The law of the first token, of one draft."""
-    law = output_law(in_field(drawing(pair, *[1] * pair.gamma)), rule)
+def first_token(rule: TreeReference, pair: Problem, drafts: int = 1) -> list[Any]:
+    """The law of the first token, of so many drafts."""
+    law = output_law(in_field(drawing(pair, drafts, *[1] * (pair.gamma - 1))), rule)
     tokens = [QQ(0)] * pair.vocabulary
     for output, p in law.items():
         tokens[output[0]] += p
@@ -54,13 +54,13 @@ def at_temperature(pair: Problem, power: int) -> Problem:
     return replace(pair, target=models[0], draft=models[1], name=f"{pair.name}-power-{power}")
 
 
-def worst_by_temperature(rule: TreeReference, powers: Sequence[int]) -> list[tuple[Any, float]]:
+def worst_by_temperature(rule: TreeReference, powers: Sequence[int], drafts: int = 1) -> list[tuple[Any, float]]:
     """The largest TV and KL of the first token at each temperature 1 / power, over pairs of rows of full support."""
     pairs = [p for p in lattice_pairs(3, 1, 5) if all(p.target.row(())) and all(p.draft.row(()))]
     worst = []
     for power in powers:
         hot = [at_temperature(pair, power) for pair in pairs]
-        laws = [(first_token(rule, pair), rows(pair)[0]) for pair in hot]
+        laws = [(first_token(rule, pair, drafts), rows(pair)[0]) for pair in hot]
         worst.append((max(apart(law, p) for law, p in laws), max(divergence(law, p) for law, p in laws)))
     return worst
 

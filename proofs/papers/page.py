@@ -11,7 +11,7 @@ from ...models.files import write_atomically
 from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
 from ...models.tree_battery import drawing, tree_battery
-from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from ...verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..certificates import check_tree_bound, make_tree_bound
@@ -33,7 +33,7 @@ repository's code of each rule: of Tree Monte Carlo it is after the authors' pub
 verification after the abstract and reviews, with the order of tokens by ratio. Where a source says *abstract*, no more
 than that could be read, and what is judged is derived from it here; where it says *code*, the code at that commit was
 read and is written anew; where it says neither, it is the paper as known. "Read as" marks a reading of ours:
-a paper that measured averages claims no more than those.
+a paper that measured averages claims no more than those; "asked here" and "ours" mark what the source does not claim.
 
 """
 
@@ -89,20 +89,22 @@ POWERS = 1, 2, 4
 
 
 def lossy_by_temperature() -> list[str]:
-    """The largest bias of the first token, one draft, by temperature of both models."""
+    """The largest bias of the first token by temperature of both models."""
     lines = [
         "## The same by temperature",
         "",
-        "The first token of one draft: the largest TV, and KL from the target in nats, over all pairs of rows of three",
-        "tokens with denominators up to 5 and full support, both at that temperature. Of some rules they are formulas.",
+        "The first token of one draft, or as named: the largest TV, and KL from the target in nats, over all pairs of",
+        "rows of three tokens with denominators up to 5 and full support, both at that temperature. Of some rules they",
+        "are formulas.",
         "",
         "| rule | " + " | ".join(f"TV, T = {'1' if n == 1 else f'1/{n}'} | KL" for n in POWERS) + " |",
         "|---" * (1 + 2 * len(POWERS)) + "|",
     ]
     for rule in TREE_REFERENCES.values():
         if (not rule.lossless and rule.step is not None) or rule.name == "typical":
-            cells = [f"{as_float(tv):.3f} | {kl:.3f}" for tv, kl in worst_by_temperature(rule, POWERS)]
-            lines.append(f"| `{rule.name}` | " + " | ".join(cells) + " |")
+            drafts = 2 if rule.drafts == (IID,) else 1  # of a rule for several, one is no decision
+            cells = [f"{as_float(tv):.3f} | {kl:.3f}" for tv, kl in worst_by_temperature(rule, POWERS, drafts)]
+            lines.append(f"| `{rule.name}`{', two drafts' * (drafts - 1)} | " + " | ".join(cells) + " |")
     return lines
 
 

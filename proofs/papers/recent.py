@@ -249,9 +249,21 @@ def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgem
 
 
 def best_first(per_depth: Sequence[Row], budget: int) -> list[Prefix]:
-    """DDTree's nodes: the ``budget`` likeliest texts when every place is drawn by a row of its own."""
-    texts = [x for n in range(1, len(per_depth) + 1) for x in product(range(len(per_depth[0])), repeat=n)]
-    return sorted(texts, key=lambda x: (-_mass(per_depth, x), len(x), x))[:budget]
+    """DDTree's nodes when every place is drawn by a row of its own, the likeliest first.
+
+    Each that is taken opens its next sibling by rank and its own likeliest child.
+    """
+    ranked = [sorted(range(len(row)), key=lambda t, row=row: (-row[t], t)) for row in per_depth]
+    offered: list[Prefix] = [(0,)]
+    nodes: list[Prefix] = []
+    while offered and len(nodes) < budget:
+        texts = {ranks: tuple(ranked[i][r] for i, r in enumerate(ranks)) for ranks in offered}
+        ranks = max(offered, key=lambda ranks: _mass(per_depth, texts[ranks]))
+        offered.remove(ranks)
+        nodes.append(texts[ranks])
+        offered += [(*ranks[:-1], ranks[-1] + 1)] if ranks[-1] + 1 < len(per_depth[0]) else []
+        offered += [(*ranks, 0)] if len(ranks) < len(per_depth) else []
+    return nodes
 
 
 def _mass(per_depth: Sequence[Row], text: Prefix) -> Any:

@@ -102,8 +102,8 @@ CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
 JUDGE = "Bachmann et al. 2025 (Judge Decoding), abstract"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
-PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract)"
-VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code of gumbel.py and spec_decode.py)"
+PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract, picks by the inverse distribution function)"
+VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code of gumbel.py and spec_decode.py; the scheme, not its kernels)"
 
 SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
 
@@ -132,18 +132,20 @@ def _both(*judgements: ClaimJudgement) -> ClaimJudgement:
 
 _RULES = [
     (RESOLUTION, "the shares, capped by the target, keep its law", lossless_where_meant("global-resolution")),
-    (RESOLUTION, "the shares as a solver left them keep the target's law (3 sweeps)", partial(truncated_is_lossless, 3),
+    (RESOLUTION, "(asked here) the shares as our solver left them keep the target's law (3 sweeps)",
+     partial(truncated_is_lossless, 3),
      "shares are scaled down to what the target has of a token: then a solver that stops early costs acceptances"),
-    (RESOLUTION, "the deviation becomes as small as is asked for", deviation_falls),
-    (RESOLUTION, "with two drafts it accepts as often as any rule, to 0.003 after 100 sweeps",
+    (RESOLUTION, "the deviation becomes as small as is asked for (by our solver)", deviation_falls),
+    (RESOLUTION, "with two drafts it accepts as often as any rule, to 0.003 after 100 sweeps of our solver",
      lambda: at_least(ONE_STEP, first_rate("global-resolution", 2), transport(2), (2,), allowed=SOLVER)),
-    (RESOLUTION, "the same to 1e-6", lambda: at_least(ONE_STEP, first_rate("global-resolution", 2), transport(2), (2,),
-     allowed=1e-6), "no set H has p(H) = q(H)^n: there weights run off, and what is lost falls like 1 / sweeps"),
+    (RESOLUTION, "(asked here, of our solver) the same to 1e-6",
+     lambda: at_least(ONE_STEP, first_rate("global-resolution", 2), transport(2), (2,), allowed=1e-6),
+     "no set H has p(H) = q(H)^n: there weights run off, and what is lost falls like 1 / sweeps"),
     (RESOLUTION, "the max-flow is the min-cut of one of V + 1 sets, those of the smallest p / q; n = 2 and 3",
      lambda: _both(overfull_set_is_the_cut(2), overfull_set_is_the_cut(3))),
     (RESOLUTION, "choosing a draft and then verifying it alone (Khisti et al.) loses nothing; n = 2 and 3",
      lambda: _both(choosing_first_is_no_loss(2), choosing_first_is_no_loss(3))),
-    (RESOLUTION, "optimal at each step is optimal for a tree (read so)",
+    (RESOLUTION, "(asked here) optimal at each step is optimal for a tree",
      lambda: reaches_the_bound(_as_drawn("optimal-transport"), _trees_of(2, 1)),
      "a single step"),
     (LISTS, "it keeps the target's law", lossless_where_meant("list-gumbel")),
@@ -237,14 +239,14 @@ _LAWS = [
 ]  # fmt: skip
 
 _WATERMARKS = [
-    (NO_GO, "no watermark whose keys decide the token accepts as often as without keys, V >= 3",
+    (NO_GO, "no picks decided by key and row alone, one key for both sides, accept as often as without keys, V >= 3",
      lambda: no_key_space_has_both(3)),
     (NO_GO, "the same, V = 2", lambda: no_key_space_has_both(2), "three tokens or more"),
     (PSEUDORANDOM, "with keys for draft, coin and replacement the target's law is kept over keys (lossless-over-keys)",
      lambda: lossless_over_keys(True)),
     (PSEUDORANDOM, "a key decides the token", lambda: decided_by_the_key(True)),
     (PSEUDORANDOM, "it accepts as often as without keys", accepts_as_without_keys),
-    (VLLM, "with two keys and a coin of the request's seed the target's law is kept over keys",
+    (VLLM, "with two keys and a coin of the request's seed the target's law is kept over keys (picks as above)",
      lambda: lossless_over_keys(False)),
     (VLLM, "(asked here) a key decides the token", lambda: decided_by_the_key(False),
      "the coin has a key too (2602.01428)"),

@@ -173,6 +173,16 @@ def test_a_tree_that_goes_by_the_last_tokens_alone_is_rejected(monkeypatch):
     assert recent.best_first_has_the_most_mass(False).verdict == REFUTED
 
 
+def test_the_nodes_that_are_opened_one_by_one_are_the_likeliest_texts_and_each_stands_behind_its_parent():
+    for pair in recent.DISTINCT:
+        _, rows = recent._places(pair)
+        texts = [x for n in (1, 2) for x in np.ndindex(*[pair.vocabulary] * n)]
+        likeliest = sorted(texts, key=lambda x: -recent._mass(rows, x))
+        nodes = recent.best_first(rows, 5)
+        assert sorted(nodes) == sorted(likeliest[:5])
+        assert all(len(x) == 1 or x[:-1] in nodes[:i] for i, x in enumerate(nodes))
+
+
 def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
     assert recent.best_first_is_lossless().verdict == HOLDS
     monkeypatch.setattr(recent, "naive_step", tree_reference("top-n").step)
