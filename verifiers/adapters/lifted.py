@@ -87,22 +87,30 @@ def lift(
     """
     file = engine_file(engine, path)
     source, where = file.read_text(encoding="utf-8"), f"{engine} {version_of(engine)}: {path}"
-    text = _definitions(_edited(source, repairs, where), names, where)
-    text = _edited(text, edits, where)
+    text = _definitions(edited(source, repairs, where), names, where)
+    text = edited(text, edits, where)
     place = f"<{engine}: {path}>"
     linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place  # inspect reads sources there
     functions = dict(given) | {"__name__": f"lifted_from_{engine}".replace("-", "_")}
     lazily = 0 if annotations else __future__.annotations.compiler_flag
     exec(compile(text, place, "exec", lazily, dont_inherit=True), functions)
-    record = {
-        "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
-        "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
-        "given": sorted(given), "edits": [edit._asdict() for edit in [*repairs, *edits]],
-    }  # fmt: skip
+    record = recorded(engine, path, names, source, given, [*repairs, *edits])
     return Lifted(functions, text, record)
 
 
-def _edited(text: str, edits: Sequence[Edit], where: str) -> str:
+def recorded(
+    engine: str, path: str, names: Sequence[str], source: str, given: Mapping[str, Any], edits: Sequence[Edit]
+) -> dict[str, Any]:
+    """What a report says of a file of an engine that was lifted from. source: the file's text."""
+    return {
+        "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
+        "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
+        "given": sorted(given), "edits": [edit._asdict() for edit in edits],
+    }  # fmt: skip
+
+
+def edited(text: str, edits: Sequence[Edit], where: str) -> str:
+    """The text with these edits. Raises: NotASubject if it lacks what one of them replaces. where: it is from."""
     for edit in edits:
         if edit.old not in text:
             raise NotASubject(f"{where} has no {edit.old!r}; expected a version that has")

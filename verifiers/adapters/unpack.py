@@ -44,6 +44,8 @@ DISTRIBUTIONS = {
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
     "onnxruntime-genai": Distribution("onnxruntime-genai==0.18.0 onnxruntime==1.31.1 onnx==1.23.2 onnx-ir==1.1.0 "
                                       "ml_dtypes==0.6.0 protobuf==7.36.2 flatbuffers==25.12.19", 50, 129),
+    "onnxruntime-genai-source": Distribution("https://github.com/microsoft/onnxruntime-genai"
+                                             "@a0c04eb1313b886c963e415bbd974748cb89a4eb", 11, 36),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
     "lmdeploy": Distribution("lmdeploy==0.18.0", 107, 390),

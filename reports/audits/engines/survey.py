@@ -53,6 +53,9 @@ NOT_RUN = {
     "beside the row decides; vLLM's Triton kernel tests for it",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
     "rtp-llm, exllamav3": "CUDA only",
+    "onnxruntime-genai, guidance and MTP": "loops of their own over the functions that are run above, in "
+    "`RunGuidanceRound`, which takes a grammar, and in `mtp_generator.cpp`: read, not run; of its libraries only g++'s "
+    "distributions were used",
     "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, "
     "and its `EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
 }

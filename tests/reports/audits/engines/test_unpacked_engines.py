@@ -12,6 +12,7 @@ from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
 from draftproof.reports.published.engine_issues import FOLDER
+from draftproof.verifiers.adapters import onnxruntime_round
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 
@@ -168,6 +169,37 @@ def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_
     report = audit(f"{tmp_path / 'mended.py'}:asked", [problem], **settings)
     assert report.verdict == "holds"
     assert {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+
+
+ACCEPTS = "uni(round_rng) < ComputeAcceptProb(p_t, p_d)"
+PLANTED_ONNXRUNTIME = f"""
+from draftproof.verifiers.adapters import onnxruntime_round
+from draftproof.verifiers.adapters.onnxruntime_round import Edit
+
+onnxruntime_round.TESTS = Edit({ACCEPTS!r}, "uni(round_rng.test()) < p_t", "planted: the draft's share is forgotten")
+planted = onnxruntime_round.Round("sampled")
+"""
+
+
+def test_onnxruntime_genai_cuts_as_it_is_asked_takes_the_argmax_and_a_planted_bug_in_its_round_is_refuted(tmp_path):
+    if missing := ADAPTERS["onnxruntime-genai-round"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    given = {"target": ["8/22", "7/22", "6/22", "1/22"], "draft": ["1/4", "3/4", "0", "0"]}
+    law = {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}
+    asked = tree_problem_from({"name": "asked", "vocabulary": 4, "gamma": 2, **given, "law": law})
+    plain = tree_problem_from({"name": "plain", "vocabulary": 4, "gamma": 2, **given})
+    module = "draftproof.verifiers.adapters.onnxruntime_round"
+    assert audit(f"{module}:settings", [asked], **settings).verdict == "holds"
+    assert audit(f"{module}:settings", [plain], **settings).verdict == "refuted"
+    (tmp_path / "planted.py").write_text(PLANTED_ONNXRUNTIME)
+    assert audit(f"{tmp_path / 'planted.py'}:planted", [toy(2)], **settings).verdict == "refuted"
+    import torch
+
+    rows, half = torch.tensor([[0.2, 0.8], [0.6, 0.4]]), torch.tensor([0.5])
+    for drafted, emitted in ((1, [1, 0]), (0, [1])):
+        numbers = {"accept": half, "last": half}
+        assert onnxruntime_round.greedy(rows, rows[:1], torch.tensor([drafted]), numbers) == emitted
 
 
 def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
