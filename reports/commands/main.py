@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from importlib import import_module
 
 import click
@@ -70,7 +71,11 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The entry point: bad input is one line on standard error and exit status 2."""
+    """The entry point: bad input is one line on standard error and exit status 2; SIGTERM interrupts as Ctrl-C does.
+
+    What was measured is kept, and no child process goes on alone, when a job is cancelled or its time is up.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cli(standalone_mode=False)
     except (InputError, click.ClickException) as error:

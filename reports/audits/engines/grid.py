@@ -73,7 +73,7 @@ GRID = (
     GridRow("prompt of 5 tokens", {"prompt": [1, 1, 0, 2, 1]}),
     GridRow("text over a page of 16 tokens", {"prompt": [*REPEATING, *REPEATING, *REPEATING, 2, 1]}, 3, DRAFT_ALONE),
     GridRow("same prompt beside", {"prompt": [1], "together": [{"prompt": [1]}]}),
-    GridRow("other length beside", {"prompt": [0, 1], "together": [{"prompt": [2]}]}),
+    GridRow("other length beside", {"prompt": [0, 1], "together": [{"prompt": [1]}]}),
     GridRow("other settings beside", {"temperature": 0.5, "together": [{"temperature": 2.0}]}),
     GridRow("greedy beside sampled", {"together": [{"temperature": 0}]}),
     GridRow("logprobs", {"logprobs": True}),
@@ -100,7 +100,8 @@ def grid_cells(
 
     drafting: settings that say how to draft, of all cells. rows: names of rows, all if empty.
     Texts are longer by as many tokens as the engine's are by default: one that writes its first token plainly needs one
-    more. Those of several requests together have two: one is drafted, and more would be too many ways.
+    more. Those of several requests together have two: one is drafted, and more would be too many ways; one, of a pair of
+    two tokens, where an engine draws whole blocks, so that its texts are shorter by default.
     Raises: InputError for a row that there is not.
     """
     if strange := [row for row in rows if row not in {asked.name for asked in GRID}]:
@@ -110,12 +111,13 @@ def grid_cells(
         settings = dict(asked.settings)
         if not set(settings) <= has or (rows and asked.name not in rows):
             continue
+        beside, short = bool({"n", "together"} & set(settings)), engine.tokens < TOKENS
         for mode in (m for m in asked.modes if m in engine.modes):
             given = settings if mode == "draft" or "prompt" in settings else {**settings, "prompt": REPEATING}
             tokens = asked.tokens if mode == "draft" else min(asked.tokens, 2)
-            if not {"n", "together"} & set(settings):
+            if not beside or short:
                 tokens = max(1, tokens + engine.tokens - TOKENS)
-            pair = long_problem() if asked.blocks else problem
+            pair = long_problem() if asked.blocks or (beside and short) else problem
             sampling = DRAFT if mode == "draft" else LOOKUP
             cells.append(TextCell(asked.name, {**given, **(drafting or {})}, tokens, sampling, pair))
     return cells

@@ -191,13 +191,14 @@ def waiting_for(file, process, chunks):
         time.sleep(0.05)
 
 
-def test_ctrl_c_keeps_the_checkpoint_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_cancelled_job_keep_the_checkpoint_and_say_how_to_go_on(tmp_path, sent):
     file = tmp_path / "campaign.json"
     arguments = ["block", "--problem", PAPER, "--checkpoint", file, "--workers", 2, "--samples", 10**12]
     with started(*arguments) as process:
         try:
             waiting_for(file, process, 1)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             _, err = process.communicate(timeout=3600)
         finally:
             process.kill()
