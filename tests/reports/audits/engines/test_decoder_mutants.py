@@ -48,8 +48,10 @@ def test_a_right_decoder_in_an_odd_style_holds(entry):
 def test_the_grid_of_the_reference_has_every_row_and_an_engine_only_those_it_has():
     every = {cell.name for cell in grid_cells(ENGINES["draftproof-reference"])}
     assert len(every) > 35 and {asked.name for asked in GRID} - every >= {"early exit", "tokenizers apart"}
-    loop = {cell.name for cell in grid_cells(ENGINES["draftproof-loop"])}
-    assert {"none", "top-k", "EOS in a block"} <= loop and "min-p" not in loop
+    loop = {cell.name: cell for cell in grid_cells(ENGINES["draftproof-loop"])}
+    assert {"none", "top-k", "EOS in a block"} <= set(loop) and "min-p" not in loop
+    beside = loop["same prompt beside"]  # it draws whole blocks of each request: more would be too many ways
+    assert (beside.tokens, beside.problem.vocabulary) == (1, 2)
     assert len(grid_cells(ENGINES["transformers"])) >= 50
 
 
