@@ -95,7 +95,8 @@ class CalledIds:
         """The indices at these places of an order in which neighbours are far apart."""
         size = len(possible)
         step = next(k for k in range(int(GOLDEN * size) | 1, 2 * size + 2, 2) if math.gcd(k, size) == 1)
-        return [int(possible[(int(self.first * size) + place) * step % size]) for place in places]
+        at = (np.fromiter(places, np.int64) + int(self.first * size)) % size * step % size
+        return possible[at].tolist()
 
     def _special(self, row: RowDraw) -> list[int]:
         """The indices that code may take for others; of several draft blocks some have all, the others a few."""
