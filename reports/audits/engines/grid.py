@@ -100,8 +100,8 @@ def grid_cells(
 
     drafting: settings that say how to draft, of all cells. rows: names of rows, all if empty.
     Texts are longer by as many tokens as the engine's are by default: one that writes its first token plainly needs one
-    more. Those of several requests together have two: one is drafted, and more would be too many ways; one, of a pair of
-    two tokens, where an engine draws whole blocks, so that its texts are shorter by default.
+    more. Those of several requests together have two: one is drafted, and more would be too many ways; or one, of a
+    pair of two tokens, where an engine draws whole blocks, so that its texts are shorter by default.
     Raises: InputError for a row that there is not.
     """
     if strange := [row for row in rows if row not in {asked.name for asked in GRID}]:
