@@ -21,7 +21,7 @@ from draftproof.verifiers.adapters.calling_convention import NotASubject, on_dem
 from draftproof.verifiers.adapters.lifted import Edit, lift, require_parameters, version_of
 from draftproof.verifiers.adapters.protocol import Row, by_length
 from draftproof.verifiers.adapters.registry import ADAPTERS, OURS
-from draftproof.verifiers.adapters.unpack import DISTRIBUTIONS, main
+from draftproof.verifiers.adapters.unpacked.unpack import DISTRIBUTIONS, main
 
 SOURCE = """
 import no_such_package

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from .registry import decoder_python, engine_folder, not_installed
+from .registry import decoder_python, engine_folder, in_a_clone_alone, not_installed
 
 TOKENS = 3
 """Of a text whose law is asked for, unless the engine says otherwise."""
@@ -53,8 +53,10 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.follows or bool(self.driver)
 
     def missing(self) -> list[str]:
-        if self.driver and not decoder_python(self.name).is_file():
-            return [f"its environment {decoder_python(self.name).parents[1]} (make decoders)"]
+        if self.driver:
+            made = decoder_python(self.name)
+            absent = [] if made.is_file() else [f"its environment {made.parents[1]} (make decoders)"]
+            return absent + in_a_clone_alone(self.driver)
         absent = not_installed(self.packages)
         return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 

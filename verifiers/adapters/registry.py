@@ -27,6 +27,12 @@ def decoder_python(engine: str) -> Path:
     return Path(os.environ.get("DRAFTPROOF_DECODERS") or ".venv-decoders").absolute() / engine / "bin" / "python"
 
 
+def in_a_clone_alone(module: str) -> list[str]:
+    """What a module of ``unpacked`` needs where that folder is not, which is no part of the wheel."""
+    package = f"{__package__}.unpacked"
+    return ["a clone of draftproof"] if module.startswith(f"{package}.") and find_spec(package) is None else []
+
+
 class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A third-party verifier, adapted to the plain calling convention or driven (see ``protocol``).
 
@@ -61,8 +67,9 @@ class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not_installed(self.packages) + self.missing_engines()
 
     def missing_engines(self) -> list[str]:
-        """Those of the engines that are not unpacked."""
-        return [engine for engine in self.engines if not engine_folder(engine).is_dir()]
+        """Those of the engines that are not unpacked, and the clone where this adapter is in no wheel."""
+        absent = [engine for engine in self.engines if not engine_folder(engine).is_dir()]
+        return absent + in_a_clone_alone(self.target)
 
 
 OURS = msgspec.json.decode(Path(__file__).with_name("adapters.json").read_bytes(), type=tuple[Adapter, ...])

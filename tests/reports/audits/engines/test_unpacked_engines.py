@@ -85,7 +85,7 @@ SCALED = "logits /= (temperatures + 1e-9)"
 MENDED_TPU = f"""
 from functools import partial
 from draftproof.verifiers.adapters import tpu_inference
-from draftproof.verifiers.adapters.tpu_inference import Edit
+from draftproof.verifiers.adapters.unpacked.tpu_inference import Edit
 
 def mended(engine, path, names, given, edits=(), **more):
     if path == tpu_inference.SAMPLER:
@@ -115,7 +115,7 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
     asked = tree_problem_from({"name": "asked", "vocabulary": 3, "gamma": 1, "target": rows, "draft": rows,
                           "law": {"temperature": "1/2", "top_p": "3/4"}})  # fmt: skip
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
-    found = audit("draftproof.verifiers.adapters.tpu_inference:settings", [asked], **settings)
+    found = audit("draftproof.verifiers.adapters.unpacked.tpu_inference:settings", [asked], **settings)
     refuted = {(e.claim, e.problem): e for e in found.evidence if e.refuted}
     assert refuted["lossless", "asked"].total_variation == pytest.approx(0.2, abs=1e-5)
     (tmp_path / "mended.py").write_text(MENDED_TPU)
@@ -131,7 +131,7 @@ CUT = "target_draft_logits = target_logits[:, :-1].contiguous()"
 CUT_ROWS = "self.cut(target_logits, bonus_sampling_inputs)"
 MENDED_LMDEPLOY = f"""
 from draftproof.verifiers.adapters import lmdeploy_agent
-from draftproof.verifiers.adapters.lmdeploy_agent import Edit
+from draftproof.verifiers.adapters.unpacked.lmdeploy_agent import Edit
 
 class Mended(lmdeploy_agent.Agent):
     def _lift(self, file, names, edits=(), **given):
@@ -162,7 +162,7 @@ def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_
     law = {"temperature": "1/2", "top_p": "3/4"}
     problem = tree_problem_from({"name": "asked", "vocabulary": 3, "gamma": 1, **given, "law": law})
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
-    found = audit("draftproof.verifiers.adapters.lmdeploy_agent:settings", [problem], **settings)
+    found = audit("draftproof.verifiers.adapters.unpacked.lmdeploy_agent:settings", [problem], **settings)
     refuted = {e.claim: e for e in found.evidence if e.refuted}
     assert refuted["lossless"].total_variation == pytest.approx(10 / 46, abs=2e-3)
     (tmp_path / "mended.py").write_text(MENDED_LMDEPLOY)

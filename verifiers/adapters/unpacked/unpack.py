@@ -1,6 +1,6 @@
 """Unpack engines, each into a folder of its own: what ``make engines`` runs.
 
-    python -m draftproof.verifiers.adapters.unpack [ENGINE ...]
+    python -m draftproof.verifiers.adapters.unpacked.unpack [ENGINE ...]
 
 Downloads from the package index by pip, without dependencies, or where there is no package from its repository by git;
 says how large each is first. What is there stays.
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .lifted import version_of
-from .registry import engine_folder
+from ..lifted import version_of
+from ..registry import engine_folder
 
 
 class Distribution(NamedTuple):

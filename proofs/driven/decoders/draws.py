@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .asking import Asking, about, answered, joint
-from .coordinates import Coordinate, Noise, Uniform
-from .partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
-from .races import NotARace, Racing
+from ..asking import Asking, about, answered, joint
+from ..coordinates import Coordinate, Noise, Uniform
+from ..partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
+from ..races import NotARace, Racing
 
 Numbers = list[list[float]]
 Outcome = tuple[int, ...]

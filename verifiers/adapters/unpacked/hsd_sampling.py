@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .calling_convention import on_demand, softmax
-from .lifted import Edit, adapted, lift, require_parameters
+from ..calling_convention import on_demand, softmax
+from ..lifted import Edit, adapted, lift, require_parameters
 
 FILE, NAME = "transformers/generation/utils.py", "_speculative_sampling"
 PARAMETERS = ("candidate_input_ids", "candidate_logits", "candidate_length", "new_logits", "is_done_candidate",

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .calling_convention import float32_softmax, on_demand
-from .lifted import adapted, lift, require_parameters
+from ..calling_convention import float32_softmax, on_demand
+from ..lifted import adapted, lift, require_parameters
 
 NAMES = ("_MIN_PROB", "_ASM_AVAILABLE", "_asm_residual_dist", "_pytorch_residual", "residual_distribution",
          "_residual_probs")  # fmt: skip

@@ -8,8 +8,8 @@ imports from vLLM are vLLM 0.32.0's, two of them by the names that they have the
 from collections.abc import Mapping
 from typing import Any
 
-from .calling_convention import on_demand
-from .lifted import Edit, Lifted, lift
+from ..calling_convention import on_demand
+from ..lifted import Edit, Lifted, lift
 from .vllm_runner_v2 import SAMPLER, RunnerV2
 
 FILE = "vllm_ascend/worker/v2/spec_decode/rejection_sampler_utils.py"

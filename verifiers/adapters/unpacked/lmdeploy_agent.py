@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .calling_convention import on_demand
-from .lifted import Edit, Lifted, LiftedAdapter, lift, use_triton
-from .protocol import Row, by_length
-from .ragged import NOISE, UNIFORM, emitted
+from ..calling_convention import on_demand
+from ..lifted import Edit, Lifted, LiftedAdapter, lift, use_triton
+from ..protocol import Row, by_length
+from ..ragged import NOISE, UNIFORM, emitted
 
 ENGINE = "lmdeploy"
 FOLDER = "lmdeploy/pytorch"

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .calling_convention import float32_softmax, on_demand
-from .lifted import adapted, lift, require_parameters
+from ..calling_convention import float32_softmax, on_demand
+from ..lifted import adapted, lift, require_parameters
 
 SAMPLING = ("gather_token_probs", "logits_to_probs", "sample_from_probs", "sample_residual")
 PARAMETERS = ("target_model", "proposal", "position_ids", "start", "past_key_values_target", "temperature",

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from .calling_convention import NotASubject, on_demand
-from .lifted import Edit, engine_file, lift
-from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, RaggedAdapter
+from ..calling_convention import NotASubject, on_demand
+from ..lifted import Edit, engine_file, lift
+from ..ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, RaggedAdapter
 
 GLUE = "vllm/utils/cpu_triton_utils.py"
 LIBRARIES = ("vllm/_C_AVX512.abi3.so", "vllm/_C_AVX2.abi3.so", "vllm/_C.abi3.so")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .registry import decoder_python
+from ..registry import decoder_python
 
 CHILD = Path(__file__).with_name("vllm_child.py")
 

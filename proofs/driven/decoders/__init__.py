@@ -9,12 +9,12 @@ from typing import Any
 
 import psutil
 
-from ...models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
-from ...models.errors import RunFailed
-from ...models.forge_llama import save_eagle_head
-from ..child_process import LineProcess
+from ....models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
+from ....models.errors import RunFailed
+from ....models.forge_llama import save_eagle_head
+from ...child_process import LineProcess
+from ..subjects import digest_of_files
 from .draws import NoTreeOfDraws, Numbers, TextLaw
-from .subjects import digest_of_files
 
 CONFIRMATIONS, ALONE = 2000, 20
 """Random texts that a law has to foretell, and how many of them are the engine's only ones at their time."""
@@ -190,8 +190,8 @@ def _shown(text: Mapping[str, Any]) -> str:
 class DecoderProcesses:
     """Engines of one kind, one for each way of loading, the last few kept.
 
-    adapter: the engine's own side, a module as ``verifiers.adapters.vllm_decoder``. edits: Python that is run before it
-    is loaded, to plant bugs.
+    adapter: the engine's own side, a module as ``verifiers.adapters.unpacked.vllm_decoder``.
+    edits: Python that is run before it is loaded, to plant bugs.
     """
 
     KEPT = 2

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from .calling_convention import float32_softmax, on_demand
-from .lifted import Edit, Lifted, LiftedAdapter, lift, require_parameters, use_triton
-from .protocol import Row
+from ..calling_convention import float32_softmax, on_demand
+from ..lifted import Edit, Lifted, LiftedAdapter, lift, require_parameters, use_triton
+from ..protocol import Row
 
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
 GUMBEL = "vllm/v1/worker/gpu/sample/gumbel.py"

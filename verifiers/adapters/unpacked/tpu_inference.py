@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .calling_convention import on_demand
-from .lifted import Edit, engine_file, lift, require_parameters
-from .protocol import Row
-from .ragged import BONUS, NOISE, UNIFORM, RaggedAdapter, ragged
-from .registry import engine_folder, not_installed
+from ..calling_convention import on_demand
+from ..lifted import Edit, engine_file, lift, require_parameters
+from ..protocol import Row
+from ..ragged import BONUS, NOISE, UNIFORM, RaggedAdapter, ragged
+from ..registry import engine_folder, not_installed
 
 ENGINE = "tpu-inference"
 SAMPLER = "tpu_inference/layers/jax/sample/rejection_sampler.py"
