@@ -1,7 +1,6 @@
 """Digests of files: of those that a result depends on, and of draftproof's own sources."""
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,8 +9,13 @@ from .environment import environment, versions
 ROOT = Path(__file__).resolve().parents[1]
 """The package draftproof."""
 
-MECHANIZED = Path(os.environ.get("DRAFTPROOF_MECHANIZED") or ROOT / "proofs" / "mechanized").resolve()
+MECHANIZED = ROOT / "proofs" / "mechanized"
 """The Coq sources: in a clone and in the source distribution, not in a wheel."""
+
+
+def coq_sources() -> list[Path]:
+    """The files that Coq is given, none where there is no folder of them."""
+    return sorted(file for kind in ("*.v", "Makefile", "_CoqProject") for file in MECHANIZED.glob(kind))
 
 
 def sources(*rooms: str) -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..models.digests import code_digest
+from ..models.digests import code_digest, coq_sources
 from ..models.problem import Problem
 from ..models.store import Store
 from ..verifiers.evidence import ERROR, HOLDS, REFUTED
-from .coq import sources
 from .statements import METHODS, PROVABLE_CLAIMS
 
 
@@ -115,7 +114,7 @@ def proof_checkpoint(file: str) -> Store:
 
     Raises: InputError if the file is there and no such file.
     """
-    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, sources()), older=('{\n "code": ',))
+    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, coq_sources()), older=('{\n "code": ',))
 
 
 def resumed(proofs: Iterable[Proof], store: Store) -> Iterator[ProofRow]:

@@ -7,8 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 import click
 from packaging.requirements import Requirement
 
-from ...models.digests import MECHANIZED
-from ...proofs.coq import no_sources
+from ...models.digests import MECHANIZED, coq_sources
 
 BASE = ""
 FOR = {
@@ -68,4 +67,5 @@ def command() -> None:
     click.echo("\nprograms")
     for program, use in PROGRAMS.items():
         click.echo(f"  {program}: {shutil.which(program) or 'not found'}\n  for   {use}")
-    click.echo(f"  Coq sources: {no_sources() or MECHANIZED}\n  for   {PROGRAMS['coqc']}")
+    found = MECHANIZED if coq_sources() else "not in the wheel, in a clone and in the source distribution"
+    click.echo(f"  Coq sources: {found}\n  for   {PROGRAMS['coqc']}")

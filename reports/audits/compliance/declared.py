@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ....models.digests import ROOT
+from ....models.digests import ROOT, coq_sources
 from ....models.environment import versions
 from ....models.errors import InputError
 from ....models.libraries import require
-from ....proofs.coq import sources
 from ....proofs.statements import METHODS
 from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.adapters.registry import ADAPTERS
@@ -36,7 +35,7 @@ def declared_files(part: Part, folder: Path) -> dict[str, Path]:
     for name in [*(options[n] for n in ("target", "draft") if n in options), *options.get("files", ())]:
         files |= dict(_of_path(name, folder))
     if part.kind == "proofs" and options.get("run") and "coq" in options.get("methods", METHODS):
-        files |= {f"draftproof/proofs/mechanized/{file.name}": file for file in sources()}
+        files |= {f"draftproof/proofs/mechanized/{file.name}": file for file in coq_sources()}
     return dict(sorted(files.items()))
 
 

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from draftproof.models.digests import MECHANIZED
 from draftproof.models.store import stored_rows
 from draftproof.proofs import coq
-from draftproof.proofs.obligations import by_coq
+from draftproof.proofs.coq import theorems as by_coq
 from draftproof.proofs.proving import Proof, proof_checkpoint, resumed
 from draftproof.verifiers.evidence import ERROR, HOLDS
 
@@ -37,7 +38,7 @@ def building(tmp_path):
         place.mkdir()
         for name, text in (FILES | changed).items():
             (place / f"{name}.v").write_text(text)
-        rules = re.sub(r"^\w+\.vo: .*\n", "", (coq.MECHANIZED / "Makefile").read_text(), flags=re.MULTILINE)
+        rules = re.sub(r"^\w+\.vo: .*\n", "", (MECHANIZED / "Makefile").read_text(), flags=re.MULTILINE)
         (place / "Makefile").write_text(rules.replace("all: check\n", "all: check\nB.vo: A.vo\n"))
         begun = []
         return coq.Build(place, tmp_path / "kept", 60, progress or (lambda file, *_: begun.append(file))), begun

@@ -11,9 +11,10 @@ from functools import partial
 import pytest
 
 from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
+from draftproof.models.digests import MECHANIZED
 from draftproof.models.errors import InputError
 from draftproof.proofs import coq
-from draftproof.proofs.coq_agreement import compare
+from draftproof.proofs.coq.agreement import compare
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.tests.proofs.mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
@@ -83,10 +84,10 @@ def place(compiled, tmp_path):
 
 
 def test_nothing_is_assumed_or_left_open_in_the_sources():
-    for file in coq.MECHANIZED.glob("*.v"):
+    for file in MECHANIZED.glob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), file.name
-    assert {*coq.listed(coq.MECHANIZED)} >= THEOREMS
+    assert {*coq.listed(MECHANIZED)} >= THEOREMS
 
 
 @needs_coq
@@ -102,7 +103,7 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
     """In a copy, in which every file is compiled but for what no listed theorem needs."""
     done = coq.run_in(place, ["make"], coq.TIME_LIMIT)
     assert done.returncode == 0, coq.first_error(done.stderr)
-    assert f"{len(coq.listed(coq.MECHANIZED))} theorems, closed under the global context" in done.stdout
+    assert f"{len(coq.listed(MECHANIZED))} theorems, closed under the global context" in done.stdout
 
 
 @needs_coq
@@ -442,7 +443,7 @@ def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tm
 
 def test_the_theorems_of_the_example_state_the_numbers_of_the_python_code():
     """Evaluate.v proves by computation what the exact engine counts."""
-    text = (coq.MECHANIZED / "Evaluate.v").read_text()
+    text = (MECHANIZED / "Evaluate.v").read_text()
     for name, verifier in (("toy_block", "block"), ("toy_token", "token")):
         found = re.search(rf"Theorem {name} : .* = (\d+)%:R / (\d+)%:R\.", text)
         value = expected_accepted(output_law(in_field(toy(2)), reference(verifier)))

@@ -13,14 +13,14 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from ..models.law import Model, Prefix
-from ..models.problem import Problem
-from ..models.rationals import as_fraction
-from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
-from ..verifiers.registry import Reference, reference
-from .coq import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
-from .field import in_field
-from .laws import expected_accepted, expected_tokens, iterated_law, output_law
+from ...models.law import Model, Prefix
+from ...models.problem import Problem
+from ...models.rationals import as_fraction
+from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from ...verifiers.registry import Reference, reference
+from ..field import in_field
+from ..laws import expected_accepted, expected_tokens, iterated_law, output_law
+from . import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
 
 DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}
 """What Algorithms.v calls the reference verifiers."""

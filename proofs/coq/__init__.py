@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import NamedTuple
 
-from ..models.digests import MECHANIZED, sha256_of
-from ..models.files import write_atomically
-from ..models.store import Store
-from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
+from ...models.digests import coq_sources, sha256_of
+from ...models.files import write_atomically
+from ...models.store import Store
+from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make"
 VERSION = "8.16"
@@ -61,12 +61,7 @@ class TheoremCheck(NamedTuple):
 
 
 def missing() -> str | None:
-    """Why Coq cannot be run here, in one line; None if it can."""
-    return "; ".join(filter(None, (no_tools(), no_sources()))) or None
-
-
-def no_tools() -> str | None:
-    """What of Coq and MathComp is not installed, in one sentence; None if all is."""
+    """What of Coq and MathComp is not installed, in one sentence; None if it can be run."""
     for program in ("coqc", "make"):
         if shutil.which(program) is None:
             return f"{program} is not installed; the proofs need Coq {VERSION} with MathComp 1.15 ({PACKAGES})"
@@ -78,21 +73,6 @@ def no_tools() -> str | None:
         if not (library / part).is_file():
             return f"Coq is installed without mathcomp/{part.split('/')[0]}; the proofs need it ({PACKAGES})"
     return None
-
-
-def sources() -> list[Path]:
-    """The files that Coq is given, none where there is no folder of them."""
-    return sorted(file for kind in ("*.v", "Makefile", "_CoqProject") for file in MECHANIZED.glob(kind))
-
-
-def no_sources() -> str | None:
-    """Where the Coq sources were looked for and where to get them, in one sentence; None if they are there."""
-    if (MECHANIZED / "Makefile").is_file():
-        return None
-    return (
-        f"no Coq sources in {MECHANIZED}: they are in proofs/mechanized of a clone or of the source distribution "
-        "(pip download --no-binary :all: --no-deps draftproof); DRAFTPROOF_MECHANIZED names that folder"
-    )
 
 
 def _answer(*command: str) -> str:
@@ -107,7 +87,7 @@ def workplace(folder: Path | None = None) -> Iterator[Path]:
             yield place
         return
     folder.mkdir(parents=True, exist_ok=True)
-    for source in sources():
+    for source in coq_sources():
         if not (folder / source.name).exists():
             shutil.copy(source, folder)
     yield folder
