@@ -23,11 +23,10 @@ from draftproof.models.store import Store
 from draftproof.models.tree_battery import own_tree_problems
 from draftproof.models.wide import own_wide_problem
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.engines.survey import made_rows
+from draftproof.reports.audits.engines.in_processes import made_rows
 from draftproof.tests.deceivers import catalogue, odd
 from draftproof.verifiers.trees.draft_tree import WAYS
-from draftproof.verifiers.zoo.catalogue import CONTROLS
-from draftproof.verifiers.zoo.tree_catalogue import TREE_CONTROLS
+from draftproof.verifiers.zoo.catalogue import CONTROLS, TREE_CONTROLS
 
 SUBJECTS = {name: entry.target for name, entry in (CONTROLS | TREE_CONTROLS).items()} | {
     f"odd:{name}": f"{odd.__file__}:{name}" for name in catalogue.ODD

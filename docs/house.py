@@ -12,7 +12,7 @@ import click
 from sphinx.application import Sphinx
 
 from draftproof import stattests
-from draftproof.models.decoders.catalogue import RIGHT_DECODERS, WRONG_DECODERS
+from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.proofs.decoder_laws import distance
 from draftproof.proofs.known_decoders import law_of_decoder
@@ -27,6 +27,7 @@ from draftproof.reports.published.engines import kept_survey
 from draftproof.reports.published.grid import grid_page, kept_grids
 from draftproof.reports.published.rounding_table import table
 from draftproof.stattests import min_detectable_goodness, samples_needed
+from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 
 FIELD = re.compile(r"(?P<names>[\w.*]+(?:, [\w.*]+)*): (?P<text>\S.*)")
 EQUATION = re.compile(r"[\w^{}()\[\].*, |-]{1,40} (=|<=|>=) ")

@@ -1,1 +1,1 @@
-"""Decoders: a right one under all settings, unusual ones that are right, and mutants; programs over chance."""
+"""Decoders: a right one under all settings, and mutants; programs over chance."""

@@ -1,4 +1,4 @@
-"""The decoders by name: mutants with a known bug, and unusual but right ones. What is known of each: catalogue.json."""
+"""Decoders with a known bug, by name. What is known of each: catalogue.json."""
 
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from .reference import Decoder, decoder_of
 class DecoderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A decoder.
 
-    name: X01.. for mutants, R01.. for right ones. decoder: "module:class" in this package. title: in a few words.
+    name: X01... decoder: "module:class" in this package. title: in a few words.
     ancestor, link: the public bug that a mutant descends from; empty where there is none on record.
     settings, sampling, tokens: of a request that shows the bug. refutes: the claims that an audit refutes there.
     followed: whether its law needs its real numbers and memory, and is no program over chance.
@@ -37,19 +37,14 @@ class DecoderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return getattr(import_module(f"{__package__}.{module}"), name)
 
 
-DECODERS: dict[str, dict[str, DecoderEntry]] = {
-    kind: {entry.name: entry for entry in entries}
-    for kind, entries in msgspec.json.decode(
-        Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, tuple[DecoderEntry, ...]]
-    ).items()
+WRONG_DECODERS = {
+    entry.name: entry
+    for entry in msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[DecoderEntry, ...])
 }
-
-WRONG_DECODERS, RIGHT_DECODERS = DECODERS["WRONG"], DECODERS["RIGHT"]
 
 
 def __getattr__(name: str) -> Any:
     """Each as a decoder of the calling convention, by its name."""
-    for entries in DECODERS.values():
-        if name in entries:
-            return decoder_of(entries[name].kind)
+    if name in WRONG_DECODERS:
+        return decoder_of(WRONG_DECODERS[name].kind)
     raise AttributeError(name)

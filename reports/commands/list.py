@@ -11,8 +11,7 @@ from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import CLAIMS
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
-from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
-from ...verifiers.zoo.tree_catalogue import TREE_MUTANTS
+from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, TREE_MUTANTS
 from ..audits.checks import CHECKS
 
 LISTS: dict[str, Callable[[], dict[str, str]]] = {

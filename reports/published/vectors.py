@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ...verifiers.zoo.catalogue import CONTROLS, ZooEntry
-from ...verifiers.zoo.tree_catalogue import TREE_CONTROLS
+from ...verifiers.zoo.catalogue import CONTROLS, TREE_CONTROLS, ZooEntry
 from ..audits.vectors.answers import RULES
 from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement
 from ..audits.vectors.suite import FLAGS, suite

@@ -13,8 +13,7 @@ from ...models.problem import Problem
 from ...proofs.measurement import measured
 from ...proofs.sandbox import Sandbox
 from ...verifiers.adapters.protocol import Row
-from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, ZooEntry
-from ...verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
+from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry
 from ..audits.vectors.judgement import Judgement, judge
 from ..audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
 from ..audits.vectors.results import Results, answered_in_float64

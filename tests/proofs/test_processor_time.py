@@ -19,7 +19,7 @@ from draftproof.tests.deceivers import races
 from draftproof.tests.subjects import faults
 
 pytestmark = pytest.mark.interception
-RIGHT = "draftproof.verifiers.zoo.controls_randomness:gumbel_race"
+RIGHT = "draftproof.verifiers.zoo.controls:gumbel_race"
 PROBLEMS = [toy(1), drawn(6, 3, "generic")]
 
 

@@ -5,8 +5,7 @@ Numbers are those of the catalogue's rows; their text is not copied here.
 
 import re
 
-from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
-from draftproof.verifiers.zoo.tree_catalogue import TREE_MUTANTS
+from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, TREE_MUTANTS
 
 ZOO = MUTANTS | BATCH_MUTANTS | TREE_MUTANTS
 

@@ -59,6 +59,7 @@ ZOO = {
 }
 
 MUTANTS, CONTROLS = ZOO["MUTANTS"], ZOO["CONTROLS"]
+TREE_MUTANTS, TREE_CONTROLS = ZOO["TREE_MUTANTS"], ZOO["TREE_CONTROLS"]
 
 BATCH_MUTANTS = ZOO["BATCH_MUTANTS"]
 """Verifiers of batches whose rows influence each other; alone, each row is verified rightly."""

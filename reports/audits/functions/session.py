@@ -20,8 +20,7 @@ from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.claims import FUNCTION, claims_of
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import TOP, WAYS
-from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
-from ....verifiers.zoo.tree_catalogue import TREE_MUTANTS
+from ....verifiers.zoo.catalogue import MUTANTS, TREE_MUTANTS, ZooEntry
 from ..completed_law import Counts
 from ..replay import audit_words, with_replay
 from ..report import Report

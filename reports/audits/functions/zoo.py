@@ -4,8 +4,7 @@ from typing import Any
 
 from ....verifiers.claims import FUNCTION, claims_of
 from ....verifiers.evidence import NO_EVIDENCE
-from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
-from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
+from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry
 from ..report import Report
 from ..settings import AuditSettings, Progress
 from ..subject import subject_from

@@ -2,17 +2,20 @@
 
 import pytest
 
-from draftproof.models.decoders.catalogue import RIGHT_DECODERS, WRONG_DECODERS
+from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.proofs.decoder_laws import UNWRITTEN
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.grid import GRID, grid_cells, states
+from draftproof.reports.audits.engines.grid import GRID, grid_cells
+from draftproof.reports.published.cell_states import states
+from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.engines import ENGINES, Engine
 
 pytestmark = pytest.mark.engine
 
 
 def audited(entry):
-    sample = f"draftproof.models.decoders.catalogue:{entry.name}"
+    home = "tests.subjects.right_decoders" if entry.name in RIGHT_DECODERS else "models.decoders.catalogue"
+    sample = f"draftproof.{home}:{entry.name}"
     engine = Engine(entry.name, "planted", sample, follows=True, forged=False, logprobs="settings")
     settings = entry.settings | ({"lookup": True} if entry.sampling == "lookup" else {})
     return audit_engine(engine, levels=("exact",), settings=settings, tokens=entry.tokens)

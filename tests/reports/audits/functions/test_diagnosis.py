@@ -28,8 +28,7 @@ from draftproof.reports.pages.page import page
 from draftproof.reports.pages.terminal import show
 from draftproof.tests.proofs.enumerated import law_of
 from draftproof.tests.reports.report_schema import validate
-from draftproof.verifiers.zoo.catalogue import MUTANTS
-from draftproof.verifiers.zoo.tree_catalogue import TREE_MUTANTS
+from draftproof.verifiers.zoo.catalogue import MUTANTS, TREE_MUTANTS
 
 pytestmark = pytest.mark.interception
 

@@ -37,7 +37,7 @@ from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.trees import Driven
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
-from draftproof.verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
+from draftproof.verifiers.zoo.catalogue import TREE_CONTROLS, TREE_MUTANTS
 
 pytestmark = pytest.mark.interception
 

@@ -1,9 +1,11 @@
 """Right decoders in odd styles: whatever is drafted, and however, the law of the text stays."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ..law import Prefix
-from .reference import Decoder, DrawnToken, Row
+from draftproof.models.decoders.reference import Decoder, DrawnToken, Row, decoder_of
+from draftproof.models.decoding_settings import DRAFT
+from draftproof.models.law import Prefix
 
 
 class OneByOne(Decoder):
@@ -103,3 +105,40 @@ class Thinned(Decoder):
         most = max((max(a - b, 0.0) / a for a, b in zip(p, q, strict=True) if a), default=0.0)
         left = [a * (max(a - b, 0.0) / a / most) if a else 0.0 for a, b in zip(p, q, strict=True)]
         return self.chance.draw(left)
+
+
+class RightDecoder(NamedTuple):
+    """One of them, and the request it is tried on, as a ``DecoderEntry`` has them."""
+
+    name: str
+    kind: type[Decoder]
+    title: str
+    settings: dict[str, Any] = {}  # noqa: RUF012
+    sampling: str = DRAFT
+    tokens: int = 3
+
+
+RIGHT_DECODERS = {
+    one.name: one
+    for one in (
+        RightDecoder("R01", OneByOne, "drafts nothing"),
+        RightDecoder("R02", HotDraft, "drafts at twice the temperature"),
+        RightDecoder("R03", BareDraft, "drafts without any setting"),
+        RightDecoder("R04", Growing, "drafts one token more in each block"),
+        RightDecoder("R05", UpAndDown, "drafts in every other block"),
+        RightDecoder("R06", LookedUp, "drafts from the text itself"),
+        RightDecoder("R07", TwoDrafts, "two drafts by turns"),
+        RightDecoder("R08", Argmax, "drafts the draft's argmax"),
+        RightDecoder("R09", AnyToken, "drafts any token"),
+        RightDecoder("R10", Confident, "stops drafting where the draft is not sure"),
+        RightDecoder("R11", Matching, "keeps a drafted token where it is the target's own draw"),
+        RightDecoder("R12", Thinned, "draws the residual by thinning"),
+    )
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Each as a decoder of the calling convention, by its name."""
+    if name in RIGHT_DECODERS:
+        return decoder_of(RIGHT_DECODERS[name].kind)
+    raise AttributeError(name)
