@@ -1,4 +1,4 @@
-"""Files: written so that a crash leaves the old contents or the new, never a part; TOML that people wrote, read."""
+"""Files: written so that a crash leaves the old contents or the new; TOML that people wrote, read; where a cache is."""
 
 import os
 import sys
@@ -73,3 +73,18 @@ def load_toml(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{file}: not TOML ({error})") from None
+
+
+def cache_folder() -> Path:
+    """XDG_CACHE_HOME/draftproof; where that is not set ~/.cache/draftproof, or what macOS and Windows have.
+
+    A relative XDG_CACHE_HOME counts as not set, as its specification says.
+    """
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if given.is_absolute():
+        return given / "draftproof"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "draftproof" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "draftproof"
+    return Path.home() / ".cache" / "draftproof"

@@ -70,18 +70,6 @@ def test_what_the_base_install_lacks_is_said_in_one_line_with_the_extra(base_onl
     assert (done.returncode, done.stderr) == (2, "draftproof: sympy and z3 not found; install draftproof[prove]\n")
 
 
-def test_without_the_coq_sources_one_line_says_where_they_were_looked_for(base_only, tmp_path):
-    elsewhere = {"DRAFTPROOF_MECHANIZED": str(tmp_path)}
-    done = base_only("prove", "lemma-1", "lemma-3", "--method", "coq", **elsewhere)
-    assert done.returncode == 0 and "2 no-evidence" in done.stdout
-    said = " ".join(done.stdout.split())
-    assert "lemma-1, lemma-3 by coq: no-evidence: " in said
-    assert said.count(f"no Coq sources in {tmp_path}: ") == 1 and "DRAFTPROOF_MECHANIZED names that folder" in said
-    assert f"Coq sources: no Coq sources in {tmp_path}" in base_only("doctor", **elsewhere).stdout
-    (tmp_path / "Makefile").touch()
-    assert f"Coq sources: {tmp_path}" in base_only("doctor", **elsewhere).stdout
-
-
 def test_the_doctor_knows_every_extra_and_sees_what_is_missing(base_only):
     said = base_only("doctor").stdout
     stated = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text().partition(
@@ -90,17 +78,42 @@ def test_the_doctor_knows_every_extra_and_sees_what_is_missing(base_only):
     assert "draftproof: installed" in said and "draftproof[torch]: lacks torch: pip install" in said
 
 
-def test_a_page_of_the_project_is_refused_in_one_line_where_the_wheel_is_installed(built, tmp_path):
+@pytest.fixture(scope="module")
+def of_the_wheel(built, tmp_path_factory):
+    """The command line of what the wheel holds."""
+    folder = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(built[0]) as wheel:
-        wheel.extractall(tmp_path)
+        wheel.extractall(folder)
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "draftproof", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | {"COLUMNS": "160"})
+
+    run.folder = folder
+    return run
+
+
+def test_a_page_of_the_project_is_refused_in_one_line_where_the_wheel_is_installed(of_the_wheel):
     for command in (["engines", "--out", "out"], ["vectors", "zoo"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "draftproof", *command], capture_output=True, text=True, cwd=tmp_path
-        )
+        done = of_the_wheel(*command)
         assert (done.returncode, done.stderr) == (
             2,
             "draftproof: needs reports/published, for pages of this project alone: in a clone, not in the wheel\n",
         )
+
+
+def test_what_the_wheel_leaves_to_a_clone_is_listed_and_says_so(of_the_wheel):
+    done = of_the_wheel("prove", "lemma-1", "lemma-3", "--method", "coq")
+    assert done.returncode == 0 and "2 no-evidence" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert said.count("lemma-1, lemma-3 by coq: no-evidence: Coq's sources and what runs them are in a clone") == 1
+    assert "Coq sources: not in the wheel, in a clone" in of_the_wheel("doctor").stdout
+    assert "(needs lmdeploy, a clone of draftproof)" in of_the_wheel("list", "adapters").stdout
+    (of_the_wheel.folder / ".venv-engines" / "lmdeploy").mkdir(parents=True)
+    done = of_the_wheel("audit", "lmdeploy")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "a clone of draftproof not found" in done.stderr
+    done = of_the_wheel("engine", "vllm")
+    assert done.returncode == 2 and "(make decoders) and a clone of draftproof" in done.stderr
 
 
 def test_completion_is_what_click_makes_for_the_shell():
@@ -128,6 +141,7 @@ def built(tmp_path_factory):
 
 LEFT_OUT = (
     *("reports/engines/", "reports/evidence/", "reports/history/", "reports/published/", "proofs/papers/"),
+    *("proofs/coq/", "proofs/driven/decoders/", "verifiers/adapters/unpacked/"),
     "reports/pages/engines.html.j2",
 )
 """Where nothing is of use without a clone."""
@@ -144,7 +158,7 @@ def test_the_wheel_has_every_module_and_no_test(built):
             place = f"draftproof/{file.relative_to(ROOT).as_posix()}"
             expected = not place.removeprefix("draftproof/").startswith(LEFT_OUT)
             assert (place in names) == expected, place
-    assert built[0].stat().st_size < 1.185e6  # what makes it larger is worth a thought
+    assert built[0].stat().st_size < 1.1e6  # what only a clone can use belongs into a folder of LEFT_OUT
     assert not [name for name in names if name.endswith((".v", ".md", "report.schema.json"))]
     assert not [name for name in names if "tests/" in name and "stattests/" not in name]
     assert "draftproof/__main__.py" in names and "draftproof/py.typed" in names
@@ -164,6 +178,8 @@ def test_the_source_distribution_has_documentation_examples_tests_and_constraint
         "CHANGELOG.md",
         "proofs/mechanized/Block.v",
         "proofs/mechanized/Makefile",
+        "proofs/coq/theorems.py",
+        "verifiers/adapters/unpacked/unpack.py",
         "docs/schemas/report.schema.json",
         "proofs/papers/statements.json",
         "reports/published/engines.py",

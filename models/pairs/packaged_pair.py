@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..environment import versions
 from ..errors import InputError
-from ..files import write_atomically
+from ..files import cache_folder, write_atomically
 from ..libraries import quiet, reason, require
-from .cache_folder import cache_folder
 from .recipe import Progress
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 from ..errors import InputError
-from ..files import write_atomically
+from ..files import cache_folder, write_atomically
 from ..json_files import parse
 from ..libraries import reason, require
-from .cache_folder import cache_folder
 
 PROMPT_FIELDS = ("prompt", "turns", "question", "text")
 """Fields of a JSON Lines file that may hold the prompt; of ``turns`` (Spec-Bench) the first."""

@@ -10,10 +10,9 @@ from typing import Any
 
 from ..environment import versions
 from ..errors import InputError, OutOfMemoryError
-from ..files import write_atomically
+from ..files import cache_folder, write_atomically
 from ..generating.settings import checked_device
 from ..libraries import means_no_memory, quiet, reason, require, save_tokenizer
-from .cache_folder import cache_folder
 from .corpus import Corpus, corpus
 from .recipe import Progress, Recipe
 

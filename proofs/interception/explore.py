@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_math, hook_numpy, hook_random, hook_system, numbers, race, watched_arrays
+from . import arrays, hook_math, hook_numpy, hook_random, numbers, race, watched_arrays
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
@@ -22,7 +22,6 @@ def install() -> None:
     """Put the hooks in place. To be called before third-party code is imported, in a process made for it."""
     hook_random.install()
     hook_numpy.install()
-    hook_system.install()
     arrays.install()
     watched_arrays.watch_conversions()
     hook_math.follow_math()

@@ -1,7 +1,11 @@
-"""``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``."""
+"""``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``.
+
+Randomness of the operating system cannot be repeated, so a call that uses it cannot be followed.
+"""
 
 import bisect
 import math
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import place_in_row
-from .generators import Followed, followed, named_as, seeding
+from .generators import Followed, followed, guarded, named_as, seeding
 from .numbers import handed_out, whole_number
 from .places import place
 from .sources import Lattice
-from .tracer import Tracer
+from .tracer import Tracer, refuse
 
 PlainRandom: Any = random.Random
 
@@ -75,3 +79,12 @@ def install() -> None:
     for name in dir(PlainRandom):
         if not name.startswith("_") and hasattr(random, name):
             setattr(random, name, getattr(shared, name))
+    _guard(os, "urandom")
+    for name in ("random", "getrandbits", "randbytes"):
+        _guard(random.SystemRandom, name)  # and with it the module secrets
+
+
+def _guard(owner: Any, name: str) -> None:
+    what = f"{owner.__name__}.{name}"
+    before = lambda: refuse(f"{what} at {place()}: randomness of the operating system cannot be followed")  # noqa: E731
+    setattr(owner, name, guarded(getattr(owner, name), before))

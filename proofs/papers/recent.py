@@ -11,7 +11,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...models.tree_battery import drawing
-from ...verifiers.trees import global_resolution, list_gumbel, spec_hub
+from ...verifiers.trees import global_resolution, list_gumbel
 from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import TOP, DraftTree
 from ...verifiers.trees.naive_sampling import step as naive_step
@@ -20,6 +20,7 @@ from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, total_variation
 from ..tree_optimum import CERTIFIED_TO, largest_acceptance
+from . import spec_hub
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
 
 Row = tuple[Any, ...]

@@ -32,8 +32,8 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | 
     if out is None and not only and seeds == 1:
         _list()
         return
-    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, seed_counts, survey
     from ..published.engines import write
+    from ..published.survey import SURVEYED, reports_in, runs_in, seed_counts, survey
 
     if unknown := [name for name in only if name not in SURVEYED]:
         raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")
@@ -65,7 +65,7 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | 
 
 def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> None:
     """Exit status 1 if a verdict is not as it is known to be."""
-    from ..audits.engines.survey import SEEDS, seed_rows, unexpected
+    from ..published.survey import SEEDS, seed_rows, unexpected
 
     wrong = 0
     for row in seed_rows(names, seeds, out / SEEDS, workers):

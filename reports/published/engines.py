@@ -15,13 +15,13 @@ from ...models.files import write_atomically
 from ...models.json_files import convert
 from ...verifiers.adapters.engines import Engine
 from ...verifiers.evidence import Evidence, merge_verdicts
-from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
 from ..audits.functions.batch_influence import NOT_TRIED
 from ..audits.report import Report
 from ..audits.scope import counted
 from ..pages.page import rendered
 from ..pages.summary import Summary, summaries
 from .engine_issues import FOLDER, issue, refuted, version_of
+from .survey import NOT_RUN, SURVEYED, SurveyRun
 
 HEAD = """\
 An engine is a program that emits text, an adapter a function of one, audited as a verifier; its code is the engine's

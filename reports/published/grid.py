@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...models.errors import InputError
-from ..audits.engines.grid import GRID, CellState, states
+from ..audits.engines.grid import GRID
 from ..audits.migration import migrated
 from ..audits.report import Report
+from .cell_states import CellState, states
 
 KEPT = Path(__file__).parents[1] / "engines"
 """The reports that ``draftproof engine NAME --grid --json`` wrote."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.errors import InputError
+from draftproof.models.files import cache_folder
 from draftproof.models.pairs import corpus as module
-from draftproof.models.pairs.cache_folder import cache_folder
 from draftproof.models.pairs.corpus import HELD_OUT, Corpus, Document, corpus
 from draftproof.models.pairs.held_out_prompts import MAX_CHARACTERS, MIN_CHARACTERS, write_prompts
 from draftproof.models.pairs.prompts import prompts

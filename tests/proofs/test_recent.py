@@ -12,11 +12,11 @@ from draftproof.models.tree_battery import drawing, lattice_pairs
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import acceptance_ccdf
-from draftproof.proofs.papers import any_order, recent
+from draftproof.proofs.papers import any_order, recent, spec_hub
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, transport
 from draftproof.proofs.papers.recent_claims import RECENT
 from draftproof.proofs.tree_laws import tree_law
-from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
+from draftproof.verifiers.trees import global_resolution, list_gumbel
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import given_draft
 

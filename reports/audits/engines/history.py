@@ -23,10 +23,10 @@ from ....verifiers.evidence import NO_EVIDENCE
 from ..functions.audit import run_audit
 from ..settings import AuditSettings
 from ..subject import subject_from
-from .survey import TIMEOUT, made_rows
+from .in_processes import made_rows
 
-INTERPRETED = 20.0
-"""Seconds for a problem under Triton's interpreter."""
+TIMEOUT, INTERPRETED = 300.0, 20.0
+"""Seconds for a problem, and under Triton's interpreter."""
 
 ROWS, WHAT = "texts.jsonl", "texts of verifiers, release by release"
 """The file of the audits' results, and what its rows are of."""

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
 from draftproof.models.rationals import as_float
-from draftproof.reports.audits.engines import survey as surveys
-from draftproof.reports.audits.engines.survey import SURVEYED, problems_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
+from draftproof.reports.published import survey as surveys
 from draftproof.reports.published.engine_issues import FIXES, FOLDER
 from draftproof.reports.published.engines import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
+from draftproof.reports.published.survey import SURVEYED, problems_of
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
 
@@ -43,7 +43,7 @@ def test_every_adapter_and_decoder_is_listed_with_what_it_states(monkeypatch, tm
 
 def test_what_cannot_be_read_or_written_is_one_line_and_nothing_is_run(monkeypatch, tmp_path):
     monkeypatch.setenv("DRAFTPROOF_ENGINES", str(tmp_path / "engines"))
-    monkeypatch.setattr("draftproof.reports.audits.engines.survey.survey", None)
+    monkeypatch.setattr("draftproof.reports.published.survey.survey", None)
     (tmp_path / "file").touch()
     said = {
         (): r"sglang-block: needs sglang, triton; expected what make engines unpacks",

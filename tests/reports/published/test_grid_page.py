@@ -5,7 +5,7 @@ import re
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.engines.grid import states
+from draftproof.reports.published.cell_states import states
 from draftproof.reports.published.grid import grid_page, kept_grids, read_grid
 
 

@@ -10,8 +10,9 @@ from draftproof.models.errors import InputError
 from draftproof.proofs.decoder_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
-from draftproof.reports.audits.engines.grid import grid_cells, states
+from draftproof.reports.audits.engines.grid import grid_cells
 from draftproof.reports.audits.report import Report
+from draftproof.reports.published.cell_states import states
 from draftproof.verifiers.adapters.engines import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
 

@@ -3,36 +3,34 @@
 import json
 import os
 import platform
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ....models.battery import drawn, own_problems, toy
-from ....models.digests import EXAMINING, code_digest
-from ....models.errors import InputError, RunFailed
-from ....models.files import write_atomically
-from ....models.problem import Problem
-from ....models.store import Key, Store, stored_rows
-from ....verifiers.adapters.engines import ENGINES, Engine
-from ....verifiers.adapters.registry import ADAPTERS, Adapter
-from ..functions.audit import run_audit
-from ..migration import migrated
-from ..report import Report
-from ..settings import AuditSettings
-from ..subject import subject_from
-from .audit import LEVELS, audit_engine
+from ...models.battery import drawn, own_problems, toy
+from ...models.digests import EXAMINING, code_digest
+from ...models.errors import InputError
+from ...models.files import write_atomically
+from ...models.problem import Problem
+from ...models.store import Key, Store, stored_rows
+from ...verifiers.adapters.engines import ENGINES, Engine
+from ...verifiers.adapters.registry import ADAPTERS, Adapter
+from ..audits.engines.audit import LEVELS, audit_engine
+from ..audits.engines.history import TIMEOUT
+from ..audits.engines.in_processes import in_processes, made_rows
+from ..audits.functions.audit import run_audit
+from ..audits.migration import migrated
+from ..audits.report import Report
+from ..audits.settings import AuditSettings
+from ..audits.subject import subject_from
 
 OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
 
 RUNS = "runs.json"
-TIMEOUT, INTERPRETED = 300.0, 40.0
-"""Seconds for a problem; under Triton's interpreter, whose calls take milliseconds, a law is confirmed by fewer."""
+INTERPRETED = 40.0
+"""Seconds for a problem under Triton's interpreter, whose calls take milliseconds: a law is confirmed by fewer."""
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""
 
@@ -209,41 +207,3 @@ def seed_counts(folder: Path) -> list[str]:
         f"{sum(unexpected(row) for row in rows)} otherwise than known (code {code})"
         for (name, code), rows in groups.items()
     ]
-
-
-Result = TypeVar("Result")
-
-
-def in_processes(
-    function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int
-) -> Iterator[tuple[tuple[Any, ...], Result]]:
-    """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
-
-    function: of a module, since new processes import it by name
-    Raises: RunFailed if a process ends without a result.
-    """
-    calls = [*calls]
-    if min(workers, len(calls)) <= 1:
-        yield from ((call, function(*call)) for call in calls)
-        return
-    silently = signal.SIGINT, signal.SIG_DFL  # Ctrl-C ends a worker too, without a traceback of its own
-    with ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, silently) as pool:
-        running = {pool.submit(function, *call): call for call in calls}
-        try:
-            for future in as_completed(running):
-                yield running[future], future.result()
-        except BrokenProcessPool as broken:
-            raise RunFailed(
-                "crash", f"one of {workers} processes ended without a result; --workers 1 makes none"
-            ) from broken
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def made_rows(
-    store: Store, keys: Iterable[Key], make: Callable[..., Any], workers: int = 1
-) -> Iterator[tuple[Key, Any]]:
-    """The rows for those keys that the store lacks, by ``make(*key)``; each is in the store before it is given out."""
-    for key, row in in_processes(make, [key for key in keys if key not in store.rows], workers):
-        store.put(key, row)
-        yield key, row

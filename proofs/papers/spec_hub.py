@@ -1,7 +1,7 @@
 """SpecHub: two drafts of which one is always the likeliest token, the hub; verified by a plan in closed form."""
 
-from ..arithmetic import Row, minimum, positive_part, quotient
-from ..chance import Chance
+from ...verifiers.arithmetic import Row, minimum, positive_part, quotient
+from ...verifiers.chance import Chance
 
 Pair = tuple[int, int]
 """The two drafts, in drawing order."""
