@@ -12,9 +12,9 @@ from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
 from draftproof.reports.published.engine_issues import FOLDER
-from draftproof.verifiers.adapters import onnxruntime_round
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
+from draftproof.verifiers.adapters.unpacked import onnxruntime_round
 
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
 
@@ -173,8 +173,8 @@ def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_
 
 ACCEPTS = "uni(round_rng) < ComputeAcceptProb(p_t, p_d)"
 PLANTED_ONNXRUNTIME = f"""
-from draftproof.verifiers.adapters import onnxruntime_round
-from draftproof.verifiers.adapters.onnxruntime_round import Edit
+from draftproof.verifiers.adapters.unpacked import onnxruntime_round
+from draftproof.verifiers.adapters.unpacked.onnxruntime_round import Edit
 
 onnxruntime_round.TESTS = Edit({ACCEPTS!r}, "uni(round_rng.test()) < p_t", "planted: the draft's share is forgotten")
 planted = onnxruntime_round.Round("sampled")
@@ -189,7 +189,7 @@ def test_onnxruntime_genai_cuts_as_it_is_asked_takes_the_argmax_and_a_planted_bu
     law = {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}
     asked = tree_problem_from({"name": "asked", "vocabulary": 4, "gamma": 2, **given, "law": law})
     plain = tree_problem_from({"name": "plain", "vocabulary": 4, "gamma": 2, **given})
-    module = "draftproof.verifiers.adapters.onnxruntime_round"
+    module = "draftproof.verifiers.adapters.unpacked.onnxruntime_round"
     assert audit(f"{module}:settings", [asked], **settings).verdict == "holds"
     assert audit(f"{module}:settings", [plain], **settings).verdict == "refuted"
     (tmp_path / "planted.py").write_text(PLANTED_ONNXRUNTIME)

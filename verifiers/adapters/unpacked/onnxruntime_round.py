@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .calling_convention import NotASubject, float32_softmax, on_demand
-from .lifted import Edit, edited, engine_file, recorded, version_of
+from ..calling_convention import NotASubject, float32_softmax, on_demand
+from ..lifted import Edit, edited, engine_file, recorded, version_of
 
 ENGINE = "onnxruntime-genai-source"
 HEADERS = ("src/sampling_distribution.h", "src/speculative_sampling.h")
