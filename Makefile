@@ -3,6 +3,7 @@
 # make docs    build the documentation into out/docs; a warning or a broken link is an error
 # make quick   the units alone, within a minute
 # make setup   install only
+# make dist    the wheel and the source distribution of a release, in dist/
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +15,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: setup audit test quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -51,6 +52,11 @@ quick: $(READY)
 docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 	@echo out/docs/index.html
+
+# Built by setuptools alone, as from the source distribution; the wheel is only packed tighter.
+dist: $(READY)
+	$(BIN)/python -m build -o dist
+	$(BIN)/python .ci/tighten_wheel.py dist/*.whl
 
 exact: $(READY)
 	$(BIN)/python -m pytest -m exact

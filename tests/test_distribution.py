@@ -136,7 +136,9 @@ def built(tmp_path_factory):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_bytes((ROOT / name).read_bytes())
     subprocess.run([sys.executable, "-m", "build", "--no-isolation", "-o", out, copy], check=True, capture_output=True)
-    return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
+    wheel = next(out.glob("*.whl"))
+    subprocess.run([sys.executable, ROOT / ".ci" / "tighten_wheel.py", wheel], check=True)
+    return wheel, next(out.glob("*.tar.gz"))
 
 
 LEFT_OUT = (
