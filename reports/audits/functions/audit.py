@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....models.battery import audit_battery, own_problems
+from ....models.companions import SINGLE, companions
 from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
+from ....proofs.driven.declared import SIGNIFICAND
 from ....proofs.processor_time import ProcessorTime
 from ..report import Report
 from ..runner import examine
@@ -59,6 +61,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     if subject.reference is not None and (tree := next((p for p in problems if not p.tree.chain), None)):
         raise InputError(f"{tree.name}: it draws a tree of several drafts; expected a problem of a single path")
     if subject.reference is not None:
+        problems = _with_companions(problems, SINGLE)
         reference = ReferenceLaws(subject.reference, problems, settings, report)
         examine(report, [reference])
         report.regions["exact"] = covered((m.problem, m.tolerance) for m in reference.laws)
@@ -79,6 +82,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             report.fail(failure.kind, str(failure))
             return report
         report.subject["dtypes"] = list(subject.dtypes)
+    problems = _with_companions(problems, min(SINGLE, *(SIGNIFICAND[dtype] for dtype in subject.dtypes)))
     for dtype in subject.dtypes:
         left = ProcessorTime()
         with sandbox_of(subject, dtype, **limits, handed_over=subject.handed_over, time=left) as sandbox:
@@ -103,6 +107,11 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report
+
+
+def _with_companions(problems: Sequence[Problem], bits: int) -> list[Problem]:
+    """The problems, and the companions of those that declare a law."""
+    return [*problems, *(companion for problem in problems for companion in companions(problem, bits))]
 
 
 def _digest(problem: AnyProblem) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn
+from ....models.companions import on_a_tie
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
 from ....models.problem import AnyProblem, Problem, as_json
@@ -138,7 +139,11 @@ def why_reads_withdraw(session: FunctionSession) -> str | None:
 
 
 def _originals(known: Sequence[Measurement], affordable: Callable[[Measurement], bool]) -> list[Measurement]:
-    """Of many paths, but not too many; those after the first for functions that have no law on its twins."""
+    """Of many paths, but not too many; those after the first for functions that have no law on its twins.
+
+    None on a tie of a declared law: its twins are so near that arithmetic decides on which side they are.
+    """
+    known = [m for m in known if not on_a_tie(m.problem)] or known
     few = sorted((m for m in known if m.paths <= MOST_PATHS and affordable(m)), key=lambda m: -m.paths)
     if not few:
         return [min(known, key=lambda m: m.paths)] if known else []

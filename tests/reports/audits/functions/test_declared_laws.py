@@ -40,7 +40,22 @@ def mask(p, q, text):
     return p / p.sum()
 
 
+def deferring(apart, strict=True):
+    """The cascade that defers where max q < max p - TV / 5."""
+
+    def row_of(p, q, text):
+        if q is None:
+            return p
+        least = p.max() - 0.2 * apart(p, q)
+        return p if q.max() < least or (q.max() == least and not strict) else np.array(q)
+
+    return against(row_of)
+
+
 half, more, plain, masked = mixed(0.5), mixed(0.6), mixed(1.0), against(mask)
+cascade = deferring(lambda p, q: abs(p - q).sum() / 2)
+without_the_half = deferring(lambda p, q: abs(p - q).sum())
+on_the_tie_too = deferring(lambda p, q: abs(p - q).sum() / 2, strict=False)
 
 
 def audited(function, **law):
@@ -68,6 +83,21 @@ def test_a_mask_has_the_projected_law_and_not_the_conditional_one():
     assert audited(masked, grammar={"allowed": GRAMMAR, "law": "projected"}).verdict == "holds"
     report = audited(masked, grammar={"allowed": GRAMMAR, "law": "conditional"})
     assert report.verdict == "refuted"
+
+
+CASCADE = {"vocabulary": 3, "gamma": 1, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"],
+           "law": {"cascade": {"defer": "optimal", "alpha": "1/5"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "verdict"), [(cascade, "holds"), (without_the_half, "refuted"), (on_the_tie_too, "refuted")]
+)
+def test_a_cascade_is_examined_beside_its_threshold_and_on_it(function, verdict):
+    """On the problem that is given and on its twins all three have one law (``tests/models/test_companions.py``)."""
+    report = audit(function, [tree_problem_from(CASCADE, "asked")], explain=False)
+    assert report.verdict == verdict
+    of = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
+    assert of["asked"] == "holds" and any(name.startswith("asked-tie-") for name in of)
 
 
 def test_a_token_that_the_law_excludes_is_refuted_though_the_target_has_it():
