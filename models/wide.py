@@ -37,7 +37,7 @@ EXCHANGED = "-exchanged"
 LEAST_EXCHANGED = 127
 """The smallest vocabulary of which an audit has such a problem: of smaller ones every entry is looked at."""
 
-Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near", "few", "likely", "single"]
+Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near", "few", "likely", "single", "ends"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What the target's rows can be like (``wide_rows``)."""
 
@@ -235,7 +235,7 @@ SPECIAL_IDS = {
 """Tokens that begin and end texts in published vocabularies of these sizes: code may treat them specially."""
 
 
-DRAFTED_IDS = (0, 1, 2, 3, 32_000, 50_256, 100_257, *range(128_000, 128_010), 151_643, 151_644, 151_645)
+DRAFTED_IDS = (0, 1, 2, 3, 198, 32_000, 50_256, 100_257, *range(128_000, 128_010), 151_643, 151_644, 151_645)
 """Ids that published vocabularies give to the beginning and end of texts, of turns and to padding."""
 
 MANY_IDS = (32_000, 50_257, 65_537, 128_256, 151_936, 262_144)
@@ -250,14 +250,23 @@ def many_ids(vocabulary: int) -> WideProblem:
     return WideProblem(vocabulary, 1, "single", (live,), name=f"wide-ids-V{vocabulary}-gamma1")
 
 
+def ends(vocabulary: int) -> WideProblem:
+    """One position at which neither end can be drafted, and what is emitted else is the first or the last id.
+
+    Elsewhere the ends are drafted, so that nothing shows what loses one of them where the residual is drawn from.
+    """
+    live = (vocabulary // 2, vocabulary // 2 + 1)
+    return WideProblem(vocabulary, 1, "ends", (live,), name=f"wide-ends-V{vocabulary}-gamma1")
+
+
 def wide_battery() -> list[WideProblem]:
     """The wide problems of an audit, smallest vocabulary first."""
     sizes = [
         (8, 1, "ties"), (9, 2, "dense"), (9, 9, "zeros"),
         (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"),
-        (1003, 2, "dense"), (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"),
+        (1003, 2, "dense"), (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 2, "dense"),
         (50_257, 1, "ties"),
-        (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 1, "dense"), (262_144, 1, "dense"),
+        (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 2, "dense"), (262_144, 1, "dense"),
     ]  # fmt: skip
     problems = [wide(*size) for size in sizes]
     special = {p.name: (SPECIAL_IDS[p.vocabulary], *p.live[1:]) for p in problems if p.vocabulary in SPECIAL_IDS}
@@ -270,7 +279,8 @@ def wide_battery() -> list[WideProblem]:
     problems = [dense_draft, *problems, again, wide(2000, 1)]
     cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
     twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
-    return sorted([near, later, *problems, *twins, *map(many_ids, MANY_IDS)], key=lambda problem: problem.vocabulary)
+    both = map(ends, {twin.vocabulary for twin in twins})
+    return sorted([near, later, *problems, *twins, *map(many_ids, MANY_IDS), *both], key=lambda p: p.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:

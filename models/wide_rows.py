@@ -45,6 +45,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
     "few": _few,
     "likely": _few,  # the live tokens have gamma times what the others have: all of a long block is often accepted
     "single": _few,  # the live tokens have a part of what the draft gives them, one other has the rest (``target_row``)
+    "ends": _few,  # so too, but the first and the last token of the vocabulary have the rest
     "near": _dense,  # the live tokens have nearly what the draft gives them, so that little is left (``target_row``)
 }
 
@@ -59,14 +60,16 @@ def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Ro
 
 def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...], gamma: int = 1) -> Row:
     """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4; of kind near all but 1/501."""
-    if kind == "single":
-        row = np.zeros(vocabulary)
-        other = np.setdiff1d([vocabulary // 3, vocabulary // 3 + 1], live)[0]
+    if kind in ("single", "ends"):
+        row, thirds = np.zeros(vocabulary), [vocabulary // 3, vocabulary // 3 + 1]
+        others = np.setdiff1d([0, vocabulary - 1] if kind == "ends" else thirds, live)
+        if kind == "single" or not len(others):
+            others = np.setdiff1d(thirds, live)[:1]
         if live:
             ratios = np.resize(RATIOS, len(live))
             ratios[LIKELIER : LIKELIER + 1] = 1.2
             row[list(live)] = ratios * draft_row(vocabulary, seed, prefix, live)[list(live)]
-        row[other] = 1.0 - row.sum()
+        row[others] = (1.0 - row.sum()) * (np.array(SHARES) if len(others) > 1 else 1.0)
         return row
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
@@ -80,9 +83,12 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
     return row / row.sum()
 
 
-RATIOS, LIKELIER = (0.5, 0.05, 0.93, 0.25, 0.75, 0.4), 4
+RATIOS, LIKELIER = (0.47, 0.053, 0.93, 0.23, 0.77, 0.39), 4
 """Of kind single what the target gives the live tokens for each that the draft does, in turn; which one it gives more:
-after a rejection two tokens are left."""
+after a rejection two tokens are left. None is a multiple of a power of two, so that coarse uniforms show."""
+
+SHARES = (0.375, 0.625)
+"""Of kind ends: what the first and the last token have of the rest."""
 
 STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
 """An index without a common divisor with it is no multiple of any number up to that."""
