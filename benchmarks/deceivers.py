@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from draftproof.models.digests import EXAMINING, code_digest
+from draftproof.models.errors import RunFailed
 from draftproof.models.store import Store
 from draftproof.proofs.processor_time import ProcessorTime
 from draftproof.tests.deceivers.drawn import drawn
@@ -51,7 +52,10 @@ def examining() -> str:
 def row_of(dtype: str, number: int, **how: Any) -> dict:
     """What is said of one of them, what it is, and the seconds of processor time it took."""
     time = ProcessorTime()
-    outcome, why = examined(dtype, number, **how)
+    try:
+        outcome, why = examined(dtype, number, **how)
+    except RunFailed as error:  # an audit ends with that error, and clears nothing
+        outcome, why = WITHHELD, str(error)
     one = drawn(number, dtype)
     what = {"kind": one.kind, "condition": one.condition.family, "style": one.style, "title": one.title}
     measured = {"outcome": outcome, "why": why, "code": examining(), "seconds": round(time.spent(), 2)}
