@@ -1,4 +1,4 @@
-"""Deflate the files of wheels anew by libdeflate, which zip's own level 9 does not reach: a fortieth less.
+"""Deflate the files of wheels anew by zopfli, which zip's own level 9 does not reach: a fortieth less.
 
     python .ci/tighten_wheel.py WHEEL ...
 
@@ -10,9 +10,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-from deflate import deflate_compress
+import zopfli.zlib
 
-TIGHTEST = 12
+AROUND = slice(2, -4)
+"""A stream of zlib without its header and its checksum is deflated data alone."""
 
 
 class Deflated:
@@ -26,7 +27,7 @@ class Deflated:
         return b""
 
     def flush(self):
-        return deflate_compress(b"".join(self.parts), TIGHTEST)
+        return zopfli.zlib.compress(b"".join(self.parts))[AROUND]
 
 
 def tighten(wheel):
