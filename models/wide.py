@@ -25,6 +25,10 @@ MOST_ENTRIES = 8_000_000
 
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
+MOST_IN_SHORT, FEW_TOKENS = 3, 8
+"""Rows of longer blocks over at most so many tokens are multiples of 1/256: what rounded rows do not sum to adds up
+over a block, and hides a mistake at one of its positions."""
+
 ALL_CALLED = 1100
 """Entries of a row up to which an audit calls a verifier with every index of positive weight."""
 
@@ -96,7 +100,7 @@ class WideProblem:
         live = self._ids(self.drafted(prefix))
         if self.departures and len(live) == 2:
             return self._row(departing_rows(self.vocabulary, self.gamma, self.seed, len(prefix), live)[1])
-        return self._row(draft_row(self.vocabulary, self.seed, self._ids(prefix), live))
+        return self._row(draft_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live))
 
     def drafted(self, prefix: Prefix) -> tuple[int, ...]:
         """The tokens that can be drafted after a prefix that can be drafted; none after a whole block."""
@@ -123,6 +127,9 @@ class WideProblem:
         return tuple(self.vocabulary - 1 - t for t in tokens) if self.backwards else tokens
 
     def _row(self, row: "ndarray") -> "ndarray":
+        from .wide_rows import in_256ths
+
+        row = in_256ths(row) if self.gamma > MOST_IN_SHORT and self.vocabulary <= FEW_TOKENS else row
         return row[::-1].copy() if self.backwards else row
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
@@ -251,12 +258,15 @@ def many_ids(vocabulary: int) -> WideProblem:
 
 
 def ends(vocabulary: int) -> WideProblem:
-    """One position at which neither end can be drafted, and what is emitted else is the first or the last id.
+    """Two positions at which neither end can be drafted, and what is emitted else is the first id, the last or a third.
 
-    Elsewhere the ends are drafted, so that nothing shows what loses one of them where the residual is drawn from.
+    Elsewhere the ends are drafted, so that nothing shows what loses one of them where the residual is drawn from. At
+    the first position both models are nearly sure of one token, at the second there are likely and unlikely ones, to
+    some of which the target gives much less: a mistake can need a size together with a region of p and q.
     """
-    live = (vocabulary // 2, vocabulary // 2 + 1)
-    return WideProblem(vocabulary, 1, "ends", (live,), name=f"wide-ends-V{vocabulary}-gamma1")
+    middle = vocabulary // 2
+    live = ((middle,), tuple(range(middle, middle + 6)))
+    return WideProblem(vocabulary, 2, "ends", live, name=f"wide-ends-V{vocabulary}-gamma2")
 
 
 def wide_battery() -> list[WideProblem]:

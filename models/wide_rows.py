@@ -45,7 +45,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
     "few": _few,
     "likely": _few,  # the live tokens have gamma times what the others have: all of a long block is often accepted
     "single": _few,  # the live tokens have a part of what the draft gives them, one other has the rest (``target_row``)
-    "ends": _few,  # so too, but the first and the last token of the vocabulary have the rest
+    "ends": _few,  # so too, but the first and the last token of the vocabulary have the rest, and a third one
     "near": _dense,  # the live tokens have nearly what the draft gives them, so that little is left (``target_row``)
 }
 
@@ -62,14 +62,15 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
     """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4; of kind near all but 1/501."""
     if kind in ("single", "ends"):
         row, thirds = np.zeros(vocabulary), [vocabulary // 3, vocabulary // 3 + 1]
-        others = np.setdiff1d([0, vocabulary - 1] if kind == "ends" else thirds, live)
-        if kind == "single" or not len(others):
-            others = np.setdiff1d(thirds, live)[:1]
+        others = np.setdiff1d(thirds, live)[:1]
+        if kind == "ends":
+            others = np.setdiff1d([0, *thirds[:1], vocabulary - 1], live)
         if live:
             ratios = np.resize(RATIOS, len(live))
             ratios[LIKELIER : LIKELIER + 1] = 1.2
-            row[list(live)] = ratios * draft_row(vocabulary, seed, prefix, live)[list(live)]
-        row[others] = (1.0 - row.sum()) * (np.array(SHARES) if len(others) > 1 else 1.0)
+            ratios = np.array([SURE]) if kind == "ends" and len(live) == 1 else ratios
+            row[list(live)] = ratios * draft_row(vocabulary, kind, seed, prefix, live)[list(live)]
+        row[others] = (1.0 - row.sum()) * (np.array(SHARES) if len(others) == len(SHARES) else 1.0 / len(others))
         return row
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
@@ -87,8 +88,9 @@ RATIOS, LIKELIER = (0.47, 0.053, 0.93, 0.23, 0.77, 0.39), 4
 """Of kind single what the target gives the live tokens for each that the draft does, in turn; which one it gives more:
 after a rejection two tokens are left. None is a multiple of a power of two, so that coarse uniforms show."""
 
-SHARES = (0.375, 0.625)
-"""Of kind ends: what the first and the last token have of the rest."""
+SHARES, SURE, DRAFT_SHARES = (0.25, 0.375, 0.375), 0.97, (0.55, 0.2, 0.13, 0.07, 0.042, 0.008)
+"""Of kind ends: what the first token, another and the last have of the rest; what the target gives a live token that is
+alone; what the draft gives several."""
 
 STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
 """An index without a common divisor with it is no multiple of any number up to that."""
@@ -142,8 +144,25 @@ def departing_rows(vocabulary: int, gamma: int, seed: int, position: int, live: 
     return target, draft
 
 
-def draft_row(vocabulary: int, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
+def draft_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
     """A row that is 0 but for the live tokens."""
     row = np.zeros(vocabulary)
-    row[list(live)] = _weights(seed, prefix, 2, live) if len(live) > 1 else 1.0
+    weights = np.resize(DRAFT_SHARES, len(live)) if kind == "ends" else _weights(seed, prefix, 2, live)
+    row[list(live)] = weights if len(live) > 1 else 1.0
     return row / row.sum()
+
+
+def in_256ths(row: Row) -> Row:
+    """The nearest row of multiples of 1/256, at least one where there was any; odd ones, but for one of them at most.
+
+    bfloat16 has these numbers, and they sum to 1: rows that do not are off by so much in each decision of a block.
+    """
+    parts = np.floor(256 * row) + ((row > 0) & (row < 1 / 256))
+    while left := int(256 - parts.sum()):
+        parts[np.argmax(256 * row - parts if left > 0 else parts)] += 1 if left > 0 else -1
+    even = [*np.flatnonzero((parts > 0) & (parts % 2 == 0))]
+    for one, other in zip(even[::2], even[1::2], strict=False):
+        least, most = sorted((one, other), key=lambda i: parts[i])
+        parts[least] += 1
+        parts[most] -= 1
+    return parts / 256

@@ -1,16 +1,21 @@
 """What the laws that an audit measures, or a whole audit, say of a drawn deceiver."""
 
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
-from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
+from draftproof.models.wide import ALL_CALLED, WideProblem, own_wide_problem, wide_battery
 from draftproof.models.wide_positions import SHORTER, SMALL, regions, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
@@ -68,8 +73,9 @@ def wrong_on(one: Drawn, problems: Iterable[Problem | WideProblem]) -> list[Prob
     return sorted((p for p in problems if one.made_at(p.vocabulary, p.gamma)), key=work)
 
 
-def speaking_of(one: Drawn, held: Iterable[Evidence]) -> list[Evidence]:
-    """Evidence that holds and, by its size and the positions that it says were decided, includes the mistake.
+def speaking_of(one: Drawn, held: Iterable[Evidence], emitted: Mapping[str, AbstractSet[int]]) -> list[Evidence]:
+    """Evidence that holds and, by its size, the positions that it says were decided, and the ids of wide vocabularies
+    that were drafted, or that calls emitted, includes the mistake; of other ids reports say that they are not examined.
 
     A region of the rows is taken to be included wherever the sizes are.
     """
@@ -77,7 +83,25 @@ def speaking_of(one: Drawn, held: Iterable[Evidence]) -> list[Evidence]:
         e
         for e in held
         if one.made_at(e.detail.vocabulary or 0, e.detail.gamma or 0, getattr(e.detail, "decided", None))
+        and meets_an_id(one, e, emitted)
     ]
+
+
+@cache
+def drafted_ids(problem: str) -> frozenset[int] | None:
+    """The ids that can be drafted on a wide problem of an audit."""
+    found = next((p for p in every_problem() if p.name == problem), None)
+    return frozenset(chain(*found.live)) if isinstance(found, WideProblem) else None
+
+
+def meets_an_id(one: Drawn, e: Evidence, emitted: Mapping[str, AbstractSet[int]]) -> bool:
+    """Whether one of the ids that a problem met is one at which the mistake is made, where it needs one."""
+    name, where = str(e.problem), one.condition.here
+    met = emitted.get(name) if one.wrong.place == "y" else drafted_ids(name)
+    if not re.search(r"\bx\b", where) or met is None or (e.detail.vocabulary or 0) <= ALL_CALLED:
+        return True
+    names = {"x": np.array(sorted(met)), "V": e.detail.vocabulary, "gamma": e.detail.gamma}
+    return any(bool(np.any(eval(where, {}, {**names, "i": i}))) for i in range(e.detail.gamma or 0))
 
 
 def probing(small: Sequence[Problem], lengths: Sequence[int]) -> list[Problem | WideProblem]:
@@ -91,6 +115,7 @@ class Laws:
     def __init__(self, one: Drawn, subject: str, dtype: str, seconds: float = AT_FIRST):
         self.one, self.subject, self.dtype, self.seconds = one, subject, dtype, seconds
         self.held: list[Evidence] = []
+        self.emitted: dict[str, AbstractSet[int]] = {}
         self.late: list[Problem | WideProblem] = []
         self.undecided = self.refuting = ""
         self.rounding = 0
@@ -120,7 +145,10 @@ class Laws:
                 return True
             if evidence.holds:
                 self.held.append(evidence)
-                rounding = self.one.variation <= float(evidence.bound or 0) and speaking_of(self.one, [evidence])
+                if isinstance(law, WideMeasurement):
+                    self.emitted[str(evidence.problem)] = law.ids
+                below = self.one.variation <= float(evidence.bound or 0)
+                rounding = below and speaking_of(self.one, [evidence], self.emitted)
                 self.rounding += bool(rounding)
                 if self.rounding >= ENOUGH:
                     break
@@ -162,17 +190,19 @@ def outcome_of_laws(
     late, laws.late = laws.late, []
     laws.seconds = TIMEOUT
     # nothing is cleared before everything else was tried with more time
-    again = late and laws.rounding < ENOUGH and speaking_of(one, laws.held)
+    again = late and laws.rounding < ENOUGH and speaking_of(one, laws.held, laws.emitted)
     if again and laws.refuted(map(laws.law, [*late, *wide[len(tried) :]])):
         return REFUTED, laws.refuting
     if laws.undecided:
         return WITHHELD, laws.undecided
-    return unrefuted(one, laws.held, f"no law within {at_first:g} s on {late[0].name}" if late else "")
+    return unrefuted(one, laws.held, laws.emitted, f"no law within {at_first:g} s on {late[0].name}" if late else "")
 
 
-def unrefuted(one: Drawn, held: Sequence[Evidence], lawless: str = "") -> tuple[str, str]:
+def unrefuted(
+    one: Drawn, held: Sequence[Evidence], emitted: Mapping[str, AbstractSet[int]], lawless: str = ""
+) -> tuple[str, str]:
     """The outcome where no law refutes. held: evidence that holds; lawless: why there is none elsewhere."""
-    if not (speaking := speaking_of(one, held)):
+    if not (speaking := speaking_of(one, held, emitted)):
         return (WITHHELD, lawless) if lawless else (OUTSIDE, f"no problem decides a place with {one.condition.here}")
     allowed = max(float(e.bound or 0) for e in speaking)
     if one.variation <= allowed:
@@ -195,7 +225,7 @@ def outcome_of_audit(
     calls = int(report.subject.get("calls", 0))
     if one.counted and one.most >= calls:
         return OUTSIDE, f"wrong after {one.most:,} calls, {calls:,} were made"
-    return unrefuted(one, [e for e in laws if e.holds])
+    return unrefuted(one, [e for e in laws if e.holds], {})
 
 
 def examined(dtype: str, number: int, whole: bool = False, at_first: float = AT_FIRST) -> tuple[str, str]:

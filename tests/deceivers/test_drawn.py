@@ -136,5 +136,17 @@ def test_what_no_problem_shows_is_a_false_clear_unless_no_position_was_decided(t
         detail = SimpleNamespace(vocabulary=8, gamma=8, decided=decided)
         return SimpleNamespace(detail=detail, bound=1e-14, problem="p")
 
-    assert unrefuted(one, [held([[0, 7]])])[0] == OUTSIDE
-    assert unrefuted(one, [held([[0, 6]])])[0] == unrefuted(one, [held(None)])[0] == CLEARED
+    assert unrefuted(one, [held([[0, 7]])], {})[0] == OUTSIDE
+    assert unrefuted(one, [held([[0, 6]])], {})[0] == unrefuted(one, [held(None)], {})[0] == CLEARED
+
+
+def test_an_id_that_no_problem_drafted_is_not_part_of_the_scope():
+    """Number 659 in bfloat16 is wrong where 29,999 was drafted; reports say how many ids were."""
+    one = drawn(659, "bfloat16")
+    assert one.wrong.where == "x == 29999"
+
+    def held(problem):
+        return SimpleNamespace(detail=SimpleNamespace(vocabulary=32_000, gamma=2), bound=1e-6, problem=problem)
+
+    assert unrefuted(one, [held("wide-dense-V32000-gamma2")], {})[0] == OUTSIDE
+    assert unrefuted(one, [held("one that is not known")], {})[0] == CLEARED
