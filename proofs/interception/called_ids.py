@@ -74,8 +74,10 @@ class CalledIds:
             chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
         elif len(possible) <= ALL_CALLED:
             number, of = self.turn(position) if len(possible) > LEAST_TURN else (0, 1)
-            shared = self._scattered(np.arange(size), range(number, size, of))  # rows of other blocks have other zeros
-            chosen = possible if of == 1 else [*self._special(row), *shared]
+            if of > 1:  # among all indices: rows of other blocks have other zeros
+                chosen = [*self._special(row), *self._scattered(np.arange(size), range(number, size, of))]
+            else:
+                chosen = possible
         else:
             taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
             chosen = [*self._special(row), *self._scattered(possible, taken)]
