@@ -242,6 +242,9 @@ SPECIAL_IDS = {
 """Tokens that begin and end texts in published vocabularies of these sizes: code may treat them specially."""
 
 
+USUAL_IDS = (2, 198)
+"""The end of a text, of a line: ids of many vocabularies."""
+
 DRAFTED_IDS = (0, 1, 2, 3, 198, 32_000, 50_256, 100_257, *range(128_000, 128_010), 151_643, 151_644, 151_645)
 """Ids that published vocabularies give to the beginning and end of texts, of turns and to padding."""
 
@@ -265,7 +268,8 @@ def ends(vocabulary: int) -> WideProblem:
     some of which the target gives much less: a mistake can need a size together with a region of p and q.
     """
     middle = vocabulary // 2
-    live = ((middle,), tuple(range(middle, middle + 6)))
+    usual = [i for i in USUAL_IDS if i < vocabulary - 1]
+    live = ((middle,), (*range(middle, middle + 6 - len(usual)), *usual))
     return WideProblem(vocabulary, 2, "ends", live, name=f"wide-ends-V{vocabulary}-gamma2")
 
 
@@ -279,7 +283,11 @@ def wide_battery() -> list[WideProblem]:
         (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 2, "dense"), (262_144, 1, "dense"),
     ]  # fmt: skip
     problems = [wide(*size) for size in sizes]
-    special = {p.name: (SPECIAL_IDS[p.vocabulary], *p.live[1:]) for p in problems if p.vocabulary in SPECIAL_IDS}
+    special = {
+        p.name: (ids, *((ids[-1], *live[1:]) for live in p.live[1:]))
+        for p in problems
+        if (ids := SPECIAL_IDS.get(p.vocabulary))
+    }
     problems = [replace(p, live=special.get(p.name, p.live)) for p in problems]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...models.wide import ALL_CALLED
+from ...models.wide import LEAST_EXCHANGED
 from ...verifiers.details import Detail, DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .positions import TOGETHER, decided_positions, how_decided, ranges
@@ -54,7 +54,8 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     problems: how many. requests, tokens: of decoders, settings and ways of drafting with which they were asked, and the
         cap of the longest text. vocabularies, gammas: every V and gamma, if known.
     positions: gamma -> sets of positions of a block that problems decide together, whose laws are known.
-    ids: every V beyond ALL_CALLED -> how many different ids were "drafted" in one problem, and "emitted" by its calls.
+    ids: every V from LEAST_EXCHANGED on -> how many different ids were "drafted" in one problem, and "emitted" by its
+        calls.
     smallest_probability: of all rows, that is not 0.
     drafting: how trees were drawn; nodes: of the largest; largest_trees: of the largest that was drawn so; children: V
         -> numbers of children a depth, "2x1" for two at the first and one at the second.
@@ -261,7 +262,7 @@ def _ids(items: Iterable[Evidence]) -> dict[str, dict[str, int]]:
     most: dict[str, dict[str, int]] = {}
     for e in sorted(items, key=lambda e: e.detail.vocabulary or 0):
         detail = e.detail
-        if isinstance(detail, WideDetail) and e.holds and (detail.vocabulary or 0) > ALL_CALLED:
+        if isinstance(detail, WideDetail) and e.holds and (detail.vocabulary or 0) >= LEAST_EXCHANGED:
             known = most.setdefault(str(detail.vocabulary), {"drafted": 0, "emitted": 0})
             known["drafted"] = max(known["drafted"], detail.ids_drafted or 0)
             known["emitted"] = max(known["emitted"], detail.ids_emitted or 0)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
-from draftproof.models.wide import ALL_CALLED, WideProblem, own_wide_problem, wide_battery
+from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
 from draftproof.models.wide_positions import SHORTER, SMALL, regions, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
@@ -75,7 +74,8 @@ def wrong_on(one: Drawn, problems: Iterable[Problem | WideProblem]) -> list[Prob
 
 def speaking_of(one: Drawn, held: Iterable[Evidence], emitted: Mapping[str, AbstractSet[int]]) -> list[Evidence]:
     """Evidence that holds and, by its size, the positions that it says were decided, and the ids of wide vocabularies
-    that were drafted, or that calls emitted, includes the mistake; of other ids reports say that they are not examined.
+    that were drafted there, or that calls emitted, includes the mistake: reports name what ids they say nothing of, and
+    that what needs two things together is not examined where no problem has both.
 
     A region of the rows is taken to be included wherever the sizes are.
     """
@@ -88,20 +88,21 @@ def speaking_of(one: Drawn, held: Iterable[Evidence], emitted: Mapping[str, Abst
 
 
 @cache
-def drafted_ids(problem: str) -> frozenset[int] | None:
-    """The ids that can be drafted on a wide problem of an audit."""
-    found = next((p for p in every_problem() if p.name == problem), None)
-    return frozenset(chain(*found.live)) if isinstance(found, WideProblem) else None
+def wide_problem(name: str) -> WideProblem | None:
+    """The wide problem of an audit with that name."""
+    return next((p for p in every_problem() if p.name == name and isinstance(p, WideProblem)), None)
 
 
 def meets_an_id(one: Drawn, e: Evidence, emitted: Mapping[str, AbstractSet[int]]) -> bool:
-    """Whether one of the ids that a problem met is one at which the mistake is made, where it needs one."""
-    name, where = str(e.problem), one.condition.here
-    met = emitted.get(name) if one.wrong.place == "y" else drafted_ids(name)
-    if not re.search(r"\bx\b", where) or met is None or (e.detail.vocabulary or 0) <= ALL_CALLED:
+    """Whether an id at which the mistake is made, where it needs one, was met where it is made."""
+    where, problem = one.condition.here, wide_problem(str(e.problem))
+    if problem is None or not re.search(r"\bx\b", where):
         return True
-    names = {"x": np.array(sorted(met)), "V": e.detail.vocabulary, "gamma": e.detail.gamma}
-    return any(bool(np.any(eval(where, {}, {**names, "i": i}))) for i in range(e.detail.gamma or 0))
+    met = [*problem.live]
+    if one.wrong.place == "y":
+        met = [tuple(emitted.get(problem.name, range(problem.vocabulary)))] * (problem.gamma + 1)
+    sizes = {"V": problem.vocabulary, "gamma": problem.gamma}
+    return any(bool(np.any(eval(where, {}, {**sizes, "x": np.array(ids), "i": i}))) for i, ids in enumerate(met))
 
 
 def probing(small: Sequence[Problem], lengths: Sequence[int]) -> list[Problem | WideProblem]:
