@@ -10,6 +10,7 @@ from ..verifiers.arithmetic import Row, normalised
 from ..verifiers.chance import Chance
 from ..verifiers.trees.draft_tree import (
     CONTEXT,
+    HUB,
     IID,
     TOP,
     WITHOUT_REPLACEMENT,
@@ -17,12 +18,14 @@ from ..verifiers.trees.draft_tree import (
     DraftTree,
     drafting_by_parents,
 )
+from ..verifiers.trees.spec_hub import hub
 from .errors import InputError
 from .law import Model, Prefix
 
 MOST_NODES = 64
 """Nodes of a tree: each way to draw it is a tree of its own."""
 
+How = Literal["iid", "without-replacement", "top", "hub"]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -35,7 +38,8 @@ def siblings(row: Row, count: int, how: str, chance: Chance) -> Iterator[tuple[i
     """Up to ``count`` tokens after one text, each with the row that it was drawn from.
 
     Without replacement there are no more than tokens of positive probability; of the most likely ones (ties to the
-    smaller id) no more than V, each with the point mass at it.
+    smaller id) no more than V, each with the point mass at it. With a hub the second of two is that token, with the
+    point mass at it, or, if the first is, another one.
     """
     if how == TOP:
         for x in sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]:
@@ -44,7 +48,9 @@ def siblings(row: Row, count: int, how: str, chance: Chance) -> Iterator[tuple[i
     for _ in range(count):
         x = chance.draw(row)
         yield x, row
-        if how == WITHOUT_REPLACEMENT:
+        if how == HUB and x != hub(row):
+            row = tuple(sum(row) * int(t == hub(row)) for t in range(len(row)))
+        elif how in (WITHOUT_REPLACEMENT, HUB):
             left = [0 if t == x else q for t, q in enumerate(row)]
             if sum(left) == 0:
                 return
@@ -98,9 +104,11 @@ def most_nodes(draft: Model, drafting: Drafting) -> int:
         sizes = {place: [1 + below((*text, x), place) for x in tokens] for place in set(places)}
         if drafting.how == IID:
             return sum(max(sizes[place]) for place in places)
-        if drafting.parents is None:
+        if drafting.parents is None and drafting.how != HUB:
             return sum(sorted(sizes[0], reverse=True)[: len(places)])
         orders = permutations(range(len(tokens)), min(len(places), len(tokens)))
+        if drafting.how == HUB and len(places) > 1:
+            orders = (order for order in orders if tokens.index(hub(row)) in order)
         return max(sum(sizes[place][k] for k, place in zip(order, places)) for order in orders)
 
     return below((), CONTEXT)
@@ -138,7 +146,7 @@ class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
     children: Annotated[list[Count], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
     parents: Annotated[list[int], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
     paths: Count | msgspec.UnsetType = msgspec.UNSET
-    how: Literal["iid", "without-replacement", "top"] | msgspec.UnsetType = msgspec.UNSET
+    how: How | msgspec.UnsetType = msgspec.UNSET
 
     def checked(self, gamma: int, where: str) -> Drafting:
         """The way of drafting, of trees of depth gamma. Raises: InputError."""
@@ -156,6 +164,8 @@ class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
             raise InputError(f"{where}: {error}") from None
         if max(nodes, drafting.nodes) > MOST_NODES:
             raise InputError(f"{where}: a tree of {max(nodes, drafting.nodes)} nodes, expected at most {MOST_NODES}")
+        if not drafting.fits:
+            raise InputError(f"{where}: {max(drafting.children)} siblings with a hub, expected 1 or 2 of each node")
         if len(drafting.children) != gamma:
             raise InputError(f"{where}: a tree of depth {len(drafting.children)} where gamma is {gamma}")
         return drafting

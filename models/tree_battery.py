@@ -7,7 +7,17 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from math import prod
 
-from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
+from ..verifiers.trees.draft_tree import (
+    CONTEXT,
+    EVERY_WAY,
+    HUB,
+    IID,
+    TOP,
+    WAYS,
+    WITHOUT_REPLACEMENT,
+    Drafting,
+    drafting_by_parents,
+)
 from .battery import drawn, toy
 from .law import ContextFree, Prefix, Table
 from .problem import Problem
@@ -16,6 +26,7 @@ SHAPES = {
     IID: {1: [(1,), (2,), (3,)], 2: [(1, 1), (2, 1), (2, 2), (3, 1)], 3: [(2, 1, 1)]},
     WITHOUT_REPLACEMENT: {1: [(2,), (3,)], 2: [(2, 1), (2, 2), (3, 2)], 3: [(2, 1, 2)]},
     TOP: {1: [(1,), (2,), (3,)], 2: [(2, 1), (2, 2)], 3: [(2, 1, 2)]},
+    HUB: {1: [(2,)], 2: [(2, 1), (2, 2)], 3: [(2, 1, 2)]},
 }
 """How siblings are drawn -> gamma -> numbers of children."""
 
@@ -112,17 +123,18 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
     another node is no mistake.
     """
-    more = [drawing(pair, *children, how=how) for how in WAYS for pair, children in AUDITED]
+    more = [drawing(pair, *children, how=how) for how in EVERY_WAY for pair, children in AUDITED]
     more += [drawing(pair, *children, how=TOP) for pair, children in AUDITED_TOP]
-    uneven = [ragged(pair, *parents, how=how) for how in WAYS for pair, parents in (*RAGGED, *DEPTH_FIRST)]
-    problems = sorted([*tree_battery(), *more, *uneven], key=lambda p: isinstance(p.draft, ContextFree))
+    uneven = [ragged(pair, *parents, how=how) for how in EVERY_WAY for pair, parents in (*RAGGED, *DEPTH_FIRST)]
+    fitting = [p for p in (*tree_battery(), *more, *uneven) if p.tree.fits]
+    problems = sorted(fitting, key=lambda p: isinstance(p.draft, ContextFree))
     chosen, shapes = [], set[tuple[int, Drafting]]()
     for problem in problems:
         trees, shape = _trees(problem), (problem.vocabulary, problem.tree)
         if problem.tree.how in ways and (trees <= FEW or (trees <= MOST and shape not in shapes)):
             chosen.append(problem)
             shapes |= {shape} if trees > FEW else set()
-    return chosen + [problem for how in WAYS if how in ways for problem in small_probabilities(how)]
+    return chosen + [problem for how in EVERY_WAY if how in ways for problem in small_probabilities(how)]
 
 
 OWN_TREES = (3, 1, 4), (2, 2, 5), (2, 3, 6)
@@ -135,10 +147,12 @@ def own_tree_problems(seed: int, ways: Sequence[str] = WAYS) -> list[Problem]:
     The same seed gives the same ones; their names carry it.
     """
     draw, problems = random.Random(f"trees/{seed}"), []
-    for how in WAYS:
+    for how in EVERY_WAY:
         for vocabulary, gamma, most in OWN_TREES:
             pair = drawn(vocabulary, gamma, ("log-odds", "late-log-odds")[gamma > 1], draw.randrange(2**32))
             problem = ragged(pair, *_drawn_parents(draw, gamma, most), how=how)
+            while not problem.tree.fits:
+                problem = ragged(pair, *_drawn_parents(draw, gamma, most), how=how)
             name = f"own-V{vocabulary}-gamma{gamma}-{how}-{problem.tree}-seed{seed}"
             problems += [replace(problem, name=name)] if how in ways else []
     return problems

@@ -28,7 +28,7 @@ Shape = tuple["Shape", ...]
 
 
 class DraftedBy(NamedTuple):
-    """shape: of the tree, as the subtrees below the context; how: iid, without-replacement or top."""
+    """shape: of the tree, as the subtrees below the context; how: iid, without-replacement, top or hub."""
 
     shape: Shape
     how: str
@@ -101,7 +101,7 @@ def pair_and_any_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
         if type(parent) is not int or not -1 <= parent < n:
             raise Rejected("its problem does not say how trees are drawn")
         depths.append(depths[parent + 1] + 1)
-    if max(depths) != pair.gamma or how not in ("iid", "without-replacement", "top"):
+    if max(depths) != pair.gamma or how not in ("iid", "without-replacement", "top", "hub"):
         raise Rejected("its problem does not say how trees are drawn")
 
     def below(node: int) -> Shape:
@@ -196,13 +196,15 @@ def texts_of_trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fracti
             for (taken, texts), mass in states.items():
                 if drafting.how == "top":
                     left = [Fraction(k < len(best) and t == best[k]) for t in range(pair.vocabulary)]
+                elif drafting.how == "hub" and taken and best[0] not in taken:
+                    left = [Fraction(t == best[0]) for t in range(pair.vocabulary)]
                 else:
                     left = [Fraction(0) if t in taken else q for t, q in enumerate(row)]
                 if not any(left):
                     following[taken, texts] = following.get((taken, texts), Fraction(0)) + mass
                 for token in (t for t, q in enumerate(left) if q):
                     child = (*text, token)
-                    after = tuple(sorted((*taken, token))) if drafting.how == "without-replacement" else ()
+                    after = tuple(sorted((*taken, token))) if drafting.how in ("without-replacement", "hub") else ()
                     for more, p in below(child, subtree).items():
                         key = after, texts | {child} | more
                         following[key] = following.get(key, Fraction(0)) + mass * left[token] / sum(left) * p

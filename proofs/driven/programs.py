@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import psutil
 
+from ...models.drafting import How
 from ...models.errors import InputError, RunFailed
 from ...models.json_files import parse
 from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
@@ -308,7 +309,7 @@ class Hello(msgspec.Struct):
     name: str | int | float = ""
     version: str | int | float = ""
     parents: bool = False
-    drafting: Annotated[tuple[Literal["iid", "without-replacement", "top"], ...], msgspec.Meta(min_length=1)] = WAYS
+    drafting: Annotated[tuple[How, ...], msgspec.Meta(min_length=1)] = WAYS
 
 
 class ProgramAnswer(msgspec.Struct):

@@ -23,7 +23,7 @@ from ...verifiers.adapters.calling_convention import (
     tokens_of,
 )
 from ...verifiers.adapters.copies import COPIES
-from ...verifiers.trees.draft_tree import WAYS
+from ...verifiers.trees.draft_tree import EVERY_WAY, WAYS
 from ..time_limits import TimeLimits
 from .exploration import Exploration
 from .outcomes import Outcome, Raised, readable
@@ -206,10 +206,11 @@ def of_trees(subject: Any) -> dict[str, Any]:
     if not subject.trees:
         return {}
     ways, several = subject.drafting, isinstance(subject.drafting, (list, tuple, set, frozenset))
-    if not several or not ways or any(type(way) is not str or way not in WAYS for way in ways):
+    if not several or not ways or any(type(way) is not str or way not in EVERY_WAY for way in ways):
         said = readable(ValueError(repr(ways)))[:100]
-        raise NotASubject(f"{subject.name} has drafting {said}; expected a list or tuple of some of {', '.join(WAYS)}")
-    return {"trees": [way for way in WAYS if way in ways]}
+        known = ", ".join(EVERY_WAY)
+        raise NotASubject(f"{subject.name} has drafting {said}; expected a list or tuple of some of {known}")
+    return {"trees": [way for way in EVERY_WAY if way in ways]}
 
 
 ARRAY_TEXT = {

@@ -20,7 +20,6 @@ from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, total_variation
 from ..tree_optimum import CERTIFIED_TO, largest_acceptance
-from . import spec_hub
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
 
 Row = tuple[Any, ...]
@@ -160,40 +159,6 @@ def same_text_whichever_drafter(places: int, all_noise: bool) -> ClaimJudgement:
             )
             return ClaimJudgement(REFUTED, f"target (1/2 1/2), noise of two paths {numbers}: {on}")
     return ClaimJudgement(HOLDS, f"{len(grid) ** (2 * places)} noises, {len(drafters)} drafters")
-
-
-# SpecHub
-
-
-def _hub_law(p: Row, q: Row) -> dict[tuple[int, bool], Any]:
-    return law_of(lambda chance: spec_hub.accept_of_pair(p, q, spec_hub.drawn_pair(q, chance), chance))
-
-
-def hub_accepts(pair: Problem) -> Any:
-    """Pr(one of the two drafts of SpecHub is accepted)."""
-    return sum((w for (_, taken), w in _hub_law(*rows(pair)).items() if taken), QQ(0))
-
-
-def hub_is_lossless() -> ClaimJudgement:
-    """The law of the first token against the target's row."""
-
-    def right(p: Row, q: Row) -> bool:
-        law = _hub_law(p, q)
-        return [law.get((y, True), 0) + law.get((y, False), 0) for y in range(len(p))] == list(p)
-
-    return over_one_step(right, "another law")
-
-
-def hub_is_best_for_its_pairs() -> ClaimJudgement:
-    """Against 1 + min over H of p(H) - Pr(both drafts in H), for pairs drawn as SpecHub draws them."""
-
-    def right(p: Row, q: Row) -> bool:
-        drawn_pairs = law_of(lambda chance: spec_hub.drawn_pair(q, chance))
-        sets = [{t for t in range(len(p)) if code >> t & 1} for code in range(2 ** len(p))]
-        cuts = [sum(p[t] for t in h) - sum(w for x, w in drawn_pairs.items() if h.issuperset(x)) for h in sets]
-        return sum((w for (_, taken), w in _hub_law(p, q).items() if taken), QQ(0)) == 1 + min(cuts)
-
-    return over_one_step(right, "another rule for these pairs accepts more")
 
 
 # Block couplings of several drafts

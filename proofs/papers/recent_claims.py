@@ -5,8 +5,8 @@ from functools import partial
 
 from ...models.battery import toy
 from ...models.declared import DeclaredLaw
-from ...models.tree_battery import drawing, lattice_pairs
-from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from ...models.tree_battery import drawing, lattice_pairs, tree_battery
+from ...verifiers.trees.draft_tree import HUB, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import tree_reference
 from ..field import in_field
 from ..laws import expected_accepted, output_law
@@ -53,9 +53,6 @@ from .recent import (
     coupling_gains_by_drafts,
     coupling_is_valid_in_the_plain_loop,
     deviation_falls,
-    hub_accepts,
-    hub_is_best_for_its_pairs,
-    hub_is_lossless,
     matches_enough,
     overfull_set_is_the_cut,
     reaches_the_bound,
@@ -87,7 +84,7 @@ RESOLUTION = "Thomas and Pal 2025 (Global Resolution; abstract, the shares deriv
 LISTS = "Rowan et al. 2025 (list matching; abstract, its lemma derived here)"
 UNIVER = "Weng et al. 2026 (UniVer; abstract, the rule derived here)"
 OURS = "an ordering examined here, of UniVer as derived here"
-HUB = "Sun et al. 2024 (SpecHub; code at b67e1213)"
+SPEC_HUB = "Sun et al. 2024 (SpecHub; code at b67e1213)"
 BLOCKS = "Lin et al. 2026 (SpecTr-GBV; abstract)"
 RACES = "Kobus and Gunduz 2025 (exponential races; abstract)"
 TREES = "DDTree (mlx-vlm at 33612265, speculative/ddtree.py)"
@@ -105,6 +102,7 @@ NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
 PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract, picks by the inverse distribution function)"
 VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code of gumbel.py and spec_decode.py; the scheme, not its kernels)"
 
+PAIR_WITH_A_HUB = first_rate("spec-hub", 2, HUB)
 SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
 
 
@@ -122,6 +120,10 @@ def _as_drawn(name: str) -> Measure:
 
 def _trees_of(*children: int, how: str = "iid"):
     return [drawing(pair, *children, how=how) for pair in (toy(2), *SMALL[:40])]
+
+
+def _hub_trees():
+    return [problem for problem in tree_battery() if problem.tree.how == HUB]
 
 
 def _both(*judgements: ClaimJudgement) -> ClaimJudgement:
@@ -179,12 +181,14 @@ _RULES = [
      lambda: _univer_against("traversal", 2, 1)),
     (OURS, "the same without replacement", lambda: _univer_against("traversal", 2, 1, how=WITHOUT),
      "one draft of each node goes on: what a branch leaves cannot be used by the next, as traversal does"),
-    (HUB, "it keeps the target's law", hub_is_lossless),
-    (HUB, "of all rules for pairs drawn so it accepts most", hub_is_best_for_its_pairs),
-    (HUB, "it accepts at least as often as recursive rejection without replacement (measured on averages)",
-     lambda: at_least(ONE_STEP, hub_accepts, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT), SHARP),
-    (HUB, "as recursive rejection of two independent drafts (measured on averages)",
-     lambda: at_least(ONE_STEP, hub_accepts, first_rate("spec-infer", 2), (2,)), SHARP),
+    (SPEC_HUB, "it keeps the target's law",
+     lambda: lossless(tree_reference("spec-hub"), [*_hub_trees(), *(drawing(pair, 2, how=HUB) for pair in ONE_STEP)])),
+    (SPEC_HUB, "of all rules for pairs drawn so it accepts most",
+     lambda: at_least(ONE_STEP, PAIR_WITH_A_HUB, transport(2, how=HUB), (2,), HUB)),
+    (SPEC_HUB, "it accepts at least as often as recursive rejection without replacement (measured on averages)",
+     lambda: at_least(ONE_STEP, PAIR_WITH_A_HUB, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT), SHARP),
+    (SPEC_HUB, "as recursive rejection of two independent drafts (measured on averages)",
+     lambda: at_least(ONE_STEP, PAIR_WITH_A_HUB, first_rate("spec-infer", 2), (2,)), SHARP),
     (BLOCKS, "its coupling of blocks needs no modification of the target (read as: some valid rule accepts as much)",
      lambda: coupling_is_valid_in_the_plain_loop([toy(2), *SMALL[:20]], 2), "gamma = 1"),
     (BLOCKS, "the same for gamma = 1",

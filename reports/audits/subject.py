@@ -74,13 +74,15 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         array = array or ("torch" if low else None)
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     if name in TREE_REFERENCES:
-        if dtypes and name in IN_FLOATS:
+        paths = TREE_REFERENCES[name].shape == "paths"
+        if dtypes and not paths:
             target = f"draftproof.verifiers.trees.in_floats:{name.replace('-', '_')}"
-            return SubjectSpec(name, None, target, TREE_REFERENCES[name].source, dtypes, own_rule=name)
-        floats = "; in floating point: --dtype float32" if name in IN_FLOATS else ""
+            own = name if name in IN_FLOATS else None
+            return SubjectSpec(name, None, target, TREE_REFERENCES[name].source, dtypes, own_rule=own)
         lossy = "" if TREE_REFERENCES[name].lossless else ", a lossy one"
         raise InputError(
-            f"{name} is one of our own rules for draft trees{lossy}: draftproof law {name} has its exact law{floats}"
+            f"{name} is one of our own rules for several drafts{lossy}: draftproof law {name} has its exact law"
+            + ("; no audit draws independent paths alone" if paths else "; in floating point: --dtype float32")
         )
     if name.endswith(".py") and Path(name).is_file():
         raise InputError(

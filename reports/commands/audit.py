@@ -9,7 +9,7 @@ from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import FUNCTION, claims_of
-from ...verifiers.trees.draft_tree import WAYS
+from ...verifiers.trees.draft_tree import EVERY_WAY
 from ..audits.subject import SubjectSpec, program_from, subject_from
 from .exit_status import OK, REFUTED
 from .output import Output, progress_bar
@@ -37,7 +37,7 @@ from .parameters import (
 )
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
-@click.option("--drafting", type=Comma(WAYS), help="How trees are drawn for a function that takes parents.")
+@click.option("--drafting", type=Comma(EVERY_WAY), help="How trees are drawn for a function that takes parents.")
 @row_options(several=True)
 @click.option("--uniform-bits", type=click.IntRange(8, 53), metavar="N",
               help="Judge it as one whose uniforms have N bits: what that lattice moves is allowed.")  # fmt: skip

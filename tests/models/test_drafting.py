@@ -16,7 +16,7 @@ from draftproof.models.tree_battery import DEPTH_FIRST, RAGGED, drawing, ragged,
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
 from draftproof.proofs.tree_laws import drawn_trees, tree_law
-from draftproof.verifiers.trees.draft_tree import TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
+from draftproof.verifiers.trees.draft_tree import EVERY_WAY, TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 pytestmark = pytest.mark.exact
@@ -120,7 +120,7 @@ def test_the_most_likely_tokens_are_one_tree_with_ties_to_the_smaller_id():
     assert all(row[token] == QQ(1) for token, row in zip(tree.tokens, tree.draft))
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", EVERY_WAY)
 def test_a_tree_drawn_depth_first_has_the_law_of_the_same_tree_level_by_level(how):
     pair = drawn(2, 2, "generic")
     levels, depth_first = in_field(drawing(pair, 2, 1, how=how)), in_field(ragged(pair, -1, 0, -1, 2, how=how))

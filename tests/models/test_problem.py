@@ -14,7 +14,7 @@ from draftproof.models.drafting import DraftingForm
 from draftproof.models.errors import InputError
 from draftproof.models.problem import MarkovForm, ProblemForm, as_json, load_problem, problem_from
 from draftproof.models.wide import KINDS, WideForm, WideSpecification
-from draftproof.verifiers.trees.draft_tree import WAYS
+from draftproof.verifiers.trees.draft_tree import EVERY_WAY
 
 pytestmark = pytest.mark.exact
 
@@ -129,7 +129,7 @@ def test_the_schema_has_the_fields_and_the_words_of_the_types():
     for kind, given in ((MarkovForm, markov), (WideSpecification, shown["wide"])):
         assert {field.name for field in fields(kind) if field.required} == set(given["required"])
     assert tuple(shown["wide"]["properties"]["kind"]["enum"]) == KINDS
-    assert tuple(draftings[0]["how"]["enum"]) == WAYS
+    assert tuple(draftings[0]["how"]["enum"]) == EVERY_WAY
 
 
 def test_the_battery_has_what_bugs_hide_behind():

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.drafting import siblings
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, lattice_pairs
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import acceptance_ccdf
-from draftproof.proofs.papers import any_order, recent, spec_hub
-from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, transport
+from draftproof.proofs.papers import any_order, recent
+from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, lossless, transport
 from draftproof.proofs.papers.recent_claims import RECENT
 from draftproof.proofs.tree_laws import tree_law
-from draftproof.verifiers.trees import global_resolution, list_gumbel
+from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
+from draftproof.verifiers.trees.descent import Choice
+from draftproof.verifiers.trees.draft_tree import HUB
+from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import given_draft
 
@@ -128,20 +132,29 @@ def test_a_noise_decides_the_text():
 # SpecHub
 
 
-def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected(monkeypatch):
-    assert recent.hub_is_lossless().verdict == HOLDS
-    right = spec_hub.accept_of_pair
-    monkeypatch.setattr(spec_hub, "accept_of_pair", lambda p, q, pair, c: right(p, q, (pair[0], spec_hub.hub(q)), c)
-                        if pair[0] != spec_hub.hub(q) else (pair[0], True))  # fmt: skip
-    assert recent.hub_is_lossless().verdict == REFUTED
-    assert recent.hub_is_best_for_its_pairs().verdict == REFUTED
+def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected():
+    rule, pairs = tree_reference("spec-hub"), [drawing(pair, 2, how=HUB) for pair in ONE_STEP]
+    assert lossless(rule, pairs).verdict == HOLDS
+
+    def first_alone(siblings, chance):
+        made = spec_hub.step(siblings, chance)
+        return made if made.token == siblings.tokens[0] else Choice(siblings.tokens[0], True)
+
+    assert lossless(rule._replace(step=first_alone), pairs).verdict == REFUTED
+    accepts_less = rule._replace(step=lambda s, c: spec_hub.step(s, c)._replace(accepted=c.flip(QQ(1, 2))))
+    reached = acceptance_ccdf(tree_law(in_field(pairs[-1]), accepts_less), 1)[1]
+    assert reached < transport(2, how=HUB)(ONE_STEP[-1]) == first_rate("spec-hub", 2, HUB)(ONE_STEP[-1])
 
 
 def test_pairs_have_the_hub_and_a_first_draft_of_the_drafts_row():
     q = (QQ(1, 5), QQ(3, 5), QQ(1, 5))
-    law = recent.law_of(lambda chance: spec_hub.drawn_pair(q, chance))
+    law = recent.law_of(lambda chance: tuple(x for x, _ in siblings(q, 2, HUB, chance)))
     assert all(1 in pair and len(set(pair)) == 2 for pair in law)
     assert [sum(w for pair, w in law.items() if pair[0] == x) for x in range(3)] == list(q)
+    by_set = {}
+    for pair, w in law.items():
+        by_set[tuple(sorted(pair))] = by_set.get(tuple(sorted(pair)), 0) + w
+    assert by_set == law_of_drafts(q, 2, HUB)
 
 
 # Couplings of blocks

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from draftproof.verifiers.arithmetic import minimum, normalised, positive_part, quotient, ratio, residual
 from draftproof.verifiers.block_verification import block_verification
+from draftproof.verifiers.trees import spec_hub
 from draftproof.verifiers.trees.descent import Choice, Siblings, descend
 from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
 from draftproof.verifiers.trees.global_resolution import FEW_SWEEPS, global_resolution_step
@@ -74,6 +75,14 @@ def rho_of_a_single_draft(siblings, chance):
     beta = sum(taken)
     rest = [positive_part(w - t * (1 - (1 - beta) ** k) / beta) for w, t in zip(p, taken)] if beta != 0 else p
     return Choice(chance.draw(rest if sum(rest) != 0 else p), False)
+
+
+def hub_last_alone(siblings, chance):
+    """The hub is accepted where it is the second draft alone."""
+    choice = spec_hub.step(siblings, chance)
+    if choice.accepted and choice.token == siblings.tokens[0] == spec_hub.hub(siblings.drafts[0]):
+        return Choice(chance.draw(siblings.target), False)
+    return choice
 
 
 def residual_of_a_single_draft(siblings, chance):
@@ -203,6 +212,7 @@ TREE_MUTANTS = [
     TreeMutant("as-published", "hierarchical", hierarchical_as_published),
     TreeMutant("as-solved", "global-resolution", descend(global_resolution_step(FEW_SWEEPS, capped=False))),
     TreeMutant("weights-not-carried", "scaled-transport", weights_not_carried),
+    TreeMutant("hub-last-alone", "spec-hub", descend(hub_last_alone)),
     TreeMutant("own-noise-of-each", "list-gumbel", descend(own_noise_of_each)),
     TreeMutant("drawn-anew-after-a-mismatch", "shared-gumbel", descend(drawn_anew_after_a_mismatch)),
 ]

@@ -10,10 +10,14 @@ from ..draft_block import Block
 CONTEXT = -1
 """The parent of the nodes that follow the context."""
 
-IID, WITHOUT_REPLACEMENT, TOP = "iid", "without-replacement", "top"
-"""How siblings are drawn: independently from a row; each from what its elder siblings left; the most likely tokens."""
+IID, WITHOUT_REPLACEMENT, TOP, HUB = "iid", "without-replacement", "top", "hub"
+"""How siblings are drawn: independently from a row; each from what its elder siblings left; the most likely tokens;
+two, one of which is the most likely token (``spec_hub``)."""
 
 WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
+"""Those that a verifier of trees is for if it does not say so itself."""
+
+EVERY_WAY = (*WAYS, HUB)
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Drafting:
     """How a tree is drawn.
 
     children: of each node at depth 0..gamma-1, [gamma]; of a ragged tree the most of each depth.
-    how: IID, WITHOUT_REPLACEMENT or TOP.
+    how: one of ``EVERY_WAY``.
     parents: as in ``DraftTree``, of a ragged tree, whose nodes of one depth have different numbers of children, level
         by level, and of a tree whose nodes are drawn depth first; None of others. Which nodes have children does not
         depend on what is drawn.
@@ -47,6 +51,11 @@ class Drafting:
             level *= count
             total += level
         return total
+
+    @property
+    def fits(self) -> bool:
+        """Whether there are no more siblings than that way of drawing has: two with a hub."""
+        return self.how != HUB or max(self.children) <= 2
 
     @property
     def depth_first(self) -> bool:
@@ -114,7 +123,7 @@ class DraftTree(NamedTuple):
     draft: the row that node n was drawn from, [N, V]; where nothing was drawn (top), the point mass at its token.
     tokens: of the nodes, [N].
     parents: index of the parent, -1 for a child of the context; a parent comes before its children, [N].
-    how: IID, WITHOUT_REPLACEMENT or TOP.
+    how: one of ``EVERY_WAY``.
     """
 
     target: Sequence[Row]

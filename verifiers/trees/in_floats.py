@@ -1,6 +1,7 @@
 """Our rules for trees as functions of rows in floating point, as audits call them: every operation in the rows' type.
 
-Their rounding is bounded by the theorems of ``proofs/rounding/own_rules.py``, which follow these operations.
+The rounding of those of ``IN_FLOATS`` is bounded by the theorems of ``proofs/rounding/own_rules.py``, which follow
+these operations; the others are judged as code of a stranger is.
 """
 
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .draft_tree import IID, WITHOUT_REPLACEMENT, DraftTree
-from .registry import tree_reference
+from .draft_tree import DraftTree
+from .registry import IN_FLOATS, TREE_REFERENCES
 
 
 class FloatChance:
@@ -26,22 +27,24 @@ class FloatChance:
         return int(np.searchsorted(sums / sums[-1], self._rng.random(), side="right"))
 
 
-def _in_floats(name: str, how: str) -> Callable[..., list[int]]:
-    """A rule of the registry as ``f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng)``, for one drawing."""
-    rule = tree_reference(name)
+def __getattr__(name: str) -> Callable[..., list[int]]:
+    """A rule of the registry by its name, ``_`` for ``-``: ``f(target [N+1, V], draft [N, V], tokens [N], parents [N],
+    rng)``, without the parents where it is for a single path.
+    """
+    rule = TREE_REFERENCES.get(name.replace("_", "-"))
+    if rule is None:
+        raise AttributeError(name)
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any, rng: Any) -> list[int]:
         rows = [tuple(row) for row in target_probs], [tuple(row) for row in draft_probs]
-        tree = DraftTree(*rows, tuple(map(int, draft_tokens)), tuple(map(int, parents)), how)
+        tree = DraftTree(*rows, tuple(map(int, draft_tokens)), tuple(map(int, parents)), rule.drafts[0])
         return [*rule.verify(tree, FloatChance(rng, target_probs.dtype)).tokens(tree)]
 
-    verify.drafting = (how,)  # type: ignore[attr-defined]
+    def verify_path(target_probs: Any, draft_probs: Any, draft_tokens: Any, rng: Any) -> list[int]:
+        return verify(target_probs, draft_probs, draft_tokens, range(-1, len(draft_tokens) - 1), rng)
+
+    if rule.shape == "path":
+        return verify_path
+    by_one_way = rule.name in (*IN_FLOATS, "scaled-transport")  # its theorem, or its plan, is of one way of drawing
+    verify.drafting = rule.drafts[:1] if by_one_way else rule.drafts  # type: ignore[attr-defined]
     return verify
-
-
-spec_infer = _in_floats("spec-infer", IID)
-without_replacement = _in_floats("without-replacement", WITHOUT_REPLACEMENT)
-traversal = _in_floats("traversal", IID)
-k_seq = _in_floats("k-seq", IID)
-optimal_transport = _in_floats("optimal-transport", IID)
-global_resolution = _in_floats("global-resolution", IID)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..arithmetic import Number, Row, minimum, or_else
 from ..chance import Chance
 from .descent import Choice, Siblings
-from .draft_tree import IID, TOP
+from .draft_tree import HUB, IID, TOP
 
 Drafts = tuple[int, ...]
 """The distinct tokens among some siblings, in ascending order."""
@@ -19,7 +19,7 @@ def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
     """Pr(the siblings are these tokens), for ``count`` siblings drawn from a row.
 
     Independent draws by the multinomial law; draws without replacement one after the other, the tokens taken so far
-    merged.
+    merged; with a hub it and another token, whichever comes first.
     """
     law: dict[Drafts, Number] = {}
     if how == TOP:
@@ -33,6 +33,12 @@ def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
             drafts = tuple(sorted(set(drawn)))
             law[drafts] = law.get(drafts, 0) + orders * prod((row[t] for t in drawn[1:]), start=row[drawn[0]])
         return law
+    if how == HUB and count > 1:
+        most, one = max(range(len(row)), key=lambda t: (row[t], -t)), sum(row)
+        if row[most] == one:
+            return {(most,): one}
+        return {tuple(sorted((most, t))): q + row[most] * q / (one - row[most]) for t, q in enumerate(row)
+                if t != most and q != 0}  # fmt: skip
     law = {(): sum(row)}
     for _ in range(count):
         longer: dict[Drafts, Number] = {}

@@ -14,13 +14,14 @@ from . import (
     naive_sampling,
     optimal_transport,
     shared_gumbel,
+    spec_hub,
     thresholds,
     top_n,
     top_tokens,
     without_replacement,
 )
 from .descent import Step, descend
-from .draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
+from .draft_tree import EVERY_WAY, HUB, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .greedy_multi_path import greedy_multi_path
 from .hierarchical import hierarchical, hierarchical_as_published
 from .scaled_transport import scaled_transport
@@ -51,7 +52,7 @@ class TreeReference(NamedTuple):
     def is_for(self, drafting: Drafting) -> bool:
         """Whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""
         if drafting.chain and drafting.how != TOP:
-            return IID in self.drafts or WITHOUT_REPLACEMENT in self.drafts
+            return self.drafts != (TOP,)
         fits = {"tree": True, "paths": drafting.paths is not None, "path": drafting.chain}[self.shape]
         return fits and drafting.how in self.drafts
 
@@ -78,9 +79,10 @@ TREE_REFERENCES = {
         _by_steps("top-tokens", top_tokens.step, "EAGLE-2, evaluate_posterior", (TOP,)),
         _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
         _by_steps("optimal-transport", optimal_transport.step,
-                  "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025"),
+                  "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", EVERY_WAY),
         _by_steps("global-resolution", global_resolution.step, "Thomas and Pal 2025, its shares capped by the target",
                   (IID,)),
+        _by_steps("spec-hub", spec_hub.step, "Sun et al. 2024 (SpecHub), the code at b67e1213", (HUB,)),
         TreeReference("scaled-transport", scaled_transport, "Weng et al. 2026 (UniVer), read from the abstract"),
         TreeReference("traversal", traversal, "Weng et al. 2025, Algorithms 1 and 2"),
         TreeReference("greedy-multi-path", greedy_multi_path, "Thomas and Pal 2026", (IID,), "paths"),
@@ -108,7 +110,7 @@ TREE_REFERENCES = {
 }  # fmt: skip
 
 IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution")
-"""Those that ``in_floats`` has as functions, of whose rounding a theorem speaks."""
+"""Those of whose rounding, as functions of ``in_floats``, a theorem speaks."""
 
 
 def tree_reference(name: str) -> TreeReference:

@@ -14,7 +14,7 @@ from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
 from ....proofs.small_law import Measurement
 from ....verifiers.evidence import Evidence
-from ....verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from ....verifiers.trees.draft_tree import HUB, IID, TOP, WITHOUT_REPLACEMENT
 from ....verifiers.zoo.catalogue import ZooEntry
 from ..sandboxed import probe_problems
 from .session import FunctionSession
@@ -101,7 +101,7 @@ class Explanation:
     def _others(self, claim: str) -> list[Problem]:
         """Small problems that tell mutants apart; trees drawn as for a subject that verifies trees."""
         pairs = [drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
-        ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP) if way in self.session.trees][:1]
+        ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP, HUB) if way in self.session.trees][:1]
         if ways:
             return [drawing(drawn(3, 1, "generic"), 2, how=ways[0]), drawing(pairs[1], 2, 1, how=ways[0])]
         return [*pairs, drawn(2, 3, "generic")] if claim == "optimal" else pairs

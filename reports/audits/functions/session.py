@@ -19,7 +19,7 @@ from ....proofs.small_law import Measurement
 from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.claims import FUNCTION, claims_of
 from ....verifiers.evidence import Evidence
-from ....verifiers.trees.draft_tree import TOP, WAYS
+from ....verifiers.trees.draft_tree import EVERY_WAY, TOP
 from ....verifiers.zoo.catalogue import MUTANTS, TREE_MUTANTS, ZooEntry
 from ..completed_law import Counts
 from ..replay import audit_words, with_replay
@@ -181,8 +181,8 @@ def _drawn_alike(problem: Problem, ways: Sequence[str]) -> bool:
 def ways_asked_for(settings: AuditSettings) -> tuple[str, ...]:
     """The ways of drawing trees that were asked for. Raises: InputError for anything but a list or tuple of them."""
     ways = settings.drafting
-    if not isinstance(ways, (list, tuple)) or any(type(way) is not str or way not in WAYS for way in ways):
-        raise InputError(f"drafting is {ways!r}; expected a list or tuple of some of {', '.join(WAYS)}")
+    if not isinstance(ways, (list, tuple)) or any(type(way) is not str or way not in EVERY_WAY for way in ways):
+        raise InputError(f"drafting is {ways!r}; expected a list or tuple of some of {', '.join(EVERY_WAY)}")
     return tuple(ways)
 
 

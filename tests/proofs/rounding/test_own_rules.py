@@ -23,7 +23,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from draftproof.verifiers.trees import global_resolution, k_seq, optimal_transport
+from draftproof.verifiers.trees import global_resolution, in_floats, k_seq, optimal_transport
 from draftproof.verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.exact
@@ -186,8 +186,26 @@ def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
     assert subject_from("k-seq", dtypes=("float32",)).own_rule == "k-seq"
     with pytest.raises(InputError, match=r"its exact law; .*--dtype float32"):
         subject_from("k-seq")
-    with pytest.raises(InputError, match=r"law scaled-transport has its exact law$"):
-        subject_from("scaled-transport", dtypes=("float32",))
+    assert subject_from("spec-hub", dtypes=("float32",)).own_rule is None
+    with pytest.raises(InputError, match=r"law greedy-multi-path has its exact law; no audit"):
+        subject_from("greedy-multi-path", dtypes=("float32",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "right"), [("spec-hub", True), ("naive", True), ("tree-monte-carlo", True), ("judge", False)]
+)
+def test_a_rule_without_a_theorem_is_audited_as_the_code_of_a_stranger(rule, right):
+    how = tree_reference(rule).drafts[0]
+    pairs = [drawn(3, 1, "peaked"), drawn(2, 2, "generic")]
+    path = tree_reference(rule).shape == "path"
+    problems = pairs if path else [drawing(pair, *(2, 1)[: pair.gamma], how=how) for pair in pairs]
+    report = audit(rule, dtypes=["float32"], problems=problems, quick=True, explain=False)
+    assert (report.verdict == HOLDS) is right and "theorem on" not in report.scope.says
+
+
+def test_a_name_that_is_no_rule_is_no_function():
+    with pytest.raises(AttributeError):
+        _ = in_floats.no_such_rule
 
 
 @pytest.mark.parametrize("rule", TREE_REFERENCES.values(), ids=TREE_REFERENCES.keys())
