@@ -7,20 +7,19 @@ from math import factorial, prod
 from typing import Any
 
 from ...models.battery import drawn
+from ...models.errors import InputError
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...models.tree_battery import drawing
 from ...verifiers.trees import global_resolution, list_gumbel
-from ...verifiers.trees.descent import descend
-from ...verifiers.trees.draft_tree import TOP, DraftTree
-from ...verifiers.trees.naive_sampling import step as naive_step
 from ...verifiers.trees.optimal_transport import best_plan, law_of_drafts
 from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, total_variation
 from ..tree_optimum import CERTIFIED_TO, largest_acceptance
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
+from .strangers import dd_tree
 
 Row = tuple[Any, ...]
 
@@ -214,28 +213,6 @@ def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgem
 # Best-first trees
 
 
-def best_first(per_depth: Sequence[Row], budget: int) -> list[Prefix]:
-    """DDTree's nodes when every place is drawn by a row of its own, the likeliest first.
-
-    Each that is taken opens its next sibling by rank and its own likeliest child.
-    """
-    ranked = [sorted(range(len(row)), key=lambda t, row=row: (-row[t], t)) for row in per_depth]
-    offered: list[Prefix] = [(0,)]
-    nodes: list[Prefix] = []
-    while offered and len(nodes) < budget:
-        texts = {ranks: tuple(ranked[i][r] for i, r in enumerate(ranks)) for ranks in offered}
-        ranks = max(offered, key=lambda ranks: _mass(per_depth, texts[ranks]))
-        offered.remove(ranks)
-        nodes.append(texts[ranks])
-        offered += [(*ranks[:-1], ranks[-1] + 1)] if ranks[-1] + 1 < len(per_depth[0]) else []
-        offered += [(*ranks, 0)] if len(ranks) < len(per_depth) else []
-    return nodes
-
-
-def _mass(per_depth: Sequence[Row], text: Prefix) -> Any:
-    return prod((per_depth[i][t] for i, t in enumerate(text)), start=ONE)
-
-
 def _trees(per_depth: Sequence[Row], budget: int) -> list[tuple[Prefix, ...]]:
     """Every tree of so many nodes."""
     texts = [x for n in range(1, len(per_depth) + 1) for x in product(range(len(per_depth[0])), repeat=n)]
@@ -260,8 +237,8 @@ def best_first_has_the_most_mass(by_target: bool) -> ClaimJudgement:
         target, draft = _places(pair)
         judge = target if by_target else draft
         for budget in range(1, 5):
-            mine = sum(_mass(judge, x) for x in best_first(draft, budget))
-            most = max(sum(_mass(judge, x) for x in tree) for tree in _trees(draft, budget))
+            mine = sum(dd_tree.mass(judge, x) for x in dd_tree.best_first(draft, budget))
+            most = max(sum(dd_tree.mass(judge, x) for x in tree) for tree in _trees(draft, budget))
             examined += 1
             if mine < most:
                 on = f"a tree of {budget}: {as_float(mine):.4f} against {as_float(most):.4f} accepted tokens"
@@ -273,12 +250,38 @@ def best_first_is_lossless() -> ClaimJudgement:
     """The tree, which the draft's rows alone decide, verified by samples of the target."""
     for pair in DISTINCT[:8]:
         exact, (_, draft) = in_field(pair), _places(pair)
-        nodes = sorted(best_first(draft, 4), key=len)
-        parents = tuple(nodes.index(x[:-1]) if len(x) > 1 else -1 for x in nodes)
-        point = [tuple(int(t == x[-1]) for t in range(pair.vocabulary)) for x in nodes]
-        tree = DraftTree([exact.target.row(x) for x in ((), *nodes)], point, tuple(x[-1] for x in nodes), parents, TOP)
-        law = law_of(lambda chance, t=tree: descend(naive_step)(t, chance).tokens(t))
+        tree = dd_tree.drafted(exact.target.row, draft, 4)
+        law = law_of(lambda chance, t=tree: dd_tree.follow(t, chance).tokens(t))
         length = pair.gamma + 1
         if total_variation(completed(law, exact.target, length), joint_law(exact.target, length)) != 0:
             return ClaimJudgement(REFUTED, "another law", pair)
     return ClaimJudgement(HOLDS, "8 trees")
+
+
+# Rules of single steps, by formulas
+
+
+def each_draft_apart(pair: Problem, count: int = 2) -> Any:
+    """The sum of p (1 - (1 - min(q / p, 1))^K): what SpecTr-GBV accepts in one step, by the terms of its code."""
+    p, q = rows(pair)
+    return sum(a * (1 - (1 - min(b / a, ONE)) ** count) for a, b in zip(p, q) if a)
+
+
+def race_accepts(pair: Problem) -> Any:
+    """Pr(the target's pick is one of the first two of the draft's race, which are the drafts), one noise; V <= 3.
+
+    If all three tokens are drafted the pick y is the last of the draft's race where E_v lies between E_y p_v / p_y and
+    E_y q_v / q_y for each other v. Given E_y that is a product, and the integral over E_y one of exponentials.
+    """
+    p, q = rows(pair)
+    if len(p) > 3:
+        raise InputError(f"{pair.name}: the race of {len(p)} tokens, expected at most 3")
+    if len(p) == 2 or 0 in q:
+        return sum(a for a, b in zip(p, q) if b)
+    last = QQ(0)
+    for y in (y for y in range(3) if p[y]):
+        between = [(p[v] / p[y], q[v] / q[y]) for v in range(3) if v != y]
+        if all(low < high for low, high in between):
+            (a, b), (c, d) = between
+            last += 1 / (1 + a + c) - 1 / (1 + a + d) - 1 / (1 + b + c) + 1 / (1 + b + d)
+    return 1 - last

@@ -7,9 +7,10 @@ from ...models.battery import toy
 from ...models.declared import DeclaredLaw
 from ...models.tree_battery import drawing, lattice_pairs, tree_battery
 from ...verifiers.trees.draft_tree import HUB, WITHOUT_REPLACEMENT
-from ...verifiers.trees.registry import tree_reference
+from ...verifiers.trees.registry import TreeReference, tree_reference
 from ..field import in_field
 from ..laws import expected_accepted, output_law
+from ..tree_laws import enumerated_tree_law
 from .any_order import (
     any_order_is_the_joint_law,
     any_order_needs_few_calls,
@@ -53,17 +54,22 @@ from .recent import (
     coupling_gains_by_drafts,
     coupling_is_valid_in_the_plain_loop,
     deviation_falls,
+    each_draft_apart,
     matches_enough,
     overfull_set_is_the_cut,
+    race_accepts,
     reaches_the_bound,
     same_text_whichever_drafter,
     truncated_is_lossless,
 )
+from .strangers import greedy_multi_path as in_its_order
+from .strangers import spectr_gbv
 from .watermarks import (
     accepts_as_without_keys,
     decided_by_the_key,
     lossless_over_keys,
     no_key_space_has_both,
+    one_generator_for_coin_and_replacement,
     one_key_for_both,
     texts_are_the_targets,
     two_answers_are_independent,
@@ -86,8 +92,10 @@ UNIVER = "Weng et al. 2026 (UniVer; abstract, the rule derived here)"
 OURS = "an ordering examined here, of UniVer as derived here"
 SPEC_HUB = "Sun et al. 2024 (SpecHub; code at b67e1213)"
 BLOCKS = "Lin et al. 2026 (SpecTr-GBV; abstract)"
-RACES = "Kobus and Gunduz 2025 (exponential races; abstract)"
-TREES = "DDTree (mlx-vlm at 33612265, speculative/ddtree.py)"
+BLOCKS_CODE = "Lin et al. 2026 (SpecTr-GBV; junemily/SpecTr-GBV at e399f446)"
+GREEDY = "Thomas and Pal 2026 (greedy multi-path; a copy of the submission's code at b3dc0a7a)"
+RACES = "Kobus and Gunduz 2025 (exponential races; abstract; one race is `shared-gumbel`)"
+TREES = "Ringel and Romano 2026 (DDTree; liranringel/ddtree at c96427a1; the same tree in mlx-vlm at 33612265)"
 SUBSETS = "Guo and Ermon 2025 (any-subset decoding; code at 056f3882)"
 
 
@@ -99,10 +107,12 @@ CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
 JUDGE = "Bachmann et al. 2025 (Judge Decoding), abstract"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
+PSEUDORANDOM_CODE = "He et al. 2026 (hwq0726/watermark-tradeoff at 81bc45a3, real/accuwm/utils.py)"
 PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract, picks by the inverse distribution function)"
 VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code of gumbel.py and spec_decode.py; the scheme, not its kernels)"
 
 PAIR_WITH_A_HUB = first_rate("spec-hub", 2, HUB)
+SYMMETRIC = "the tokens preferred are those of which the drafts have too little; no order helps on that witness"
 SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
 
 
@@ -120,6 +130,16 @@ def _as_drawn(name: str) -> Measure:
 
 def _trees_of(*children: int, how: str = "iid"):
     return [drawing(pair, *children, how=how) for pair in (toy(2), *SMALL[:40])]
+
+
+def coded(rule: TreeReference, drafts: int) -> ClaimJudgement:
+    """Whether a rule after public code keeps the law of one step."""
+    return lossless(rule, [drawing(pair, drafts) for pair in ONE_STEP])
+
+
+def as_ordered(rule: TreeReference) -> Measure:
+    """E[tau] of two drafts of one token, by enumeration."""
+    return lambda pair: expected_accepted(enumerated_tree_law(in_field(drawing(pair, 2)), rule.verify))
 
 
 def _hub_trees():
@@ -194,8 +214,29 @@ _RULES = [
     (BLOCKS, "the same for gamma = 1",
      lambda: coupling_is_valid_in_the_plain_loop([toy(1), *lattice_pairs(2, 1, 4)], 2)),
     (BLOCKS, "the coupling's value grows with the number of drafts", lambda: coupling_gains_by_drafts(SMALL, 3)),
+    (BLOCKS_CODE, "one draft of one token: it keeps the target's law", lambda: coded(spectr_gbv.RULE, 1)),
+    (BLOCKS_CODE, "the same for two drafts", lambda: coded(spectr_gbv.RULE, 2),
+     "one draft: two alike are tried twice, and the residual is not what was left"),
+    (BLOCKS_CODE, "the same for one draft of two tokens, the target not modified afterwards, as the code has it",
+     lambda: lossless(spectr_gbv.RULE, [drawing(pair, 1, 1) for pair in PAIRS]),
+     "the target is modified until gamma tokens have come out, as in greedy block verification"),
+    (BLOCKS_CODE, "its terms add up to the optimum of a step, sum p (1 - (1 - min(q / p, 1))^K), K = 2 (\"optimal\")",
+     lambda: at_least(ONE_STEP, each_draft_apart, transport(2), (2,)), "one draft"),
+    (GREEDY, "with the order of its code, min(p / q, 1) and ties to the larger id, it keeps the target's law",
+     lambda: lossless(in_its_order.IN_ITS_ORDER, [p for p in tree_battery() if p.tree.paths])),
+    (GREEDY, "so does the code, which takes the first drawn of equal ratios", lambda: coded(in_its_order.RULE, 2),
+     "no two tokens have one ratio: the cap at 1 makes them equal"),
+    (GREEDY, "the cap costs no acceptances against the order by p / q (asked here)",
+     lambda: at_least(ONE_STEP, as_ordered(in_its_order.IN_ITS_ORDER), first_rate("greedy-multi-path", 2), (2,)),
+     "at most one token is drafted less often than the target has it"),
+    (GREEDY, "two paths accept more than block verification (measured on averages; read here as: never less)",
+     lambda: at_least(ONE_STEP, as_ordered(in_its_order.IN_ITS_ORDER), accepted("block"), (2,)), SYMMETRIC),
     (RACES, "one race accepts at least as often as token verification (\"matches state-of-the-art\", read so)",
      lambda: at_least(ONE_STEP, first_rate("shared-gumbel", 1), accepted("token"))),
+    (RACES, "two drafts, the race's first two (derived here, V <= 3): as often as Sequoia's rule for them",
+     lambda: at_least(ONE_STEP, race_accepts, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT)),
+    (RACES, "(asked here) as often as any rule for such drafts",
+     lambda: at_least(ONE_STEP, race_accepts, transport(2, how=WITHOUT), (2,), WITHOUT)),
     (TREES, "of all trees of a size the best-first tree has the most mass under the drafter's rows",
      partial(best_first_has_the_most_mass, False)),
     (TREES, "so it accepts most of all trees of its size", partial(best_first_has_the_most_mass, True),
@@ -250,6 +291,8 @@ _WATERMARKS = [
      lambda: lossless_over_keys(True)),
     (PSEUDORANDOM, "a key decides the token", lambda: decided_by_the_key(True)),
     (PSEUDORANDOM, "it accepts as often as without keys", accepts_as_without_keys),
+    (PSEUDORANDOM_CODE, "coin and replacement's Gumbel noise by generators of one seed, as in the code, keep it",
+     one_generator_for_coin_and_replacement, "each has a seed of its own: else the noise of token 1 is the coin"),
     (VLLM, "with two keys and a coin of the request's seed the target's law is kept over keys (picks as above)",
      lambda: lossless_over_keys(False)),
     (VLLM, "(asked here) a key decides the token", lambda: decided_by_the_key(False),

@@ -1,7 +1,9 @@
 """Lossy rules, declared laws and watermarks: each judge rejects a planted change."""
 
 from math import log
+from operator import mul
 
+import numpy as np
 import pytest
 
 from draftproof.models.battery import toy
@@ -152,6 +154,20 @@ def test_one_key_is_no_mistake_where_the_draft_is_sure():
     same = [pair for pair in ONE_STEP if pair.draft.row(()) == pair.target.row(())]
     assert watermarks.one_key_for_both(same).verdict == HOLDS
     assert watermarks.one_key_for_both().verdict == REFUTED
+
+
+def test_one_generator_is_no_mistake_where_nothing_is_kept_and_else_as_a_simulation_has_it():
+    shut = [pair for pair in ONE_STEP if not any(map(mul, pair.target.row(()), pair.draft.row(())))]
+    assert len(shut) > 5 and watermarks.one_generator_for_coin_and_replacement(shut).verdict == HOLDS
+    even = next(p for p in ONE_STEP if watermarks.rows(p) == ((QQ(1, 3),) * 3, (QQ(0), QQ(0), QQ(1))))
+    judged = watermarks.one_generator_for_coin_and_replacement([even])
+    assert (judged.verdict, judged.on) == (REFUTED, "TV 0.111111")
+    tokens = []
+    for seed in range(4000):
+        coin, noise = np.random.default_rng(seed).random(), np.random.default_rng(seed).random(3, dtype=np.float32)
+        assert abs(coin - noise[watermarks.SECOND]) < 1e-6
+        tokens.append(2 if coin <= 1 / 3 else int(noise[1] > noise[0]))
+    assert np.allclose(np.bincount(tokens) / len(tokens), [2 / 9, 4 / 9, 1 / 3], atol=0.03)
 
 
 def test_a_repeated_context_repeats_its_token_unless_it_is_drawn_anew():

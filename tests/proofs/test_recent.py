@@ -6,8 +6,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import siblings
+from draftproof.models.errors import InputError
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, lattice_pairs
 from draftproof.proofs import claims
@@ -16,10 +18,11 @@ from draftproof.proofs.laws import acceptance_ccdf
 from draftproof.proofs.papers import any_order, recent
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, lossless, transport
 from draftproof.proofs.papers.recent_claims import RECENT
-from draftproof.proofs.tree_laws import tree_law
+from draftproof.proofs.papers.strangers import dd_tree, greedy_multi_path, spectr_gbv
+from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
 from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
-from draftproof.verifiers.trees.draft_tree import HUB
+from draftproof.verifiers.trees.draft_tree import HUB, TOP
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import given_draft
@@ -182,7 +185,7 @@ def test_a_tree_that_goes_by_the_last_tokens_alone_is_rejected(monkeypatch):
         texts = recent._trees(per_depth, budget)
         return max(texts, key=lambda tree: sum(per_depth[len(x) - 1][x[-1]] for x in tree))
 
-    monkeypatch.setattr(recent, "best_first", by_the_last)
+    monkeypatch.setattr(dd_tree, "best_first", by_the_last)
     assert recent.best_first_has_the_most_mass(False).verdict == REFUTED
 
 
@@ -190,16 +193,62 @@ def test_the_nodes_that_are_opened_one_by_one_are_the_likeliest_texts_and_each_s
     for pair in recent.DISTINCT:
         _, rows = recent._places(pair)
         texts = [x for n in (1, 2) for x in np.ndindex(*[pair.vocabulary] * n)]
-        likeliest = sorted(texts, key=lambda x: -recent._mass(rows, x))
-        nodes = recent.best_first(rows, 5)
+        likeliest = sorted(texts, key=lambda x: -dd_tree.mass(rows, x))
+        nodes = dd_tree.best_first(rows, 5)
         assert sorted(nodes) == sorted(likeliest[:5])
         assert all(len(x) == 1 or x[:-1] in nodes[:i] for i, x in enumerate(nodes))
 
 
 def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
     assert recent.best_first_is_lossless().verdict == HOLDS
-    monkeypatch.setattr(recent, "naive_step", tree_reference("top-n").step)
+    monkeypatch.setattr(dd_tree, "follow", tree_reference("top-n").verify)
     assert recent.best_first_is_lossless().verdict == REFUTED
+
+
+# After public code
+
+
+def test_two_drafts_in_the_race_are_accepted_as_a_simulation_has_it():
+    for seed in range(3):
+        pair = drawn(3, 1, "generic", seed)
+        p, q = (np.array([as_float(w) for w in row]) for row in recent.rows(pair))
+        noise = np.random.default_rng(seed).exponential(size=(100_000, 3))
+        seen = np.mean(np.argmin(noise / p, axis=1) != np.argmax(noise / q, axis=1))
+        assert abs(seen - as_float(recent.race_accepts(pair))) < 0.004
+    sparse = next(pair for pair in ONE_STEP if recent.rows(pair) == ((QQ(0), QQ(1)), (QQ(1), QQ(0))))
+    assert recent.race_accepts(sparse) == 0
+    with pytest.raises(InputError, match="expected at most 3"):
+        recent.race_accepts(drawn(4, 1, "generic"))
+
+
+def test_the_terms_of_one_draft_are_token_verifications():
+    for pair in ONE_STEP[:100]:
+        assert recent.each_draft_apart(pair, 1) == transport(1)(pair)
+
+
+def test_a_rule_after_code_is_refuted_where_it_is_wrong_and_holds_where_it_is_right():
+    """SpecTr-GBV's for one draft is token verification; with the ties of its order greedy multi-path is valid."""
+    one = in_field(drawing(toy(1), 1))
+    assert enumerated_tree_law(one, spectr_gbv.RULE.verify) == tree_law(one, tree_reference("spec-infer"))
+    pairs = [drawing(pair, 2) for pair in ONE_STEP[:60]]
+    assert lossless(greedy_multi_path.IN_ITS_ORDER, pairs).verdict == HOLDS
+    assert lossless(greedy_multi_path.RULE, pairs).verdict == lossless(spectr_gbv.RULE, pairs).verdict == REFUTED
+    unequal = [drawing(pair, 2) for pair in ONE_STEP if pair.vocabulary == 2 and pair.target != pair.draft]
+    assert lossless(greedy_multi_path.RULE, unequal).verdict == HOLDS  # one token of two has the larger ratio
+
+
+@pytest.mark.parametrize(
+    ("module", "problem", "verdict"),
+    [
+        ("dd_tree", drawing(drawn(2, 2, "generic"), 2, 1, how=TOP), "holds"),
+        ("spectr_gbv", drawing(drawn(3, 1, "generic"), 2), "refuted"),
+        ("greedy_multi_path", drawing(drawn(3, 1, "ties"), 2), "refuted"),
+    ],
+)
+def test_a_rule_after_code_is_audited_as_the_code_of_a_stranger(module, problem, verdict):
+    subject = f"draftproof.proofs.papers.strangers.{module}:verify"
+    report = audit(subject, dtypes=["float64"], problems=[problem], quick=True, explain=False)
+    assert report.verdict == verdict
 
 
 # Any-order drafts

@@ -1,5 +1,7 @@
 """Greedy multi-path block verification: the best of several paths is chosen, and verified by the law of the choice."""
 
+from collections.abc import Callable
+
 from ..arithmetic import Row, ratio
 from ..block_verification import block_verification
 from ..chance import Chance
@@ -12,7 +14,11 @@ def ranking(target: Row, draft: Row) -> list[int]:
     return sorted(range(len(target)), key=lambda t: (-ratio(target[t], draft[t]), t))
 
 
-def chosen_rows(block: Block, paths: int) -> list[Row]:
+Order = Callable[[Row, Row], list[int]]
+"""Of the tokens, the most preferred first, by the two rows."""
+
+
+def chosen_rows(block: Block, paths: int, order: Order = ranking) -> list[Row]:
     """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
 
     A path is preferred to another if its token is, where they first differ. With W the draft's probability of all
@@ -23,7 +29,7 @@ def chosen_rows(block: Block, paths: int) -> list[Row]:
         target, draft = block.target[i], block.draft[i]
         total = (behind + mass) ** paths - behind**paths
         row, starts, worse = [0] * len(draft), {}, behind
-        for t in reversed(ranking(target, draft)):
+        for t in reversed(order(target, draft)):
             better = worse + mass * draft[t]
             row[t] = (better**paths - worse**paths) / total
             starts[t], worse = worse, better
@@ -32,28 +38,28 @@ def chosen_rows(block: Block, paths: int) -> list[Row]:
     return rows
 
 
-def chosen_path(tree: DraftTree) -> tuple[list[int], Block]:
+def chosen_path(tree: DraftTree, order: Order = ranking) -> tuple[list[int], Block]:
     """The path chosen token by token, the most preferred first: its nodes from the context on, and its block."""
     alive, path = (CONTEXT,), [CONTEXT]
     while children := tree.children(*alive):
-        order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
-        best = min((tree.tokens[n] for n in children), key=order.index)
+        ranked = order(tree.target[alive[0] + 1], tree.draft[children[0]])
+        best = min((tree.tokens[n] for n in children), key=ranked.index)
         alive = tuple(n for n in children if tree.tokens[n] == best)
         path.append(alive[0])
     rows, nodes = [tree.target[n + 1] for n in path], path[1:]
     return path, Block(rows, [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes))
 
 
-def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
+def greedy_multi_path(tree: DraftTree, chance: Chance, order: Order = ranking) -> TreeVerdict:
     """Choose one of several independent paths, and verify the chosen one as a block.
 
     Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
     Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two
         rows.
-    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one (so reviews
-    of it say; the text was not at hand); by the ratio here.
+    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". By the ratio here; their code caps
+        it at 1 (``proofs/papers/strangers``).
     """
-    path, block = chosen_path(tree)
+    path, block = chosen_path(tree, order)
     paths = len(tree.children(CONTEXT))
-    accepted, token = block_verification(block._replace(draft=chosen_rows(block, paths)), chance)
+    accepted, token = block_verification(block._replace(draft=chosen_rows(block, paths, order)), chance)
     return TreeVerdict(path[accepted], token)

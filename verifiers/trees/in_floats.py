@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .draft_tree import DraftTree
-from .registry import IN_FLOATS, TREE_REFERENCES
+from .registry import IN_FLOATS, TREE_REFERENCES, TreeReference
 
 
 class FloatChance:
@@ -28,12 +28,14 @@ class FloatChance:
 
 
 def __getattr__(name: str) -> Callable[..., list[int]]:
-    """A rule of the registry by its name, ``_`` for ``-``: ``f(target [N+1, V], draft [N, V], tokens [N], parents [N],
-    rng)``, without the parents where it is for a single path.
-    """
-    rule = TREE_REFERENCES.get(name.replace("_", "-"))
-    if rule is None:
-        raise AttributeError(name)
+    """A rule of the registry by its name, ``_`` for ``-``, as a function."""
+    if rule := TREE_REFERENCES.get(name.replace("_", "-")):
+        return function_of(rule)
+    raise AttributeError(name)
+
+
+def function_of(rule: TreeReference) -> Callable[..., list[int]]:
+    """``f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng)``, for a single path without the parents."""
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any, rng: Any) -> list[int]:
         rows = [tuple(row) for row in target_probs], [tuple(row) for row in draft_probs]
