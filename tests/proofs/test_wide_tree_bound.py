@@ -5,13 +5,15 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from draftproof.benchmarks.wide_trees import cells, rows
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import acceptance_ccdf
+from draftproof.proofs.laws import acceptance_ccdf, expected_accepted
 from draftproof.proofs.papers import wide_tree_bound as wide
+from draftproof.proofs.papers import wide_tree_rules as wide_rules
 from draftproof.proofs.tree_laws import tree_law
 from draftproof.proofs.tree_optimum import largest_acceptance
 from draftproof.verifiers.trees.registry import tree_reference
@@ -22,6 +24,11 @@ TREES = [(1,), (3,), (1, 1), (2, 1), (3, 1), (2, 2)]
 
 def as_arrays(*rows):
     return (np.array([float(w) for w in row]) for row in rows)
+
+
+def law_of_rule(name, p, q, children):
+    exact = in_field(drawing(Problem(len(p), len(children), ContextFree(p), ContextFree(q)), *children))
+    return as_float(expected_accepted(tree_law(exact, tree_reference(name))))
 
 
 def certified(p, q, children):
@@ -78,3 +85,32 @@ def test_the_lattice_has_all_of_the_mass_and_a_finer_one_is_tighter():
     assert exact <= found[1] <= min(found[0] + 1e-6, exact + 1e-3)
     shares = wide.shares(p, q, (4, 2))
     assert shares["reached"] <= shares["bound"] and shares["naive"] < shares["spec-infer"] < shares["optimal-transport"]
+
+
+@pytest.mark.parametrize("children", [(1,), (3,), (1, 1), (3, 1), (2, 2), (2, 1, 1), (2, 1, 2)], ids=str)
+@pytest.mark.parametrize(("p", "q"), [*PAIRS, (PAIRS[1][0], PAIRS[1][0]), ((F(0), F(1)), (F(1, 2), F(1, 2)))])
+def test_traversal_accepts_as_its_own_code_does(p, q, children):
+    exact = law_of_rule("traversal", p, q, children)
+    assert abs(wide_rules.traversal(*as_arrays(p, q), children) - exact) < 1e-5
+
+
+@pytest.mark.parametrize("children", [(1, 1), (3,), (3, 1), (2, 1, 1)], ids=str)
+@pytest.mark.parametrize(("p", "q"), [*PAIRS, ((F(0), F(1)), (F(1, 2), F(1, 2)))])
+def test_greedy_multi_path_is_sampled_within_five_standard_errors(p, q, children):
+    mean, error = wide_rules.greedy_multi_path(*as_arrays(p, q), children[0], len(children))
+    assert abs(mean - law_of_rule("greedy-multi-path", p, q, children)) <= 5 * error + 1e-9
+
+
+def test_another_order_or_another_number_of_paths_is_noticed():
+    p, q = PAIRS[1]
+    exact = law_of_rule("greedy-multi-path", p, q, (3, 1))
+    for paths in (2, 4):
+        mean, error = wide_rules.greedy_multi_path(*as_arrays(p, q), paths, 2)
+        assert abs(mean - exact) > 5 * error
+
+
+def test_both_are_block_verification_on_a_single_path_over_a_wide_vocabulary():
+    target, draft = rows(1.0)
+    mean, error = wide_rules.greedy_multi_path(target, draft, 1, 3, samples=1500)
+    assert abs(mean - wide_rules.traversal(target, draft, (1, 1, 1))) <= 5 * error < 0.2
+    assert cells(target, draft, (2, 1))[0].split()[0] <= cells(target, draft, (2, 1))[0].split()[-1]
