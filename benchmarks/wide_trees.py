@@ -28,7 +28,7 @@ COLUMNS = (*RULES, "traversal", "greedy-multi-path")
 
 
 def cells(p: np.ndarray, q: np.ndarray, children: tuple[int, ...]) -> list[str]:
-    """The interval, and E[tau] of each rule with its share of the bound; greedy multi-path's with two standard errors."""
+    """The interval, and E[tau] of each rule with its share of the bound; greedy multi-path with two standard errors."""
     found = shares(p, q, children)
     found["traversal"] = traversal(p, q, children)
     bound, reached = found["bound"], max(found["reached"], found["traversal"])

@@ -16,7 +16,7 @@ BINS, GRID = 4096, 1025
 
 
 class Gathered(NamedTuple):
-    """The mass of target and draft in bins of tokens with nearly one ratio; ratio: of the masses, 0 if none is drafted."""
+    """Masses of target and draft in bins of tokens with nearly one ratio; ratio: of the masses, 0 if undrafted."""
 
     target: np.ndarray
     draft: np.ndarray

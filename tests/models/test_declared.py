@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction as F
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -14,15 +13,14 @@ from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import joint_law, output_law
 from draftproof.reports.audits.api import law
+from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.registry import tree_reference
 
 pytestmark = pytest.mark.exact
 ROWS = {"vocabulary": 3, "gamma": 2, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"]}
 AFTER_1 = {"allowed": {"1": [0], "0,1": [0], "2": [2]}}
-SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
-)
+SCHEMA = jsonschema.Draft202012Validator(PROBLEM_SCHEMA)
 
 
 def asking(**law):

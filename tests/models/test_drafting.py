@@ -1,7 +1,6 @@
 """How trees are drawn: read and written exactly, and a program whose law is that of the models."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -16,11 +15,11 @@ from draftproof.models.tree_battery import DEPTH_FIRST, RAGGED, drawing, ragged,
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
 from draftproof.proofs.tree_laws import drawn_trees, tree_law
+from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.verifiers.trees.draft_tree import EVERY_WAY, TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 pytestmark = pytest.mark.exact
-SCHEMA = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
 
 
 def with_drafting(drafting):
@@ -32,7 +31,7 @@ def test_every_tree_problem_survives_a_round_trip_and_fits_the_schema():
     assert len({p.name for p in battery}) == len(battery)
     for problem in battery:
         data = json.loads(json.dumps(as_json(problem)))
-        jsonschema.Draft202012Validator(SCHEMA).validate(data)
+        jsonschema.Draft202012Validator(PROBLEM_SCHEMA).validate(data)
         assert as_json(tree_problem_from(data)) == data
 
 

@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction as F
-from importlib.resources import files
 
 import jsonschema
 import pytest
@@ -14,6 +13,7 @@ from draftproof.models.drafting import DraftingForm
 from draftproof.models.errors import InputError
 from draftproof.models.problem import MarkovForm, ProblemForm, as_json, load_problem, problem_from
 from draftproof.models.wide import KINDS, WideForm, WideSpecification
+from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.verifiers.trees.draft_tree import EVERY_WAY
 
 pytestmark = pytest.mark.exact
@@ -98,8 +98,7 @@ def test_a_table_that_stops_short_says_which_prefix_is_missing():
 
 
 def test_every_battery_problem_survives_a_round_trip_and_fits_the_schema():
-    schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(PROBLEM_SCHEMA)
     for problem in [*audit_battery(), toy(3), *(p for p in exact_battery() if p.vocabulary**p.gamma < 100)]:
         data = json.loads(json.dumps(as_json(problem)))
         validator.validate(data)
@@ -110,13 +109,11 @@ def test_every_battery_problem_survives_a_round_trip_and_fits_the_schema():
     "bad", [changed(gamma=0), changed(draft=["x", "1"]), changed(extra=1), changed(draft={"a": []})]
 )
 def test_the_schema_refuses_what_the_reader_refuses(bad):
-    schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
-    assert not jsonschema.Draft202012Validator(schema).is_valid(bad)
+    assert not jsonschema.Draft202012Validator(PROBLEM_SCHEMA).is_valid(bad)
 
 
 def test_the_schema_has_the_fields_and_the_words_of_the_types():
-    schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
-    shown, markov = schema["properties"], schema["$defs"]["model"]["oneOf"][1]
+    shown, markov = PROBLEM_SCHEMA["properties"], PROBLEM_SCHEMA["$defs"]["model"]["oneOf"][1]
     draftings = [one["properties"] for one in shown["drafting"]["oneOf"]]
     law = shown["law"]["properties"]
     for kinds, given in (

@@ -2,22 +2,20 @@
 
 import json
 import shlex
-from pathlib import Path
 
 import jsonschema
 import pytest
 
-import draftproof
 from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
 from draftproof.reports.audits.functions import audit as functions
+from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.details import WideDetail
 
 SUBJECTS = "draftproof.tests.subjects.wide"
-ROOT = Path(draftproof.__file__).parent
 
 
 def problems_of(report):
@@ -32,8 +30,7 @@ def test_a_refutation_on_a_wide_problem_replays_from_its_specification():
     again = audit(words[2], [words[4]])
     assert again.shown_refutation().total_variation == refutation.total_variation
     validate(report.as_json())
-    problem_schema = json.loads((ROOT / "models/problem.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), problem_schema)
+    jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), PROBLEM_SCHEMA)
     assert len(refutation.replay) < 300
 
 
