@@ -23,7 +23,7 @@ _THEOREMS = {
     "theorem-2-iterations": "token_le_block_iterations token_le_block_grows landing block_best theorem_2_one_iteration "
     "theorem_2_gamma_1 theorem_2_gamma_2 theorem_2_context_free",
     "theorem-2-fails": "theorem_2_fails theorem_2_boundary theorem_2_fails_gamma_2 theorem_2_fails_gamma_3 "
-    "sure_bonus_valid sure_bonus_program sure_bonus_rows block_rows",
+    "theorem_2_fails_with_eos sure_bonus_valid sure_bonus_program sure_bonus_rows block_rows",
     "theorem-2-calls": "theorem_2_calls theorem_2_calls_length theorem_2_calls_eos long_run_rate long_run_met cost "
     "block_strategy_valid block_strategy_play",
     "lemma-8": "lemma_8 greedy_completed greedy_lossless",
@@ -56,8 +56,8 @@ SINGLE = {
     "lemma-1": "V 2, gamma 2",
     "lemma-7": "any finitely many real values",
     "remark-c1": "V 2, gamma 2, the example of Section 2",
-    "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid "
-    "for every V",
+    "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2 (or 3, ending), "
+    "verifier valid for every V",
     "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
     "rounding-trees": "every V, depth and shape of tree, real field; the standard model assumed of each operation; of "
     "transports how many augmentations make the plan, and what the law of the drafts is off, are given",

@@ -129,6 +129,7 @@ Definition every_theorem :=
   let _ := @lemma_2_up_to_eos in
   let _ := @block_lossless_eos in
   let _ := @after_eos_anything in
+  let _ := @theorem_2_fails_with_eos in
   let _ := @long_run_rate in
   let _ := @Qc_realFieldType in
   let _ := @emitted_fastE in

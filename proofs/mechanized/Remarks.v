@@ -2,7 +2,7 @@
    computation on the example of Section 2, over the rationals of Rationals.v.  true is B, false is A. *)
 From Coq Require Import ZArith QArith Qcanon.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law Loops EndOfSequence Couplings.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law Loops EndOfSequence Couplings Iterations.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Close Scope Q_scope. Local Close Scope Qc_scope.
@@ -63,6 +63,55 @@ have law : lawful 1 babbles.
 split; last by move=> v; have /eqP := v [:: true; true] erefl; vm_compute.
 have ends (c : seq two) : (true : two) \in c -> ended c true = 1 by [].
 by apply/(lemma_2_up_to_eos ended ends law) => c [|[] [|[] [|? ?]]] // _; apply/eqP; vm_compute.
+Qed.
+
+(* The counterexample to Theorem 2 (Counterexample.v, gamma = 2, t = 1/2) survives where models end, as the paper's do: both
+   give 8 tokens, then E.O.S., the third token here, for ever; tokens are counted up to the first E.O.S. *)
+Notation three := (numbered 2).
+Definition up_to_eos (s : seq three) : Qc := q (Z.of_nat (minn (index 2%N (map val s)).+1 (size s))) 1.
+Definition text_over (c : seq nat) : bool := (2%N \in c) || (8 <= size c)%N.
+Definition coin_row (a : Qc) : three -> Qc := fun x => nth 0 [:: 1 - a; a; 0] x.
+Definition eos_row : three -> Qc := fun x => nth 0 [:: 0; 0; 1] x.
+Definition rows_that_end (a : seq nat -> option bool) (c : seq three) : three -> Qc :=
+  if text_over (map val c) then eos_row else coin_row (if a (map val c) is Some b then if b then 1 else 0 else q 1 2).
+Definition that_ends (a : seq nat -> option bool) : model three Qc_realFieldType.
+Proof.
+exists (rows_that_end a) => [c|c]; rewrite /rows_that_end; case: ifP => _.
+- by case=> [[|[|[|n]]] lt].
+- by case: (a _) => [[]|] [[|[|[|n]]] lt].
+- by apply/eqP; vm_compute.
+by case: (a _) => [[]|]; apply/eqP; vm_compute.
+Defined.
+Definition large_ends := that_ends (fun c =>
+  if size c == 2%N then None else Some [&& (2 < size c)%N & (nth 0 c 2 == 1)%N || (size c == 4)%N]).
+Definition small_ends := that_ends (fun c => if (size c == 3)%N && (nth 0 c 2 == 0)%N then None else Some false).
+
+Section Fast.
+Variables (V : vocabulary) (R : realFieldType) (Ms : model V R) (gamma : nat) (W W' : verifier V R).
+Fixpoint specdecF n c (A : seq V -> R) : R :=
+  if n is n'.+1 then genF Ms gamma c (fun X => W' c X (fun k y => specdecF n' (c ++ rcons k y) A)) else A c.
+Lemma specdecFE n c A : (forall c X D, W' c X D = W c X D) -> (forall c X, program X (W c X)) ->
+  specdecF n c A = specdec Ms gamma W n c A.
+Proof.
+move=> e prog; elim: n c => //= n IH c; rewrite genFE; apply: gen_eq => X hX; rewrite e.
+by apply: (program_ext (prog c X)) => t y _; apply: IH.
+Qed.
+End Fast.
+
+Theorem theorem_2_fails_with_eos :
+  [/\ forall c : seq three, text_over (map val c) -> large_ends c =1 eos_row /\ small_ends c =1 eos_row,
+      specdec small_ends 2 (block_verify large_ends small_ends) 3 [::] up_to_eos = q 23 4
+    & specdec small_ends 2 (sure_bonus large_ends small_ends) 3 [::] up_to_eos = q 6 1].
+Proof.
+split; first by move=> c h; rewrite /= /rows_that_end h.
+- rewrite -(@specdecFE _ _ _ _ _ (block_verifyF large_ends small_ends)) => [|c X D|c X].
+  + by apply/eqP; vm_cast_no_check (erefl true).
+  + exact: block_verifyFE.
+  exact: block_program.
+- rewrite -(@specdecFE _ _ _ _ _ (fun c X A => block_verifyF large_ends small_ends c X (shorten large_ends (size X) c A))).
+  + by apply/eqP; vm_cast_no_check (erefl true).
+  + by move=> c X D; exact: block_verifyFE.
+  by move=> c X; exact: sure_bonus_program.
 Qed.
 
 (* Rows off the path gain nothing for a rule that emits one token behind what it keeps (Optimality.v:theorem_2_off_path).

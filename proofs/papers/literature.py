@@ -112,9 +112,9 @@ def lossless_where_meant(name: str) -> Callable[[], ClaimJudgement]:
     return lambda: lossless(rule, [p for p in tree_battery() if rule.is_for(p.tree)])
 
 
-def same_law(one: str, other: str, problems: Sequence[Problem]) -> ClaimJudgement:
+def same_law(one: str | Rule, other: str | Rule, problems: Sequence[Problem]) -> ClaimJudgement:
     """Whether two rules have the same law on single paths."""
-    rules = [TREE_REFERENCES.get(name) or reference(name) for name in (one, other)]
+    rules = [TREE_REFERENCES.get(r) or reference(r) if isinstance(r, str) else r for r in (one, other)]
     for problem in problems:
         laws = [output_law(in_field(problem), rule) for rule in rules]
         if laws[0] != laws[1]:

@@ -7,7 +7,6 @@ from math import factorial, prod
 from typing import Any
 
 from ...models.battery import drawn
-from ...models.errors import InputError
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
@@ -265,23 +264,3 @@ def each_draft_apart(pair: Problem, count: int = 2) -> Any:
     """The sum of p (1 - (1 - min(q / p, 1))^K): what SpecTr-GBV accepts in one step, by the terms of its code."""
     p, q = rows(pair)
     return sum(a * (1 - (1 - min(b / a, ONE)) ** count) for a, b in zip(p, q) if a)
-
-
-def race_accepts(pair: Problem) -> Any:
-    """Pr(the target's pick is one of the first two of the draft's race, which are the drafts), one noise; V <= 3.
-
-    If all three tokens are drafted the pick y is the last of the draft's race where E_v lies between E_y p_v / p_y and
-    E_y q_v / q_y for each other v. Given E_y that is a product, and the integral over E_y one of exponentials.
-    """
-    p, q = rows(pair)
-    if len(p) > 3:
-        raise InputError(f"{pair.name}: the race of {len(p)} tokens, expected at most 3")
-    if len(p) == 2 or 0 in q:
-        return sum(a for a, b in zip(p, q) if b)
-    last = QQ(0)
-    for y in (y for y in range(3) if p[y]):
-        between = [(p[v] / p[y], q[v] / q[y]) for v in range(3) if v != y]
-        if all(low < high for low, high in between):
-            (a, b), (c, d) = between
-            last += 1 / (1 + a + c) - 1 / (1 + a + d) - 1 / (1 + b + c) + 1 / (1 + b + d)
-    return 1 - last

@@ -6,7 +6,7 @@ from functools import partial
 from ...models.battery import toy
 from ...models.declared import DeclaredLaw
 from ...models.tree_battery import drawing, lattice_pairs, tree_battery
-from ...verifiers.trees.draft_tree import HUB, WITHOUT_REPLACEMENT
+from ...verifiers.trees.draft_tree import HUB, IID, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ..field import in_field
 from ..laws import expected_accepted, output_law
@@ -57,13 +57,12 @@ from .recent import (
     each_draft_apart,
     matches_enough,
     overfull_set_is_the_cut,
-    race_accepts,
     reaches_the_bound,
     same_text_whichever_drafter,
     truncated_is_lossless,
 )
+from .strangers import exponential_races, spectr_gbv
 from .strangers import greedy_multi_path as in_its_order
-from .strangers import spectr_gbv
 from .watermarks import (
     accepts_as_without_keys,
     decided_by_the_key,
@@ -86,24 +85,24 @@ PAIRS = [toy(2), *lattice_pairs(2, 2, 3)]
 SOLVER = 0.003
 """What the solver of Global Resolution loses at most of an acceptance in 100 sweeps, on these pairs."""
 
-RESOLUTION = "Thomas and Pal 2025 (Global Resolution; abstract, the shares derived here)"
-LISTS = "Rowan et al. 2025 (list matching; abstract, its lemma derived here)"
-UNIVER = "Weng et al. 2026 (UniVer; abstract, the rule derived here)"
+RESOLUTION = "Thomas and Pal 2025 (Global Resolution, 2511.15898; abstract, the shares derived here)"
+LISTS = "Rowan et al. 2025 (list matching, 2506.05632; abstract, its lemma derived here)"
+UNIVER = "Weng et al. 2026 (UniVer, 2605.04543; abstract, the rule derived here)"
 OURS = "an ordering examined here, of UniVer as derived here"
-SPEC_HUB = "Sun et al. 2024 (SpecHub; code at b67e1213)"
-BLOCKS = "Lin et al. 2026 (SpecTr-GBV; abstract)"
+SPEC_HUB = "Sun et al. 2024 (SpecHub, 2411.05289; code at b67e1213)"
+BLOCKS = "Lin et al. 2026 (SpecTr-GBV, 2604.25925; abstract)"
 BLOCKS_CODE = "Lin et al. 2026 (SpecTr-GBV; junemily/SpecTr-GBV at e399f446)"
 GREEDY = "Thomas and Pal 2026 (greedy multi-path; a copy of the submission's code at b3dc0a7a)"
-RACES = "Kobus and Gunduz 2025 (exponential races; abstract; one race is `shared-gumbel`)"
-TREES = "Ringel and Romano 2026 (DDTree; liranringel/ddtree at c96427a1; the same tree in mlx-vlm at 33612265)"
-SUBSETS = "Guo and Ermon 2025 (any-subset decoding; code at 056f3882)"
+RACES = "Kobus and Gunduz 2025 (exponential races, ERSD 2504.15475; abstract, the rule derived here)"
+TREES = "Ringel and Romano 2026 (DDTree, 2604.12989; liranringel/ddtree at c96427a1; the same in mlx-vlm at 33612265)"
+SUBSETS = "Guo and Ermon 2025 (any-subset decoding, 2504.20456; code at 056f3882)"
 
 
 CASCADE = "Narasimhan et al. 2024 (speculative cascades; from memory)"
 ENSEMBLE = "DIVERSE, transformers (static ensemble, w = 1/2)"
 GRAMMAR = "arXiv 2605.07698 (grammars; abstract)"
 EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3; as described there)"
-CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
+CACTUS = "Hao and Mou 2026 (Cactus, 2604.04987; code at 3b01b816)"
 JUDGE = "Bachmann et al. 2025 (Judge Decoding), abstract"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
@@ -137,9 +136,13 @@ def coded(rule: TreeReference, drafts: int) -> ClaimJudgement:
     return lossless(rule, [drawing(pair, drafts) for pair in ONE_STEP])
 
 
-def as_ordered(rule: TreeReference) -> Measure:
+def as_ordered(rule: TreeReference, how: str = IID) -> Measure:
     """E[tau] of two drafts of one token, by enumeration."""
-    return lambda pair: expected_accepted(enumerated_tree_law(in_field(drawing(pair, 2)), rule.verify))
+    return lambda pair: expected_accepted(enumerated_tree_law(in_field(drawing(pair, 2, how=how)), rule.verify))
+
+
+IN_RACE = as_ordered(exponential_races.RULE, WITHOUT)
+FOUR_TOKENS = lattice_pairs(4, 1, 3)
 
 
 def _hub_trees():
@@ -231,12 +234,17 @@ _RULES = [
      "at most one token is drafted less often than the target has it"),
     (GREEDY, "two paths accept more than block verification (measured on averages; read here as: never less)",
      lambda: at_least(ONE_STEP, as_ordered(in_its_order.IN_ITS_ORDER), accepted("block"), (2,)), SYMMETRIC),
+    (RACES, "it keeps the target's law, the drafts being the first of one race",
+     lambda: lossless(exponential_races.RULE, [p for p in tree_battery() if p.tree.how == WITHOUT])),
+    (RACES, "with one draft it is the shared noise of Daliri et al. (derived here)",
+     lambda: same_law(exponential_races.RULE, "shared-gumbel", PATHS)),
     (RACES, "one race accepts at least as often as token verification (\"matches state-of-the-art\", read so)",
      lambda: at_least(ONE_STEP, first_rate("shared-gumbel", 1), accepted("token"))),
-    (RACES, "two drafts, the race's first two (derived here, V <= 3): as often as Sequoia's rule for them",
-     lambda: at_least(ONE_STEP, race_accepts, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT)),
+    (RACES, "two drafts: as often as Sequoia's rule for them (the same)",
+     lambda: at_least([*ONE_STEP, *FOUR_TOKENS], IN_RACE, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT),
+     "three tokens at most: so it is on all pairs of those"),
     (RACES, "(asked here) as often as any rule for such drafts",
-     lambda: at_least(ONE_STEP, race_accepts, transport(2, how=WITHOUT), (2,), WITHOUT)),
+     lambda: at_least(ONE_STEP, IN_RACE, transport(2, how=WITHOUT), (2,), WITHOUT)),
     (TREES, "of all trees of a size the best-first tree has the most mass under the drafter's rows",
      partial(best_first_has_the_most_mass, False)),
     (TREES, "so it accepts most of all trees of its size", partial(best_first_has_the_most_mass, True),

@@ -9,20 +9,28 @@ import pytest
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import siblings
-from draftproof.models.errors import InputError
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, lattice_pairs
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import acceptance_ccdf
 from draftproof.proofs.papers import any_order, recent
-from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, lossless, transport
-from draftproof.proofs.papers.recent_claims import RECENT
-from draftproof.proofs.papers.strangers import dd_tree, greedy_multi_path, spectr_gbv
+from draftproof.proofs.papers.literature import (
+    HOLDS,
+    ONE_STEP,
+    REFUTED,
+    at_least,
+    first_rate,
+    lossless,
+    same_law,
+    transport,
+)
+from draftproof.proofs.papers.recent_claims import FOUR_TOKENS, IN_RACE, RECENT
+from draftproof.proofs.papers.strangers import dd_tree, exponential_races, greedy_multi_path, spectr_gbv
 from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
 from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
-from draftproof.verifiers.trees.draft_tree import HUB, TOP
+from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import given_draft
@@ -208,17 +216,33 @@ def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
 # After public code
 
 
-def test_two_drafts_in_the_race_are_accepted_as_a_simulation_has_it():
-    for seed in range(3):
-        pair = drawn(3, 1, "generic", seed)
-        p, q = (np.array([as_float(w) for w in row]) for row in recent.rows(pair))
-        noise = np.random.default_rng(seed).exponential(size=(100_000, 3))
-        seen = np.mean(np.argmin(noise / p, axis=1) != np.argmax(noise / q, axis=1))
-        assert abs(seen - as_float(recent.race_accepts(pair))) < 0.004
-    sparse = next(pair for pair in ONE_STEP if recent.rows(pair) == ((QQ(0), QQ(1)), (QQ(1), QQ(0))))
-    assert recent.race_accepts(sparse) == 0
-    with pytest.raises(InputError, match="expected at most 3"):
-        recent.race_accepts(drawn(4, 1, "generic"))
+@pytest.mark.parametrize(("vocabulary", "drafts"), [(3, 2), (4, 2), (4, 3)])
+def test_a_race_is_as_a_simulation_has_it(vocabulary, drafts):
+    pair = drawn(vocabulary, 1, "generic", drafts)
+    p, q = recent.rows(pair)
+    noise = np.random.default_rng(drafts).exponential(size=(100_000, vocabulary))
+    first = np.argsort(noise / np.array([as_float(w) for w in q]), axis=1)[:, :drafts]
+    target = np.argmin(noise / np.array([as_float(w) for w in p]), axis=1)
+    for tokens in permutations(range(vocabulary), drafts):
+        for y in range(vocabulary):
+            seen = np.mean((first == tokens).all(axis=1) & (target == y))
+            assert abs(seen - as_float(exponential_races.picks(p, q, tokens, y))) < 0.006
+
+
+def test_a_race_whose_order_is_forgotten_is_rejected_and_four_tokens_refute_what_three_do_not():
+    def in_reverse(siblings, chance):
+        return exponential_races.step(siblings._replace(tokens=siblings.tokens[::-1]), chance)
+
+    rule, pairs = exponential_races.RULE, [drawing(pair, 2, how=WITHOUT_REPLACEMENT) for pair in ONE_STEP]
+    assert lossless(rule, pairs).verdict == HOLDS
+    assert lossless(rule._replace(step=in_reverse), pairs).verdict == REFUTED
+    other = rule._replace(step=lambda s, c: exponential_races.step(s._replace(drafts=(s.target,)), c))
+    assert same_law(other, "shared-gumbel", [toy(2)]).verdict == REFUTED
+    assert same_law(rule, "shared-gumbel", [toy(2)]).verdict == HOLDS
+    sequoia = first_rate("without-replacement", 2, WITHOUT_REPLACEMENT)
+    assert at_least(ONE_STEP, IN_RACE, sequoia).verdict == HOLDS
+    judged = at_least(FOUR_TOKENS, IN_RACE, sequoia)
+    assert (judged.verdict, judged.on) == (REFUTED, "18/35 against 2/3")
 
 
 def test_the_terms_of_one_draft_are_token_verifications():
@@ -240,6 +264,7 @@ def test_a_rule_after_code_is_refuted_where_it_is_wrong_and_holds_where_it_is_ri
 @pytest.mark.parametrize(
     ("module", "problem", "verdict"),
     [
+        ("exponential_races", drawing(drawn(3, 1, "generic"), 2, how=WITHOUT_REPLACEMENT), "holds"),
         ("dd_tree", drawing(drawn(2, 2, "generic"), 2, 1, how=TOP), "holds"),
         ("spectr_gbv", drawing(drawn(3, 1, "generic"), 2), "refuted"),
         ("greedy_multi_path", drawing(drawn(3, 1, "ties"), 2), "refuted"),

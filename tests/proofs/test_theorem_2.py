@@ -1,5 +1,8 @@
 """Theorem 2 over several iterations: false as published against every valid verifier, true of target calls."""
 
+from dataclasses import replace
+from typing import Any, NamedTuple
+
 import pytest
 from sympy import QQ
 
@@ -37,6 +40,31 @@ def test_the_values_by_hand(t):
 def test_the_smallest_case_is_6_tokens_against_23_quarters_and_no_strategy_decodes_more():
     assert (str(tokens(pair(2), BLOCK, 3)), str(tokens(pair(2), SURE_BONUS, 3))) == ("23/4", "6")
     assert most_tokens(pair(2), 3) == pytest.approx(6, abs=1e-7)
+
+
+def ending(problem, length):
+    """The same over three tokens: a text has that many tokens, then the third, E.O.S., for ever."""
+
+    class Ends(NamedTuple):
+        model: Any
+
+        def row(self, prefix):
+            over = len(prefix) >= length or 2 in prefix
+            return (QQ(0), QQ(0), QQ(1)) if over else (*self.model.row(prefix), QQ(0))
+
+        def state(self, prefix):
+            return prefix
+
+    return replace(problem, vocabulary=3, target=Ends(problem.target), draft=Ends(problem.draft))
+
+
+def test_it_is_so_where_models_end_unless_they_end_before_the_last_call():
+    def up_to_eos(verifier, length):
+        law = iterated_law(ending(pair(2), length), verifier, 3)
+        return sum(p * min((*text, 2).index(2) + 1, len(text)) for (text, *_), p in law.items())
+
+    assert (up_to_eos(BLOCK, 8), up_to_eos(SURE_BONUS, 8)) == (QQ(23, 4), 6)
+    assert up_to_eos(BLOCK, 4) > up_to_eos(SURE_BONUS, 4)
 
 
 def test_on_the_same_models_block_verification_wins_where_the_published_statement_is_true():

@@ -35,6 +35,7 @@ THEOREMS = {
     "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run", "reach_polytope",
     "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
     "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything",
+    "theorem_2_fails_with_eos",
     "problem_rounding", "greedy_rounding", "tree_rounding", "token_rounding", "near_law_rows", "running_sum_near",
     "running_sum_tails", "running_sum_bound", "looked_up_in_a_running_sum", "running_sum_met", "rounding_met",
     "greedy_rounding_met", "tree_rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
@@ -272,6 +273,7 @@ CHANGES = {
     "a sure draft read from the wrong place": (
         "Composition", "(y == nth y X (size s - size c))%:R else Mb s y.", "(y == nth y X (size s))%:R else Mb s y.",
     ),
+    "texts that end before it matters": ("Remarks", "(8 <= size c)%N", "(4 <= size c)%N"),
     "texts that go on after E.O.S.": (
         "EndOfSequence", "x :: (if x == eos then nseq N' eos else padded N' s')", "x :: padded N' s'",
     ),
