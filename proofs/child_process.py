@@ -23,8 +23,11 @@ from .time_limits import TimeLimits
 IN_CHILD = "DRAFTPROOF_CHILD"
 """Of the environment of a child process, so that code that it imports starts none of its own."""
 
-ENVIRONMENT = {IN_CHILD: "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
-
+ENVIRONMENT = {
+    IN_CHILD: "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0",
+    # Rows of a whole vocabulary are taken and given back by thousands: their pages are kept (a twentieth of the time).
+    "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**28),
+}  # fmt: skip
 
 MOST_PROCESSES = 1000
 """Processes that the child and all that it started may be, those that ended and are not waited for included."""

@@ -1,6 +1,7 @@
 """Calls of third-party functions: what they leave behind ends."""
 
 import collections
+import math
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from draftproof.verifiers.adapters.calling_convention import (
     NotASubject,
     arguments,
     call,
+    logits_of,
     plan_call,
     rounded,
     tokens_of,
@@ -104,3 +106,16 @@ def test_parents_by_position_alone_are_the_fourth_argument_or_are_refused():
     for function, wrong in ((first, "parents"), (drawing, "rng")):
         with pytest.raises(NotASubject, match=f"'{wrong}' by position alone"):
             plan_call(function, "f")
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("share", [0.0, 1e-4, 0.1, 0.9])
+def test_logits_are_those_of_torch_bit_by_bit(kind, share):
+    torch = pytest.importorskip("torch")
+    draw = torch.Generator().manual_seed(7)
+    rows = torch.rand(3, 5003, generator=draw) * (torch.rand(3, 5003, generator=draw) < share)
+    rows[1, :6] = torch.tensor([0.0, -0.0, math.inf, math.nan, 1e-45, -1.0])  # as a wrong caller would hand them
+    rows = rows.to(getattr(torch, kind))
+    for given in (rows, rows[:, ::2], rows[:1]):
+        bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
+        assert torch.equal(logits_of(given).view(bits), given.log().view(bits))

@@ -4,6 +4,7 @@ Recognised by the signature; no base class and no registration needed.
 """
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -116,14 +117,30 @@ def _one_of(keys: int, rng: np.random.Generator) -> int:
     return low
 
 
+FEW_ENTRIES = 10_000
+"""Of a tensor, below which all logarithms are taken: wide rows are 0 at most tokens, and log(0) is slow."""
+
+
+def logits_of(probabilities: Any) -> Any:
+    """The logarithms of a tensor's entries, bit by bit those of ``probabilities.log()``."""
+    if probabilities.numel() < FEW_ENTRIES:
+        return probabilities.log()
+    there = probabilities.nonzero(as_tuple=True)
+    if 4 * len(there[0]) > probabilities.numel():
+        return probabilities.log()
+    logits = probabilities.new_full(probabilities.shape, -math.inf)
+    logits[there] = probabilities[there].log()
+    return logits
+
+
 def softmax(probabilities: Any) -> Any:
     """The rows that a function of torch verifies with if it takes logits: their softmax, in their precision."""
-    return probabilities.log().softmax(dim=-1)
+    return logits_of(probabilities).softmax(dim=-1)
 
 
 def float32_softmax(probabilities: Any) -> Any:
     """The same in float32."""
-    return probabilities.log().float().softmax(dim=-1)
+    return logits_of(probabilities).float().softmax(dim=-1)
 
 
 def on_demand(module: dict[str, Any], made: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import declare, on_demand, softmax
+from .calling_convention import declare, logits_of, on_demand, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,7 +21,7 @@ FILE, NAME = "transformers/generation/utils.py", "_speculative_sampling"
 
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
-    return emitted_tokens(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
+    return emitted_tokens(logits_of(target_probs)[None], logits_of(draft_probs)[None], draft_tokens[None])[0]
 
 
 def unpacked() -> Callable[..., Any]:
@@ -33,7 +33,7 @@ def unpacked() -> Callable[..., Any]:
     lifted = lift("transformers", FILE, [NAME], {"torch": torch})
 
     def called(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
-        logits = target_probs.log()[None], draft_probs.log()[None]
+        logits = logits_of(target_probs)[None], logits_of(draft_probs)[None]
         return emitted_tokens(*logits, draft_tokens[None], lifted.functions[NAME])[0]
 
     return adapted(called, lifted, rows_in_use=softmax, bonus="inside")
