@@ -1,0 +1,59 @@
+"""What draftproof engines --out DIR does: the audits of the page that are not in DIR yet, fresh seeds, and the page."""
+
+import os
+from pathlib import Path
+
+import click
+
+from ...models.errors import InputError
+from .engines import write
+from .survey import SEEDS, SURVEYED, reports_in, runs_in, seed_counts, seed_rows, survey, unexpected
+
+
+def write_page(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | None) -> str | None:
+    """Audit what is there and write the page: what is not as it is known to be, if anything is.
+
+    out, seeds, only, workers: as of the command.
+
+    Raises: InputError for names, folders and packages that are not there; UsageError without a folder.
+    """
+    if unknown := [name for name in only if name not in SURVEYED]:
+        raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")
+    if out is None:
+        raise click.UsageError("--only and --seeds say what is audited for --out DIR")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made ({error.strerror}); expected a folder that can be written") from None
+    for name in only:
+        if (missing := SURVEYED[name].missing()) and not (out / f"{name}.json").is_file():
+            raise InputError(
+                f"{name}: needs {', '.join(missing)}; expected what make engines unpacks, or an extra of draftproof"
+            )
+    for read in (runs_in, seed_counts, reports_in):
+        read(out)  # before anything is run
+    chosen = [name for name, what in SURVEYED.items() if (not only or name in only) and not what.missing()]
+    workers = workers or os.cpu_count() or 1
+    for name, verdict in survey(chosen, out, workers):
+        click.echo(f"{name:<28}  {verdict}")
+    for file in write(out, reports_in(out), runs_in(out), seed_counts(out)):
+        click.echo(str(file))
+    if seeds == 1:
+        return None
+    try:
+        return _fresh_seeds(chosen, seeds, out, workers)
+    finally:
+        write(out, reports_in(out), runs_in(out), seed_counts(out))
+
+
+def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> str | None:
+    wrong = 0
+    for row in seed_rows(names, seeds, out / SEEDS, workers):
+        wrong += unexpected(row)
+        why = row["failure"] or "; ".join(row["refuted"][:2])
+        click.echo(f"seed {row['seed']:>3}  {row['name']:<28}  {row['verdict']:<12} {why[:80]}".rstrip())
+    said = f"{len(names)} names, {seeds - 1} fresh seeds: {wrong} verdicts are not as they are known to be"
+    if wrong:
+        return said
+    click.echo(said)
+    return None
