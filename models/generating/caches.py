@@ -71,7 +71,7 @@ class CachedModel:
         self.filled = torch.cat([self.filled, real], 1)
         positions = self.positions(real)
         self.read = self.read + real.sum(1)
-        given: dict[str, Any] = {"past_key_values": self.cache, "use_cache": True}
+        given: dict[str, Any] = {cache_argument(model): self.cache, "use_cache": True}
         mask = self.mask()
         if mask is not None:
             if mask.shape[1] > self.window:
@@ -82,7 +82,7 @@ class CachedModel:
             # Behind the context's end stand only tokens that will be cut; there any position will do.
             given["position_ids"] = positions.clamp(0, self.last_position).to(self.device)
         out = model(input_ids=tokens, **given)
-        self.cache = getattr(out, "past_key_values", None)
+        self.cache = cache_of(out)
         if not can_be_cropped(self.cache):
             raise InputError(self.no_rollback(self.name, self.model))
         return out
@@ -113,6 +113,16 @@ class CachedModel:
         chosen = torch.tensor(rows)
         self.filled, self.read = self.filled[chosen], self.read[chosen]
         self.cache = select(self.cache, chosen.to(self.device))
+
+
+def cache_argument(model: Any) -> str:
+    """The name of a model's argument for its cache, another one from transformers 5.24 on."""
+    return "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
+
+
+def cache_of(output: Any) -> Any:
+    """The cache that a pass of a model gives back; None without one."""
+    return output.cache if hasattr(output, "cache") else getattr(output, "past_key_values", None)
 
 
 def empty_cache(model: Any) -> Any:

@@ -14,6 +14,7 @@ from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, forged_problem, law_of_checkpoint
 from draftproof.models.forge_llama import save_eagle_head
+from draftproof.models.generating.caches import cache_argument, cache_of
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
@@ -83,7 +84,7 @@ def test_the_law_after_longer_texts_is_that_after_their_last_token_with_and_with
         mask = torch.ones_like(padded).index_fill(1, torch.tensor([0, 1]), 0)
         behind_padding = model(padded, attention_mask=mask).logits[:, 2:].softmax(-1)
         first = model(texts[:, :2], use_cache=True)
-        rest = model(texts[:, 2:], past_key_values=first.past_key_values).logits.softmax(-1)
+        rest = model(texts[:, 2:], **{cache_argument(model): cache_of(first)}).logits.softmax(-1)
     expected = [[list(map(float, SMALL.target.row(tuple(t[1 : i + 1])))) for i in range(4)] for t in texts.tolist()]
     for law in (whole, behind_padding, torch.cat([first.logits.softmax(-1), rest], 1)):
         assert (law[..., :3] - torch.tensor(expected)).abs().max() < 1e-6

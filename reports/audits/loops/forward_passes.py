@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ....models.generating.caches import empty_cache
+from ....models.generating.caches import cache_argument, cache_of, empty_cache
 from ....models.generating.sampling import Warp
 
 QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
@@ -33,8 +33,9 @@ def chunked_passes(
     cache, parts = empty_cache(model), []
     for start in range(0, len(text), size):
         before_pass()
-        out = model(input_ids=_tokens(model, [text[start : start + size]]), past_key_values=cache, use_cache=True)
-        cache = out.past_key_values
+        given = {cache_argument(model): cache, "use_cache": True}
+        out = model(input_ids=_tokens(model, [text[start : start + size]]), **given)
+        cache = cache_of(out)
         parts.append(_cut(out.logits[0], vocabulary))
     return torch.cat(parts)
 

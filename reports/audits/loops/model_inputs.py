@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....models.generating.caches import CachedModel
+from ....models.generating.caches import CachedModel, cache_argument
 from ....models.generating.randomness import Streams
 from ....verifiers.batched.sampling import Uniforms
 
@@ -78,7 +78,7 @@ class InputRecorder:
             return
         self.inside = module is self.model
         given = dict(zip(signature(module.forward).parameters, arguments, strict=False)) | named
-        new, past = given["input_ids"].cpu(), _columns(given.get("past_key_values"))
+        new, past = given["input_ids"].cpu(), _columns(given.get(cache_argument(module)))
         positions = given.get("position_ids")
         if positions is None:
             positions = torch.arange(past, past + new.shape[1])

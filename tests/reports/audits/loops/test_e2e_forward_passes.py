@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 
+from draftproof.models.generating.caches import cache_argument
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.sampling import warp
 from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
@@ -78,7 +79,8 @@ class Swapped(torch.nn.Module):
     def forward(self, input_ids, past_key_values=None, use_cache=False, **given):
         if past_key_values is not None:
             input_ids = input_ids.flip(1)
-        return self.model(input_ids=input_ids, past_key_values=past_key_values, use_cache=use_cache, **given)
+        given |= {cache_argument(self.model): past_key_values, "use_cache": use_cache}
+        return self.model(input_ids=input_ids, **given)
 
 
 def test_passes_that_are_really_different_are_far_apart():
