@@ -45,9 +45,11 @@ def siblings(row: Row, count: int, how: str, chance: Chance) -> Iterator[tuple[i
         for x in sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]:
             yield x, tuple(int(t == x) for t in range(len(row)))
         return
-    for _ in range(count):
+    for k in range(count):
         x = chance.draw(row)
         yield x, row
+        if k + 1 == count:
+            return
         if how == HUB and x != hub(row):
             row = tuple(sum(row) * int(t == hub(row)) for t in range(len(row)))
         elif how in (WITHOUT_REPLACEMENT, HUB):

@@ -34,12 +34,18 @@ class Branching:
         self.path = []
         return True
 
+    def replayed(self) -> int | None:
+        """Which branch this path takes, if it is one of an earlier run's."""
+        at = len(self.path)
+        if at >= len(self.script):
+            return None
+        self.path.append(self.script[at])
+        return self.script[at]
+
     def choose(self, probabilities: Sequence[Any]) -> int:
         """Which branch this path takes; the probabilities add up to one."""
-        at = len(self.path)
-        if at < len(self.script):
-            self.path.append(self.script[at])
-            return self.script[at]
+        if (again := self.replayed()) is not None:
+            return again
         branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
         if self.likeliest_first:
             branches.sort(key=lambda branch: -branch[1])
@@ -65,6 +71,8 @@ class EnumeratedChance:
         return self._branching.choose((probability, 1 - probability)) == 0
 
     def draw(self, weights: Sequence[Any]) -> int:
+        if (again := self._branching.replayed()) is not None:
+            return again
         if any(weight < 0 for weight in weights):
             raise ValueError(f"draw from a negative weight: {[str(w) for w in weights]}")
         total = sum(weights)

@@ -55,16 +55,23 @@ def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
     return law
 
 
-def drawn_siblings(problem: Problem, text: Prefix, alive: int, chance: Any) -> Siblings:
-    """The siblings after one text, which ``alive`` nodes have. Raises: InputError for too many ways to draw them."""
+def siblings_after(problem: Problem, text: Prefix, alive: int) -> Callable[[Any], Siblings]:
+    """How the siblings after one text, which ``alive`` nodes have, are drawn by a chance.
+
+    Raises: InputError for too many ways to draw them.
+    """
     target, row = tuple(problem.target.row(text)), tuple(problem.draft.row(text))
     count, how = problem.tree.children[len(text)], problem.tree.how
     ways = problem.vocabulary ** (alive * count if how == IID else 0 if how == TOP else min(count, len(row)))
     if ways > MOST_SIBLINGS:
         many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
         raise InputError(f"{many} are too many to enumerate, expected at most {MOST_SIBLINGS:,}")
-    drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
-    return Siblings(target, tuple(q for _, q in drawn), tuple(x for x, _ in drawn), how)
+
+    def draw(chance: Any) -> Siblings:
+        drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
+        return Siblings(target, tuple([q for _, q in drawn]), tuple([x for x, _ in drawn]), how)
+
+    return draw
 
 
 def descent_law(problem: Problem, step: Step) -> OutputLaw:
@@ -78,9 +85,10 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
 
     def one_step(text: Prefix, alive: int) -> dict[tuple[Choice, int], Any]:
         """The law of the choice and of how many siblings have the chosen token."""
+        draw = siblings_after(problem, text, alive)
 
         def draw_and_choose(chance):
-            drawn = drawn_siblings(problem, text, alive, chance)
+            drawn = draw(chance)
             choice = step(drawn, chance)
             return choice, drawn.tokens.count(choice.token) if choice.accepted else 0
 
@@ -118,9 +126,10 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
 
     def one_step(text: Prefix, alive: int, weight: Any) -> dict[tuple, Any]:
         """The law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
+        draw = siblings_after(problem, text, alive)
 
         def draw_and_choose(chance):
-            drawn = drawn_siblings(problem, text, alive, chance)
+            drawn = draw(chance)
             tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
             if sum(weights[:-1]) == 0:
                 return None, tuple(left)

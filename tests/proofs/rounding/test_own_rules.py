@@ -17,7 +17,7 @@ from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding.own_rules import THEOREMS, levels_of, own_bound
 from draftproof.proofs.rounding.rule import EPSILON, MOST
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.tree_laws import drawn_siblings, law_of
+from draftproof.proofs.tree_laws import law_of, siblings_after
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
@@ -140,7 +140,7 @@ def test_one_step_in_eight_bits_is_within_its_theorem(step, rule):
 
         def law(number, given=problem):
             def chosen(chance):
-                drawn = drawn_siblings(given, (), 1, chance)
+                drawn = siblings_after(given, (), 1)(chance)
                 rows = tuple(map(number, drawn.target)), tuple(tuple(map(number, row)) for row in drawn.drafts)
                 return step(
                     drawn._replace(target=rows[0], drafts=rows[1]), chance if number is rational else Exactly(chance)
