@@ -135,6 +135,21 @@ def transport_bound(size: TreeSize) -> float:
     return total
 
 
+def spec_hub_bound(size: TreeSize) -> float:
+    """The same for SpecHub, whose plan is made in so many augmentations. Source: ``transport_plan_rounding``.
+
+    The other tokens of the pairs that end with the hub, those of the pairs that begin with it, the hub for either; and
+    V in which nothing moves, for what is left of the pairs is a sum of V numbers: each of them counts as it does in
+    that sum. e: of the mass of a pair that begins with the hub. kappa: of two coins, and of a pair's mass after all.
+    """
+    u, nu, total = size.unit, size.off, size.off + size.last_draw
+    of_sum = both(nu, growth(u, size.vocabulary - 1))
+    of_law = both(both(both(both(nu, nu), u), _inverse(of_sum)), u)
+    made = growth(u, size.vocabulary + 4)
+    kappa = 3 * (u + size.lattice) + 2 * _inverse(growth(u, size.vocabulary + 1))
+    return total + len(size.levels) * 2 * (both(nu, made) + both(of_law, made) + kappa) if of_law < 1 else math.inf
+
+
 def resolution_bound(size: TreeSize) -> float:
     """sum over depths of 2 (left + kappa) + nu + lambda. Source: ``resolution_rounding``.
 
@@ -165,5 +180,6 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "k-seq": k_seq_bound,
     "optimal-transport": transport_bound,
     "global-resolution": resolution_bound,
+    "spec-hub": spec_hub_bound,
 }
 """The rules whose own operations are bounded."""

@@ -109,7 +109,8 @@ TREE_REFERENCES = {
     )
 }  # fmt: skip
 
-IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution")
+IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution",
+             "spec-hub")  # fmt: skip
 """Those of whose rounding, as functions of ``in_floats``, a theorem speaks."""
 
 
