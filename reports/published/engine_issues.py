@@ -14,6 +14,12 @@ from ..pages.plain_words import problem_rows
 FOLDER = Path(__file__).parents[1] / "engines"
 """Issue texts, and reproductions that need the engine and nothing of this project."""
 
+GREEDY_TIES = (
+    "A greedy request beside a sampled one is top-k 1, and `topk_mask` keeps every token that ties with the first, so "
+    "that `top_k_renorm_prob` leaves several: where `top_k_values` is 1 the row has to be one-hot at its argmax, as a "
+    "batch of greedy requests alone has it."
+)
+
 FIXES = {
     "vllm-ascend-block-lossless": "The rule compares cumprod(min(p/q, 1)) with cumprod(u). Block verification (Sun et "
     "al. 2025, Algorithm 2) keeps p_i = min(p_{i-1} p/q, 1), accepts the longest i with u_i <= h_i, where h_i = S_i / "
@@ -34,6 +40,17 @@ FIXES = {
     "`_apply_sampling_transforms` afterwards: one function has to serve both.",
     "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
     "impossible.",
+    "sglang-jax-support": "The test is `coins_r <= p_cand / threshold_acc`, and `coin <= prob_acc / threshold_acc` for "
+    "trees; with `<` the uniform 0 accepts nothing that is impossible.",
+    "sglang-jax-batch": GREEDY_TIES,
+    "sglang-jax-tree-batch": GREEDY_TIES,
+    "sglang-jax-plain-lossless": "Its masks cut a row before its temperature divides it, its verification afterwards: "
+    "a request at another temperature than 1 with top-p has one law for its first token and another for those after a "
+    "draft. Known and mended: sgl-project/sglang-jax#1563, merged on 2026-08-28, a week after the commit examined.",
+    "sglang-jax-tree-scheduled-lossless": "`resolve_spec_decode_token_ids` takes the first places of `predict`, which "
+    "are those of the accepted tokens on a chain alone; of a tree they are at `accept_index`, and `verified_id` of "
+    "`EagleVerifyInput.sample` has them in order. That more than one draft a step does not work yet is known: "
+    "sgl-project/sglang-jax#1611 (open; its own account of it was not compared with this line).",
     "lmdeploy-settings-lossless": "Top-k, top-p and min-p are applied in `FusedLogitsProcessor.sampling` alone, which "
     "draws the bonus token: drafted tokens are verified against, and replaced from, the whole row. "
     "`RejectionSampler.forward` has to cut the rows of drafted positions likewise before their softmax. (Its "

@@ -44,7 +44,15 @@ folder."""
 NOT_RUN = {
     "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
     "TensorRT-LLM": "CUDA only",
-    "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above",
+    "Megatron-LM, Triton and FlashInfer": "its controller is run above over the twins in torch of its Triton kernels, "
+    "with its sampler in torch; drafts of its MTP heads are sampled and compared, so that their rows do not matter",
+    "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above, and of the rule the "
+    "form in plain JAX (`sglang-jax-tree`)",
+    "sglang-jax, kernels in Pallas": "for TPUs; nothing calls that of the sampled tree, which drops what its running "
+    "sum writes (read); that of greedy trees has a twin in plain JAX, which is run above",
+    "sglang-jax, min-p, penalties, grammars": "not applied to drafted tokens, which comments beside say of the latter "
+    "two (read); thresholds below 1 are lossy by design, and ties at a cut by top-k or top-p all stay",
+    "sglang-jax, DFlash; shardings": "greedy alone; one device was tried",
     "vLLM V1, Triton kernels": "the same rule is run above, in the operators compiled for CPUs; the kernels of every "
     "release, under Triton's interpreter, are on the page of histories",
     "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "

@@ -38,6 +38,8 @@ DISTRIBUTIONS = {
     "vllm-ascend": Distribution("vllm-ascend==0.23.0.post1", 15, 90,
                                 ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")),
     "sglang": Distribution("sglang==0.5.23", 39, 132),
+    "sglang-jax": Distribution("https://github.com/sgl-project/sglang-jax@cddbf6f1cc33cbdd453bd8f36ff7051cf46ca176",
+                               5, 13),
     "triton": Distribution("triton==3.9.0", 286, 997),
     "tpu-inference": Distribution("tpu-inference==0.32.0", 2, 10),
     "jax": Distribution("jax==0.10.2 jaxlib==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0", 90, 358),
@@ -48,6 +50,8 @@ DISTRIBUTIONS = {
                                              "@a0c04eb1313b886c963e415bbd974748cb89a4eb", 11, 36),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
+    "megatron-lm": Distribution("https://github.com/NVIDIA/Megatron-LM"
+                                "@d98e8a64ddf34856e74b24714e3bedb2f5a39553", 25, 63),
     "lmdeploy": Distribution("lmdeploy==0.18.0", 107, 390),
     "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
                         "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),

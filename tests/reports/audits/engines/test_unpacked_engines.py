@@ -44,6 +44,12 @@ def test_an_engine_has_the_law_that_is_known(name):
         wrong = {e.witness.why.partition("rows, ")[2] for e in report.evidence if e.claim == "batch" and e.refuted}
         assert wrong == {"greedy beside sampled", "others of other lengths", "the same row in another slot"}
         return
+    if name == "sglang-jax":  # a greedy request is top-k 1 beside sampled ones, and ties stay
+        assert by_claim["lossless", toy(2).name].holds
+        assert {e.claim for e in report.evidence if e.refuted} == {"support", "batch", "optimal"}
+        (wrong,) = [e.witness.why for e in report.evidence if e.claim == "batch"]
+        assert wrong.endswith("greedy beside sampled")
+        return
     if name == "vllm-ascend-v2":  # it accepts every draft token
         assert report.verdict == "refuted"
         assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 3, abs=1e-4)
@@ -63,7 +69,7 @@ CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).
 
 MENDED = f"""
 from functools import partial
-from draftproof.verifiers.adapters import hsd_sampling
+from draftproof.verifiers.adapters.unpacked import hsd_sampling
 
 edit = hsd_sampling.Edit({FINAL!r}, {FINAL + CAP!r}, "the fix that the issue proposes")
 hsd_sampling.lift = partial(hsd_sampling.lift, edits=[edit])
@@ -84,7 +90,7 @@ def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_
 SCALED = "logits /= (temperatures + 1e-9)"
 MENDED_TPU = f"""
 from functools import partial
-from draftproof.verifiers.adapters import tpu_inference
+from draftproof.verifiers.adapters.unpacked import tpu_inference
 from draftproof.verifiers.adapters.unpacked.tpu_inference import Edit
 
 def mended(engine, path, names, given, edits=(), **more):
@@ -127,10 +133,99 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
         assert "batch" not in {e.claim for e in report.evidence}  # where it is there, it is refuted
 
 
+STRICT = "coins_r <= p_cand / threshold_acc", "coins_r < p_cand / threshold_acc"
+TIES = "masked_probs = topk_mask(probs, top_k_values.reshape(-1), replace_val=0.0)"
+ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=probs.dtype)
+    {TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, one_hot, ")})"""
+MENDED_SGLANG_JAX = f"""
+from functools import partial
+from draftproof.verifiers.adapters.unpacked import sglang_jax
+from draftproof.verifiers.adapters.unpacked.sglang_jax import Asked, Chain, Edit, Tree
+
+def changed(*edits):
+    def lifted(engine, path, names, given, before=(), **more):
+        more["edits"] = [*before, *(edit for file, edit in edits if path.endswith(file))]
+        return lift(engine, path, names, given, **more)
+    return lifted
+
+lift = sglang_jax.lift
+FUSED, KERNEL = "draft_extend_fused.py", "speculative/kernel.py"
+sglang_jax.lift = changed((FUSED, Edit(*{STRICT!r}, "")), (KERNEL, Edit({TIES!r}, {ONE_HOT!r}, "")))
+mended = Chain()
+sglang_jax.lift = changed((FUSED, Edit("residual_probs = jnp.where(vocab_ids == rejected_token[:, None], 0.0, p_emit)",
+                                       "residual_probs = p_emit", "planted: the rejected token stays")))
+planted = Chain()
+sglang_jax.lift = changed((KERNEL, Edit("cur_index = retrive_next_sibling[bid, cur_index]",
+                                        "cur_index, prob_acc = retrive_next_sibling[bid, cur_index], prob_acc * 0",
+                                        "planted: each sibling is tested by its share alone")))
+planted_tree = Tree(False)
+sglang_jax.lift = lift
+"""
+A_TREE = {
+    "name": "top-2x1", "vocabulary": 3, "gamma": 2, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/2", "3/10"],
+    "drafting": {"children": [2, 1], "how": "top"},
+}  # fmt: skip
+
+
+def test_sglang_jax_mended_holds_and_its_trees_are_right_until_its_scheduler_takes_the_tokens(tmp_path):
+    if missing := ADAPTERS["sglang-jax"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    (tmp_path / "mended.py").write_text(MENDED_SGLANG_JAX)
+    found = audit(f"{tmp_path / 'mended.py'}:mended", [toy(2), drawn(3, 1, "zeros")], **settings)
+    assert found.verdict == "holds" and "batch" not in {e.claim for e in found.evidence}
+    assert found.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
+    assert audit(f"{tmp_path / 'mended.py'}:planted", [toy(2)], **settings).verdict == "refuted"
+    module, tree = "draftproof.verifiers.adapters.unpacked.sglang_jax", [tree_problem_from(A_TREE)]
+    settings |= {"timeout": 15.0, "claims": ("lossless",)}
+    laws = {
+        name: audit(name, tree, **settings).evidence[0]
+        for name in (f"{module}:tree", f"{module}:scheduled", f"{tmp_path / 'mended.py'}:planted_tree")
+    }
+    exact, scheduled, planted = laws.values()
+    assert exact.claim == "lossless" and exact.holds and exact.bound < 0.1
+    assert scheduled.total_variation == pytest.approx(0.145, abs=1e-3) and planted.refuted
+    given = {"target": ["8/22", "7/22", "6/22", "1/22"], "draft": ["1/4", "3/4", "0", "0"]}
+    law = {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}
+    asked = tree_problem_from({"name": "asked", "vocabulary": 4, "gamma": 1, **given, "law": law})
+    for name, distance in (("settings", 0.0), ("plain", 36 / 149)):  # of rows without a tie at a cut
+        report = audit(f"{module}:{name}", [asked], **settings)
+        law = next(e for e in report.evidence if (e.claim, e.problem) == ("lossless", "asked"))
+        assert law.total_variation == pytest.approx(distance, abs=1e-5) and law.refuted == (name == "plain")
+
+
+PLANTED_MEGATRON = """
+from functools import partial
+from draftproof.verifiers.adapters.unpacked import megatron_mtp
+
+edit = megatron_mtp.Edit("decode_outputs.roll(1, dims=1)", "decode_outputs", "planted: each by the sample after it")
+
+def planted_in(engine, path, names, given, edits=(), **more):
+    return lift(engine, path, names, given, [*edits, edit] if path.endswith("mtp_utils_pytorch.py") else edits, **more)
+
+lift, megatron_mtp.lift = megatron_mtp.lift, planted_in
+planted = megatron_mtp.verification()
+"""
+
+
+def test_megatron_keeps_what_equals_a_sample_loses_nothing_but_tokens_and_a_planted_shift_is_refuted(tmp_path):
+    if not engine_folder("megatron-lm").is_dir():
+        pytest.skip("needs megatron-lm: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    module = "draftproof.verifiers.adapters.unpacked.megatron_mtp"
+    report = audit(f"{module}:equality", [toy(2), drawn(3, 1, "zeros")], **settings)
+    assert report.verdict == "holds" and {e.claim for e in report.evidence if e.refuted} == {"optimal"}
+    assert (
+        audit(f"{module}:batches", [toy(2)], **settings).subject["batches"]["greedy beside sampled"].startswith("32 b")
+    )
+    (tmp_path / "planted.py").write_text(PLANTED_MEGATRON)
+    assert audit(f"{tmp_path / 'planted.py'}:planted", [toy(2)], **settings).verdict == "refuted"
+
+
 CUT = "target_draft_logits = target_logits[:, :-1].contiguous()"
 CUT_ROWS = "self.cut(target_logits, bonus_sampling_inputs)"
 MENDED_LMDEPLOY = f"""
-from draftproof.verifiers.adapters import lmdeploy_agent
+from draftproof.verifiers.adapters.unpacked import lmdeploy_agent
 from draftproof.verifiers.adapters.unpacked.lmdeploy_agent import Edit
 
 class Mended(lmdeploy_agent.Agent):
@@ -219,6 +314,7 @@ FILES = {
     "tpu-inference": "tpu_inference",
     "hsd": "transformers/generation/utils.py",
     "lmdeploy": "lmdeploy/pytorch",
+    "sglang-jax": "python/sgl_jax",
 }
 """What a reproduction is given, by its engine."""
 
@@ -248,6 +344,7 @@ def given(name, folder):
     return [*map(str, files)]
 
 
+UNTIED = ("0.375, 0.375]", "0.25, 0.5]")
 BLOCK, ZERO = ("enable_block_verify=True", "enable_block_verify=False"), ("torch.zeros(1)", "torch.full((1,), 0.5)")
 OTHERWISE = {
     "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
@@ -260,6 +357,9 @@ OTHERWISE = {
         ', U = "1", "tl.full([], 0.0, dtype=tl.float32)', ', U = "1", "tl.rand(seed, tl.load(pos_ptr + logit_idx))'),
     "tpu-inference-batch": ("[-1.0, 1.0]", "[1e-6, 1.0]"), "tpu-inference-support": ("jnp.zeros(1)", "jnp.ones(1) / 2"),
     "tpu-inference-settings-lossless": ("0.5 * one", "1.0 * one"),
+    "sglang-jax-support": ("jnp.zeros((1, 1))", "jnp.ones((1, 1)) / 2"),
+    "sglang-jax-batch": UNTIED, "sglang-jax-tree-batch": UNTIED, "sglang-jax-plain-lossless": ("[[0.5]]", "[[1.0]]"),
+    "sglang-jax-tree-scheduled-lossless": ("[6, 9, 7, 8]", "[5, 9, 7, 8]"),
     "lmdeploy-settings-lossless": ("(n,), 0.5)", "(n,), 1.0)"),
     "lmdeploy-support": ("torch.zeros(size)", "torch.ones(size)"),
     "openvino-genai-from-outside-lossless": (
@@ -279,8 +379,8 @@ def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_
     for name, status in ((text, 1), (text.replace(old, new), 0)):
         copy = tmp_path / script.name
         copy.write_text(name)
-        # JAX has a folder of its own, as engines have
-        here = {**os.environ, "PYTHONPATH": str(engine_folder("jax"))} if script.stem.startswith("tpu") else None
+        needs_jax = script.stem.startswith(("tpu", "sglang-jax"))  # it has a folder of its own, as engines have
+        here = {**os.environ, "PYTHONPATH": str(engine_folder("jax"))} if needs_jax else None
         command = [sys.executable, *([] if here else ["-I"]), str(copy), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=here)
         assert done.returncode == status and "Traceback" not in done.stderr, done.stderr
