@@ -51,7 +51,8 @@ NOT_RUN = {
     "sglang-jax, kernels in Pallas": "for TPUs; nothing calls that of the sampled tree, which drops what its running "
     "sum writes (read); that of greedy trees has a twin in plain JAX, which is run above",
     "sglang-jax, min-p, penalties, grammars": "not applied to drafted tokens, which comments beside say of the latter "
-    "two (read); thresholds below 1 are lossy by design, and ties at a cut by top-k or top-p all stay",
+    "two (read); ties at a cut by top-k or top-p all stay; thresholds below 1 are lossy by design (both 1/2: TV 1/9 on "
+    "the paper's example)",
     "sglang-jax, DFlash; shardings": "greedy alone; one device was tried",
     "vLLM V1, Triton kernels": "the same rule is run above, in the operators compiled for CPUs; the kernels of every "
     "release, under Triton's interpreter, are on the page of histories",

@@ -293,5 +293,5 @@ COOL = Asked(0.5, 3, 0.75)
 __getattr__ = on_demand(globals(), {
     "chain": Chain, "tree": lambda: Tree(False), "scheduled": lambda: Tree(True),
     "settings": lambda: Chain(COOL), "tree_settings": lambda: Tree(False, COOL), "plain": lambda: Plain(COOL),
-    "thresholds": lambda: Chain(Asked(threshold_single=0.5)),
+    "thresholds": lambda: Chain(Asked(threshold_single=0.5, threshold_acc=0.5)),
 })  # fmt: skip

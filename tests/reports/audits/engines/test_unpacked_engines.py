@@ -177,6 +177,8 @@ def test_sglang_jax_mended_holds_and_its_trees_are_right_until_its_scheduler_tak
     assert found.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
     assert audit(f"{tmp_path / 'mended.py'}:planted", [toy(2)], **settings).verdict == "refuted"
     module, tree = "draftproof.verifiers.adapters.unpacked.sglang_jax", [tree_problem_from(A_TREE)]
+    lossy = next(e for e in audit(f"{module}:thresholds", [toy(2)], **settings).evidence if e.claim == "lossless")
+    assert lossy.total_variation == pytest.approx(1 / 9, abs=1e-5)
     settings |= {"timeout": 15.0, "claims": ("lossless",)}
     laws = {
         name: audit(name, tree, **settings).evidence[0]
