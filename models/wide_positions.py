@@ -19,8 +19,9 @@ SHORTER = (4, 5)
 LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
 """Those of which each position is decided beside others where it takes many."""
 
-SMALL, FEW = 8, 5
-"""The vocabulary of the problems that decide a few positions at a time; of those with the rows of short blocks."""
+SMALL, FEW, LEAST = 8, 5, 3
+"""The vocabulary of the problems that decide a few positions at a time; of those with the rows of short blocks; of
+those with rows that are nearly sure: less so with each further token, which has 1/256."""
 
 
 def together(gamma: int) -> WideProblem:
@@ -60,7 +61,8 @@ def regions(gamma: int, seed: int = 0) -> list[WideProblem]:
     agree = tuple(i for i in range(gamma) if i not in decided)
     sure = tuple((draw.randrange(FEW),) for _ in range(gamma))
     live = tuple(tuple(draw.sample(range(FEW), 3)) if i in decided else sure[i] for i in range(gamma))
+    nearly = tuple((token % LEAST,) for (token,) in sure)
     return [
-        WideProblem(FEW, gamma, kind, tokens, seed, agree, name=f"wide-positions-{name}-gamma{gamma}")
-        for kind, tokens, name in (("dense", live, "rows"), ("near", sure, "sure"))
+        WideProblem(size, gamma, kind, tokens, seed, agree, name=f"wide-positions-{name}-gamma{gamma}")
+        for size, kind, tokens, name in ((FEW, "dense", live, "rows"), (LEAST, "near", nearly, "sure"))
     ]

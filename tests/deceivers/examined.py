@@ -15,7 +15,7 @@ from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
-from draftproof.models.wide_positions import SHORTER, SMALL, regions, together
+from draftproof.models.wide_positions import LENGTHS, SMALL, apart, regions, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
 from draftproof.proofs.measurement import measured
@@ -88,14 +88,16 @@ def speaking_of(one: Drawn, held: Iterable[Evidence], emitted: Mapping[str, Abst
 
 
 @cache
-def wide_problem(name: str) -> WideProblem | None:
-    """The wide problem of an audit with that name."""
-    return next((p for p in every_problem() if p.name == name and isinstance(p, WideProblem)), None)
+def wide_problems() -> dict[str, WideProblem]:
+    """Those of an audit by name, long blocks included."""
+    lengths = [*map(together, LENGTHS), *(apart(g, pairs=pairs) for g in LENGTHS for pairs in (False, True))]
+    every = (*every_problem(), *lengths, *(p for g in EVERY_LENGTH for p in regions(g)))
+    return {p.name: p for p in every if isinstance(p, WideProblem)}
 
 
 def meets_an_id(one: Drawn, e: Evidence, emitted: Mapping[str, AbstractSet[int]]) -> bool:
     """Whether an id at which the mistake is made, where it needs one, was met where it is made."""
-    where, problem = one.condition.here, wide_problem(str(e.problem))
+    where, problem = one.condition.here, wide_problems().get(str(e.problem))
     if problem is None or not re.search(r"\bx\b", where):
         return True
     met = [*problem.live]
@@ -179,7 +181,7 @@ def outcome_of_laws(
     wide = [p for p in chosen if isinstance(p, WideProblem)]
     probe = Laws(one, subject, dtype, at_first)
     if probe.refuted(map(probe.law, probing(small, lengths))) or probe.refuted(
-        probe.law(together(g), LIKELIEST) for g in lengths if g not in SHORTER
+        probe.law(together(g), LIKELIEST) for g in lengths if g in LENGTHS
     ):
         return REFUTED, probe.refuting
     every = (map(laws.law, small), laws_of_long_blocks(laws.law, 0, lengths, doubles))

@@ -29,9 +29,8 @@ def laws_of_long_blocks(
       the ways are known to double with each position.
     """
     for gamma in lengths:
-        of_regions = (measure(problem, None) for problem in regions(gamma, seed))
+        yield from (measure(problem, None) for problem in regions(gamma, seed))
         if gamma in SHORTER:
-            yield from of_regions
             continue
         most = LIKELIEST if doubles and 2**gamma > MOST_WAYS else MOST_WAYS
         law = measure(together(gamma), most)
@@ -41,5 +40,3 @@ def laws_of_long_blocks(
         doubles = doubles or cut or law.paths >= 2**gamma
         if law.known or gamma in LENGTHS_APART:
             yield measure(apart(gamma, seed, pairs=not law.known), None)
-        if gamma in LENGTHS_APART:
-            yield from of_regions
