@@ -17,7 +17,8 @@ FOLDER = Path(__file__).parents[1] / "engines"
 GREEDY_TIES = (
     "A greedy request beside a sampled one is top-k 1, and `topk_mask` keeps every token that ties with the first, so "
     "that `top_k_renorm_prob` leaves several: where `top_k_values` is 1 the row has to be one-hot at its argmax, as a "
-    "batch of greedy requests alone has it."
+    "batch of greedy requests alone has it. Known of other engines (mstar-project/mstar#254, vllm-project/vllm#41598); "
+    "no report of sglang-jax was found."
 )
 
 FIXES = {
@@ -41,7 +42,8 @@ FIXES = {
     "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
     "impossible.",
     "sglang-jax-support": "The test is `coins_r <= p_cand / threshold_acc`, and `coin <= prob_acc / threshold_acc` for "
-    "trees; with `<` the uniform 0 accepts nothing that is impossible.",
+    "trees; with `<` the uniform 0 accepts nothing that is impossible. The same was reported of SGLang's CUDA kernel "
+    "(sgl-project/sglang#35771, closed); no report of sglang-jax was found.",
     "sglang-jax-batch": GREEDY_TIES,
     "sglang-jax-tree-batch": GREEDY_TIES,
     "sglang-jax-plain-lossless": "Its masks cut a row before its temperature divides it, its verification afterwards: "

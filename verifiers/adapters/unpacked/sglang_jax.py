@@ -64,14 +64,14 @@ class NoSharding:
     """In place of JAX's classes for shardings: on one device nothing has one."""
 
 
-class Info(SimpleNamespace):
+class BatchInfo(SimpleNamespace):
     """A batch's settings, as its SamplingBatchInfo holds them."""
 
     def __len__(self) -> int:
         return len(self.temperatures)
 
 
-class Engine(LiftedAdapter):
+class JaxEngine(LiftedAdapter):
     """What chains, trees and the plain sampler share."""
 
     array, mixes_greedy = "numpy", True
@@ -110,7 +110,7 @@ class Engine(LiftedAdapter):
         asked = self.asked
         own = {"temperature": asked.temperature, "top_k": asked.top_k, "top_p": asked.top_p}
         requests = [self.params(**{"temperature": 0.0} if row.greedy else own) for row in rows]
-        info = Info(temperatures=np.ones((size, 1), np.float32), top_ks=np.ones(size, np.int32),
+        info = BatchInfo(temperatures=np.ones((size, 1), np.float32), top_ks=np.ones(size, np.int32),
                     top_ps=np.ones(size, np.float32))  # fmt: skip
         for k, request in enumerate(requests):
             info.temperatures[k], info.top_ks[k], info.top_ps[k] = request.temperature, request.top_k, request.top_p
@@ -124,7 +124,7 @@ class Engine(LiftedAdapter):
         return self.resolved["resolve_spec_decode_token_ids"](result, batch, width)[0]
 
 
-class Chain(Engine):
+class JaxChain(JaxEngine):
     """A chain of drafts, verified by the jitted caller of the overlap scheduler."""
 
     batch = 64
@@ -179,7 +179,7 @@ class Chain(Engine):
         return self._emitted(predicted, lengths, len(rows), gamma + 1)
 
 
-class Tree(Engine):
+class JaxTree(JaxEngine):
     """A draft tree, verified by ``EagleVerifyInput.sample``.
 
     scheduled: whether what is emitted is what its scheduler takes of the result, or the tokens that were accepted.
@@ -241,7 +241,7 @@ class Tree(Engine):
         return [row[:n].tolist() for row, n in zip(verified.reshape(size, -1), lengths)]
 
 
-class Plain(Engine):
+class JaxPlain(JaxEngine):
     """Its sampler without speculation, on the first row: what draws a request's first token."""
 
     batch = 64
@@ -291,7 +291,7 @@ def _padded(rows: Any, size: int) -> np.ndarray:
 
 COOL = Asked(0.5, 3, 0.75)
 __getattr__ = on_demand(globals(), {
-    "chain": Chain, "tree": lambda: Tree(False), "scheduled": lambda: Tree(True),
-    "settings": lambda: Chain(COOL), "tree_settings": lambda: Tree(False, COOL), "plain": lambda: Plain(COOL),
-    "thresholds": lambda: Chain(Asked(threshold_single=0.5, threshold_acc=0.5)),
+    "chain": JaxChain, "tree": lambda: JaxTree(False), "scheduled": lambda: JaxTree(True),
+    "settings": lambda: JaxChain(COOL), "tree_settings": lambda: JaxTree(False, COOL), "plain": lambda: JaxPlain(COOL),
+    "thresholds": lambda: JaxChain(Asked(threshold_single=0.5, threshold_acc=0.5)),
 })  # fmt: skip

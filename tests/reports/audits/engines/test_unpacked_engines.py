@@ -140,7 +140,7 @@ ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=
 MENDED_SGLANG_JAX = f"""
 from functools import partial
 from draftproof.verifiers.adapters.unpacked import sglang_jax
-from draftproof.verifiers.adapters.unpacked.sglang_jax import Asked, Chain, Edit, Tree
+from draftproof.verifiers.adapters.unpacked.sglang_jax import Edit, JaxChain, JaxTree
 
 def changed(*edits):
     def lifted(engine, path, names, given, before=(), **more):
@@ -151,14 +151,14 @@ def changed(*edits):
 lift = sglang_jax.lift
 FUSED, KERNEL = "draft_extend_fused.py", "speculative/kernel.py"
 sglang_jax.lift = changed((FUSED, Edit(*{STRICT!r}, "")), (KERNEL, Edit({TIES!r}, {ONE_HOT!r}, "")))
-mended = Chain()
+mended = JaxChain()
 sglang_jax.lift = changed((FUSED, Edit("residual_probs = jnp.where(vocab_ids == rejected_token[:, None], 0.0, p_emit)",
                                        "residual_probs = p_emit", "planted: the rejected token stays")))
-planted = Chain()
+planted = JaxChain()
 sglang_jax.lift = changed((KERNEL, Edit("cur_index = retrive_next_sibling[bid, cur_index]",
                                         "cur_index, prob_acc = retrive_next_sibling[bid, cur_index], prob_acc * 0",
                                         "planted: each sibling is tested by its share alone")))
-planted_tree = Tree(False)
+planted_tree = JaxTree(False)
 sglang_jax.lift = lift
 """
 A_TREE = {
