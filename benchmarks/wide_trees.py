@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from ..proofs.papers.wide_tree_bound import RULES, shares
-from ..proofs.papers.wide_tree_rules import greedy_multi_path, traversal
+from ..proofs.papers.wide_tree_rules import greedy_multi_path, scaled_transport, traversal
 
 V = 32_000
 TREES = ((16,), (4, 1, 1, 1), (16, 1, 1, 1), (8, 4, 1), (4, 2, 2, 2), (2, 2, 2, 2, 2))
@@ -24,16 +24,19 @@ def rows(spread: float) -> tuple[np.ndarray, np.ndarray]:
     return target / target.sum(), draft / draft.sum()
 
 
-COLUMNS = (*RULES, "traversal", "greedy-multi-path")
+COLUMNS = (*RULES, "traversal", "scaled-transport", "greedy-multi-path")
 
 
 def cells(p: np.ndarray, q: np.ndarray, children: tuple[int, ...]) -> list[str]:
-    """The interval, and E[tau] of each rule with its share of the bound; greedy multi-path with two standard errors."""
+    """The interval, and E[tau] of each rule with its share of the bound; scaled transport's within bounds, greedy
+    multi-path's with two standard errors."""
     found = shares(p, q, children)
     found["traversal"] = traversal(p, q, children)
     bound, reached = found["bound"], max(found["reached"], found["traversal"])
     shown = [f"{reached:.2f} to {bound:.2f}"]
-    shown += [f"{found[rule]:.2f} ({100 * found[rule] / bound:.0f} %)" for rule in COLUMNS[:-1]]
+    shown += [f"{found[rule]:.2f} ({100 * found[rule] / bound:.0f} %)" for rule in COLUMNS[:-2]]
+    low, high = scaled_transport(p, q, children)
+    shown.append(f"{low:.2f} to {high:.2f} ({100 * low / bound:.0f} to {100 * high / bound:.0f} %)")
     if set(children[1:]) <= {1}:
         mean, error = greedy_multi_path(p, q, children[0], len(children))
         return [*shown, f"{mean:.2f} ± {2 * error:.2f} ({100 * mean / bound:.0f} %)"]

@@ -161,6 +161,33 @@ def law_stays_near(delta: float) -> ClaimJudgement:
     return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
 
 
+# Greedy drafts
+
+
+def divergence_to_miss(target: Row, rank: int) -> float:
+    """The least KL(p || q) of rows q whose largest entry is none of p's so many largest: those and it have one mean."""
+    p = sorted(map(as_float, target), reverse=True)
+    mean = max((p[rank] + sum(p[:k])) / (k + 1) for k in range(rank + 1))
+    return sum(w * log(w / mean) for w in [w for w in p[:rank] if w > mean] + [p[rank]] if w)
+
+
+def missed_only_far_from_the_target(rank: int, of_it: float = 1.0) -> ClaimJudgement:
+    """Whether q is so far from p wherever its largest entry is none of p's so many largest; and some q no further."""
+    missed, nearest = 0, inf
+    for pair in ONE_STEP:
+        p, q = rows(pair)
+        tops = [y for y, w in enumerate(q) if w == max(q) and sum(v > p[y] for v in p) >= rank]
+        if tops and rank < len(p):
+            missed += 1
+            found, least = divergence(p, q), of_it * divergence_to_miss(p, rank)
+            nearest = min(nearest, found - least)
+            if found < least - 1e-12:
+                return ClaimJudgement(REFUTED, f"KL {found:.4f}, {least:.4f} expected at least", pair)
+    if nearest > 1e-12:
+        return ClaimJudgement(REFUTED, f"no q of {missed} reaches it")
+    return ClaimJudgement(HOLDS, f"{missed} pairs of models, and it is reached")
+
+
 # Laws that are declared
 
 

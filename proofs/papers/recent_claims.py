@@ -43,6 +43,7 @@ from .lossy import (
     keeps_what_is_asked,
     law_stays_near,
     masked_text_is_conditional,
+    missed_only_far_from_the_target,
     raised_rows_stay_near,
     top_n_is_kept_or_sampled,
     typical_is_kept_or_sampled,
@@ -105,6 +106,7 @@ EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3; as described there)"
 CACTUS = "Hao and Mou 2026 (Cactus, 2604.04987; code at 3b01b816)"
 JUDGE = "Bachmann et al. 2025 (Judge Decoding), abstract"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
+ACCEPTANCE = "Sharma 2026 (2606.30265; abstract, the form derived here)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
 PSEUDORANDOM_CODE = "He et al. 2026 (hwq0726/watermark-tradeoff at 81bc45a3, real/accuwm/utils.py)"
 PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract, picks by the inverse distribution function)"
@@ -291,6 +293,10 @@ _LAWS = [
      judge_variation),
     (KEPT, "typical acceptance has the law q(x) [x is typical] + q(the others) p(x)", typical_is_kept_or_sampled),
     (KEPT, "relaxed acceptance has that law, of the tokens among the best n", top_n_is_kept_or_sampled),
+    (ACCEPTANCE, "q's likeliest token is not p's only if KL(p || q) >= p1 log(p1 / m) + p2 log(p2 / m), m their mean",
+     lambda: missed_only_far_from_the_target(1)),
+    (ACCEPTANCE, "the same of p's two likeliest (relaxed, top-m), m the mean of those above it and of the next",
+     lambda: missed_only_far_from_the_target(2)),
 ]  # fmt: skip
 
 _WATERMARKS = [

@@ -1,4 +1,5 @@
-"""E[tau] of rules that look at whole paths, on draft trees over a wide vocabulary: traversal, greedy multi-path.
+"""E[tau] of rules that look at whole paths, on draft trees over a wide vocabulary: traversal, greedy multi-path, and
+within bounds the transport scaled by the prefix.
 
 For rows that do not depend on the text, and siblings drawn independently; ``wide_tree_bound`` has the rules that go
 down one token at a time, and the bound.
@@ -62,6 +63,37 @@ def _below(rows: Gathered, values: np.ndarray, count: int, weight: float, level:
         weight, c, e = (left / scale, c / scale, (e + 1) / scale) if left > 0 else (0.0, 0.0, 0.0)
     own = weight if level else 1.0
     return accepted + kept * own, depth + kept * own * level
+
+
+def scaled_transport(p: np.ndarray, q: np.ndarray, children: Sequence[int]) -> tuple[float, float]:
+    """What the transport scaled by the prefix accepts, at least and at most, however its plans are spread; siblings
+    that are equal count once.
+
+    A node of weight a moves m(a) = min(a, 1 + the least a p(H) - q(H)^k) to its children's weights, whose mean it is:
+    E[tau] below lies between the hulls, from below and from above, of what it is at each weight.
+    """
+    rows, weights = gathered(p, q), np.linspace(0, 1, GRID)
+    upto, behind = np.cumsum(rows.target), np.minimum(np.cumsum(rows.draft), 1)
+    low = high = len(children) * weights  # of a leaf
+    for level in range(len(children) - 1, -1, -1):
+        moved = 1 + np.array([min(0.0, a - 1, (a * upto - behind ** children[level]).min()) for a in weights])
+        own = (weights - moved) * level
+        low = own - np.interp(moved, weights, _hull(weights, -low))
+        high = own + np.interp(moved, weights, _hull(weights, high))
+    return float(low[-1]), float(high[-1])
+
+
+def _hull(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The least concave function above these values."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return np.interp(x, x[kept], y[kept])
 
 
 def greedy_multi_path(

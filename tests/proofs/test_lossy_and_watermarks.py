@@ -82,6 +82,13 @@ def test_a_truncated_solver_shows_with_two_drafts():
     ]
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_divergence_that_is_too_large_or_that_no_row_reaches_is_rejected(rank):
+    assert lossy.missed_only_far_from_the_target(rank).verdict == HOLDS
+    assert lossy.missed_only_far_from_the_target(rank, 1.01).verdict == REFUTED
+    assert lossy.missed_only_far_from_the_target(rank, 0.99).verdict == REFUTED
+
+
 # Declared laws
 
 

@@ -94,6 +94,25 @@ def test_traversal_accepts_as_its_own_code_does(p, q, children):
     assert abs(wide_rules.traversal(*as_arrays(p, q), children) - exact) < 1e-5
 
 
+@pytest.mark.parametrize("children", [(1,), (3,), (1, 1), (1, 1, 1), (3, 1), (2, 2), (2, 1, 2)], ids=str)
+@pytest.mark.parametrize(("p", "q"), PAIRS)
+def test_scaled_transport_lies_between_its_bounds_the_lower_one_that_of_transport_step_by_step(p, q, children):
+    """Where equal siblings go on together it may lie above them; where none are equal, and in one step, it may not."""
+    low, high = wide_rules.scaled_transport(*as_arrays(p, q), children)
+    exact = law_of_rule("scaled-transport", p, q, children)
+    assert abs(low - wide.accepted_by("optimal-transport", *as_arrays(p, q), children)) < 1e-9
+    assert exact > low - 1e-9
+    assert exact < high + 1e-9 or children not in ((1,), (3,), (1, 1), (1, 1, 1))
+
+
+def test_bounds_of_scaled_transport_are_apart_around_block_verification_and_one_in_one_step():
+    target, draft = rows(1.0)
+    low, high = wide_rules.scaled_transport(target, draft, (1, 1, 1))
+    assert low + 0.1 < wide_rules.traversal(target, draft, (1, 1, 1)) < high - 0.1
+    one = wide_rules.scaled_transport(target, draft, (16,))
+    assert one[0] == pytest.approx(one[1]) == pytest.approx(wide.transport(target, draft, 16), abs=1e-6)
+
+
 @pytest.mark.parametrize("children", [(1, 1), (3,), (3, 1), (2, 1, 1)], ids=str)
 @pytest.mark.parametrize(("p", "q"), [*PAIRS, ((F(0), F(1)), (F(1, 2), F(1, 2)))])
 def test_greedy_multi_path_is_sampled_within_five_standard_errors(p, q, children):
