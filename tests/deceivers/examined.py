@@ -219,9 +219,9 @@ def outcome_of_audit(
     """The outcome of a whole audit."""
     how = {"array": ARRAYS[dtype], "dtypes": (dtype,), "timeout": TIMEOUT, "samples": 2000}
     report = audit(subject, problems, explain=False, stop_at_first=True, **how)
-    if report.verdict == "refuted":
-        return REFUTED, next(e.problem or "" for e in report.evidence if e.refuted)
     laws = [e for e in report.evidence if e.claim == "lossless"]
+    if report.verdict == "refuted":
+        return REFUTED, next(e.problem or "" for e in laws if e.refuted)
     if report.verdict != "holds":
         reasons = [str(e.why_undecided) for e in laws if not e.holds]
         return WITHHELD, str(report.failure["message"] if report.failure else next(iter(reasons), report.reading))
