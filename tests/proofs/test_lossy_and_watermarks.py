@@ -33,6 +33,12 @@ def test_a_formula_for_another_tolerance_is_rejected(monkeypatch):
     assert lossy.entropy_adaptive_variation().verdict == REFUTED
 
 
+def test_a_formula_that_no_near_row_was_held_against_is_rejected():
+    """Where the tolerance is more than what is missing the whole of that is accepted."""
+    capped = lambda p, q: sum((3 * (1 - max(p)) / 10 * b for a, b in zip(p, q) if b > a), QQ(0))  # noqa: E731
+    assert lossy.variation_is("entropy-adaptive", capped).verdict == REFUTED
+
+
 def test_a_judge_who_keeps_more_than_its_formula_says_is_rejected(monkeypatch):
     monkeypatch.setattr(lossy, "ONE_STEP", ONE_STEP[:60])
     assert lossy.judge_variation().verdict == HOLDS
