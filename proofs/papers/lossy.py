@@ -27,7 +27,7 @@ from .recent import rows
 
 Row = Sequence[Any]
 
-NEAR = [pair for pair in lattice_pairs(2, 1, 12) if max(w.denominator for w in pair.target.row(())) > 6]
+NEAR = lattice_pairs(2, 1, 12)[len(lattice_pairs(2, 1, 6)) :]
 """Rows of denominators from 7 on."""
 
 
