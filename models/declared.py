@@ -41,7 +41,7 @@ class DeclaredLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """What is done to the target's row, in this order.
 
     temperature: 1 / n: its probabilities to the power n. top_k: the k likeliest tokens alone, ties to the smaller id.
-    top_p: the fewest likeliest tokens that have so much together.
+    top_p: the fewest likeliest tokens that have so much together, ties likewise.
     mixture: the target's share; the rest is the draft's row. cascade: the one or the other.
     grammar: see there.
     The two that read the draft's rows have none after a whole block: there the row is the target's.

@@ -54,6 +54,8 @@ NOT_RUN = {
     "two (read); ties at a cut by top-k or top-p all stay; thresholds below 1 are lossy by design (both 1/2: TV 1/9 on "
     "the paper's example)",
     "sglang-jax, DFlash; shardings": "greedy alone; one device was tried",
+    "tpu-inference, ties at a cut": "all stay: with the order of cut and temperature mended, top-p 3/4 leaves three "
+    "tokens of a row of which two have so much, as the two unlikeliest are equal (TV 1/8); of top-k a comment says so",
     "vLLM V1, Triton kernels": "the same rule is run above, in the operators compiled for CPUs; the kernels of every "
     "release, under Triton's interpreter, are on the page of histories",
     "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "

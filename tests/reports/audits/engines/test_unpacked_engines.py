@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.companions import companions
 from draftproof.models.forge import forge
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
@@ -73,7 +74,7 @@ from draftproof.verifiers.adapters.unpacked import hsd_sampling
 
 edit = hsd_sampling.Edit({FINAL!r}, {FINAL + CAP!r}, "the fix that the issue proposes")
 hsd_sampling.lift = partial(hsd_sampling.lift, edits=[edit])
-mended = hsd_sampling.adapted(backward=True, clever=True)
+mended = hsd_sampling.with_rule(backward=True, clever=True)
 """
 
 
@@ -114,7 +115,13 @@ plain, asked = tpu_inference.TpuInference(), tpu_inference.TpuInference(0.5, 0.7
 """
 
 
-def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_it_holds(tmp_path):
+def cut_through_a_tie(problem):
+    """Whether a token is cut from the first row that is as likely as one that stays."""
+    row, kept = problem.target.row(()), problem.asked.row(())
+    return min(p for p, share in zip(row, kept) if share) in {p for p, share in zip(row, kept) if not share}
+
+
+def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_it_holds_but_for_ties(tmp_path):
     if missing := ADAPTERS["tpu-inference"].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
     rows = {text: ["3/5", "3/10", "1/10"] for text in ("", "0", "1", "2")}
@@ -127,8 +134,11 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
     (tmp_path / "mended.py").write_text(MENDED_TPU)
     for name, problem in (("plain", toy(2)), ("asked", asked)):
         report = audit(f"{tmp_path / 'mended.py'}:{name}", [problem], **settings)
-        assert report.verdict == "holds", name
-        assert {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+        laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
+        tied = {each.name for each in companions(problem) if cut_through_a_tie(each)}  # all of a tie stay
+        assert {each for each, e in laws.items() if not e.holds} == tied and len(tied) == (name == "asked"), name
+        assert all(laws[each].total_variation == pytest.approx(1 / 8, abs=1e-3) for each in tied)
+        assert {e.problem for e in report.evidence if e.claim == "support" and e.holds} == set(laws) - tied
         assert report.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
         assert "batch" not in {e.claim for e in report.evidence}  # where it is there, it is refuted
 
@@ -260,8 +270,8 @@ def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_
     problem = tree_problem_from({"name": "asked", "vocabulary": 3, "gamma": 1, **given, "law": law})
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
     found = audit("draftproof.verifiers.adapters.unpacked.lmdeploy_agent:settings", [problem], **settings)
-    refuted = {e.claim: e for e in found.evidence if e.refuted}
-    assert refuted["lossless"].total_variation == pytest.approx(10 / 46, abs=2e-3)
+    refuted = {(e.claim, e.problem): e for e in found.evidence if e.refuted}
+    assert refuted["lossless", "asked"].total_variation == pytest.approx(10 / 46, abs=2e-3)
     (tmp_path / "mended.py").write_text(MENDED_LMDEPLOY)
     report = audit(f"{tmp_path / 'mended.py'}:asked", [problem], **settings)
     assert report.verdict == "holds"
@@ -370,8 +380,14 @@ OTHERWISE = {
 }  # fmt: skip
 """What of a reproduction is changed so that nothing is wrong any more."""
 
+WHOLE = "-decoder-", "-server-"
+"""Parts of the names of reproductions that ask a whole engine or a server, and print what they see."""
 
-@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda script: script.stem)
+
+SCRIPTS = [file for file in sorted(FOLDER.glob("*.py")) if not any(part in file.stem for part in WHOLE)]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_where_nothing_is_wrong(
     script, tmp_path
 ):
