@@ -19,9 +19,9 @@ SHORTER = (4, 5)
 LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
 """Those of which each position is decided beside others where it takes many."""
 
-SMALL, FEW, LEAST = 8, 5, 3
-"""The vocabulary of the problems that decide a few positions at a time; of those with the rows of short blocks; of
-those with rows that are nearly sure: less so with each further token, which has 1/256."""
+SMALL, LEAST = 8, 3
+"""The vocabulary of the problems that decide a few positions at a time; of those with rows that are nearly sure: less
+so with each further token, which has 1/256."""
 
 
 def together(gamma: int) -> WideProblem:
@@ -54,15 +54,16 @@ def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
 
 
 def regions(gamma: int, seed: int = 0) -> list[WideProblem]:
-    """Two positions, drawn from the seed, are decided: by rows as those of short blocks, three tokens of which can be
-    drafted; and by rows that are nearly sure of the token that both models expect."""
+    """Two positions, drawn from the seed, are decided: by rows of every region of p and q, six tokens of which can be
+    drafted at one of them; and by rows that are nearly sure of the token that both models expect."""
     draw = random.Random(f"regions/{gamma}/{seed}")
     decided = draw.sample(range(gamma), 2)
     agree = tuple(i for i in range(gamma) if i not in decided)
-    sure = tuple((draw.randrange(FEW),) for _ in range(gamma))
-    live = tuple(tuple(draw.sample(range(FEW), 3)) if i in decided else sure[i] for i in range(gamma))
-    nearly = tuple((token % LEAST,) for (token,) in sure)
+    sure = tuple((draw.randrange(LEAST),) for _ in range(gamma))
+    inner = [i for i in range(1, SMALL) if i != SMALL // 3]  # the others have what is left after a rejection
+    drafted = {decided[0]: draw.sample(inner, len(inner)), decided[1]: draw.sample(inner, 2)}
+    live = tuple(tuple(drafted.get(i, sure[i])) for i in range(gamma))
     return [
         WideProblem(size, gamma, kind, tokens, seed, agree, name=f"wide-positions-{name}-gamma{gamma}")
-        for size, kind, tokens, name in ((FEW, "dense", live, "rows"), (LEAST, "near", nearly, "sure"))
+        for size, kind, tokens, name in ((SMALL, "ends", live, "rows"), (LEAST, "near", sure, "sure"))
     ]
