@@ -3,13 +3,11 @@
 An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens, to its probability.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from ..models.decoding import Decoded, iteration
 from ..models.law import Prefix
 from ..models.problem import Problem
-from ..verifiers.arithmetic import residual
 from ..verifiers.registry import Reference
 from ..verifiers.sub_block import SubBlockRule
 from .enumeration import ONE, law_of
@@ -22,7 +20,7 @@ def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
     return law_of(lambda chance: iteration(problem, verifier, Decoded(), chance).tokens)
 
 
-def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of: Callable = residual) -> OutputLaw:
+def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> OutputLaw:
     """The output law of a sub-block rule in one pass over the tree of draft prefixes.
 
     Pr(X^i, tau = i) = h_i(X^i) Pr(X^i, tau <= i), from the longest prefixes down: a coin for X^i depends on X^i
@@ -30,7 +28,6 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
     linear in the number of entries, where enumeration pays for every pair of a block and a length.
 
     one: the unit of the problem's numbers.
-    rest_of(target, draft, p_i): the residual, Eq. (4) as published.
     Guarantee: equal to ``enumerated_law`` of ``longest_sub_block`` (a test compares them over the battery).
     """
     gamma, law = problem.gamma, {}
@@ -55,12 +52,12 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
                 undecided += undecided_after((*prefix, token), rule.survive(p_i, target[token], q), mass * q)
         if undecided == 0:
             return undecided
-        rest = rest_of(target, draft, p_i)
+        rest = rule.rest(target, draft, p_i)
         surplus = sum(rest)
         accepted = undecided * (rule.accept(p_i, surplus, target, draft) if prefix else 1)
         if accepted != 0:
             settle(prefix, accepted, rest, surplus)
         return undecided - accepted
 
-    undecided_after((), 1, one)
+    undecided_after((), rule.start, one)
     return law

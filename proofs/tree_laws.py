@@ -5,7 +5,7 @@ The output law maps each emitted sequence, the accepted path and one token more,
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..models.drafting import draft_tree, siblings
@@ -18,10 +18,12 @@ from ..verifiers.draft_block import Block
 from ..verifiers.trees.descent import Choice, Siblings, Step
 from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
 from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
+from ..verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
 from ..verifiers.trees.optimal_transport import offered
 from ..verifiers.trees.registry import TreeReference
 from ..verifiers.trees.scaled_transport import scaled_transport
 from ..verifiers.trees.traversal import traversal
+from ..verifiers.trees.tree_monte_carlo import after, tree_monte_carlo
 from ..verifiers.trees.typical import is_typical, typical
 from .block_laws import OutputLaw, sub_block_law
 from .enumeration import ONE, law_of
@@ -278,11 +280,46 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
     return {(*text, y): mass * p for text, mass in outcomes for y, p in enumerate(problem.target.row(text)) if p != 0}
 
 
+def monte_carlo_law(problem: Problem) -> OutputLaw:
+    """The output law of Tree Monte Carlo: an output's share of all blocks behind it is added up before it is weighed.
+
+    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
+    """
+    law: OutputLaw = {}
+
+    def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
+        """Pr(a block begins with text), each block with the scales behind text and divided by the sum of its weights.
+
+        earlier: the sum of the weights of the outputs that leave the block before this text.
+        """
+        target = problem.target.row(text)
+        if len(text) == problem.gamma:
+            share = mass / (earlier + weight)
+            outputs = [share * weight * p for p in target]
+        else:
+            draft, share = problem.draft.row(text), 0
+            rest = residual(target, draft, weight)
+            earlier += sum(rest)
+            for x, q in enumerate(draft):
+                if q != 0:
+                    scale, onward = after(target, draft, weight, x)
+                    share += scale * drawn((*text, x), onward, scale * earlier, mass * q)
+            outputs = [w * share for w in rest]
+        law.update({(*text, y): p for y, p in enumerate(outputs) if p != 0})
+        return share
+
+    drawn((), 1, 0, ONE)
+    return law
+
+
 PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     traversal: traversal_law,
     scaled_transport: scaled_transport_law,
     greedy_multi_path: chosen_path_law,
     typical: deepest_path_law,
+    hierarchical: partial(sub_block_law, rule=CAPPED),
+    hierarchical_as_published: partial(sub_block_law, rule=AS_PUBLISHED),
+    tree_monte_carlo: monte_carlo_law,
 }
 """Rules that have a faster law of their own."""
 

@@ -5,7 +5,7 @@ highlights against Algorithm 2. Those formulas are a ``SubBlockRule``; the proce
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .arithmetic import Number, Row, residual
 from .chance import Chance
@@ -19,11 +19,15 @@ class SubBlockRule(NamedTuple):
     accept: (p_i, surplus, target, draft) -> h_i for i < gamma, with the rows after X^i and
         surplus = sum_x max(p_i M_b(x) - M_s(x), 0), the mass of the residual of Eq. (4).
     accept_all: p_gamma -> h_gamma.
+    start: p_0; a rule may carry more than a number along the block.
+    rest: (target, draft, p_i) -> what Y is drawn from.
     """
 
     survive: Callable[[Number, Number, Number], Number]
     accept: Callable[[Number, Number, Row, Row], Number]
     accept_all: Callable[[Number], Number]
+    start: Any = 1
+    rest: Callable[[Row, Row, Any], list[Number]] = residual
 
 
 def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdict:
@@ -32,13 +36,13 @@ def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdi
     The coins are flipped from the longest sub-block down, so that the first success decides. They are independent, so
     the order does not change the law, and h_i is computed only where it is needed.
     """
-    survival: list[Number] = [1]
+    survival: list[Number] = [rule.start]
     for i, x in enumerate(block.tokens):
         survival.append(rule.survive(survival[i], block.target[i][x], block.draft[i][x]))
     if chance.flip(rule.accept_all(survival[block.gamma])):
         return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
     for i in range(block.gamma - 1, -1, -1):
-        rest = residual(block.target[i], block.draft[i], survival[i])
+        rest = rule.rest(block.target[i], block.draft[i], survival[i])
         if i == 0 or chance.flip(rule.accept(survival[i], sum(rest), block.target[i], block.draft[i])):
             return Verdict(i, chance.draw(rest))
     raise AssertionError("unreachable: the empty sub-block is always accepted")

@@ -1,8 +1,15 @@
 """Tree Monte Carlo (ASpS): a draft block is coupled with a whole law over its prefixes and what may follow them."""
 
-from ..arithmetic import Number, minimum, normalised, positive_part, quotient, ratio, residual
+from ..arithmetic import Number, Row, minimum, normalised, positive_part, quotient, ratio, residual
 from ..chance import Chance
 from .draft_tree import DraftTree, TreeVerdict
+
+
+def after(p: Row, q: Row, weight: Number, x: int) -> tuple[Number, Number]:
+    """What scales the weights of earlier outputs if x is drafted, and the weight of the prefix with x."""
+    untouched = [positive_part(b - weight * a) for a, b in zip(p, q, strict=True)]
+    scale = quotient(normalised(untouched)[x], q[x], 0) if sum(untouched) != 0 else 1
+    return scale, minimum(weight * ratio(p[x], q[x]), 1)
 
 
 def tree_monte_carlo(tree: DraftTree, chance: Chance) -> TreeVerdict:
@@ -22,11 +29,10 @@ def tree_monte_carlo(tree: DraftTree, chance: Chance) -> TreeVerdict:
     weight: Number = 1
     for i, x in enumerate(block.tokens):
         p, q = block.target[i], block.draft[i]
-        untouched = [positive_part(b - weight * a) for a, b in zip(p, q, strict=True)]
-        scale = quotient(normalised(untouched)[x], q[x], 0) if sum(untouched) != 0 else 1
+        rest = residual(p, q, weight)
+        scale, weight = after(p, q, weight, x)
         outputs += [(i - 1, token) for token in range(len(p))]
-        weights = [scale * w for w in [*weights, *residual(p, q, weight)]]
-        weight = minimum(weight * ratio(p[x], q[x]), 1)
+        weights = [scale * w for w in [*weights, *rest]]
     k = chance.draw([*weights, weight])
     if k < len(outputs):
         return TreeVerdict(*outputs[k])
