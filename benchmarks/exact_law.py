@@ -26,7 +26,7 @@ LIMIT = 5.0
 COUNTED = 1000
 """Entries of a law from which on its time is more than that of a call."""
 
-KEPT = (k_seq.smallest_rho, global_resolution.solved, list_gumbel.given_drafts, shared_gumbel.given_draft,
+KEPT = (k_seq.smallest_rho, global_resolution.solved, list_gumbel.given_drafts, shared_gumbel.coupled,
         optimal_transport.best_plan)  # fmt: skip
 
 

@@ -20,10 +20,11 @@ from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTre
 from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ..verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
 from ..verifiers.trees.optimal_transport import offered
-from ..verifiers.trees.registry import TreeReference
+from ..verifiers.trees.registry import TREE_REFERENCES, TreeReference
 from ..verifiers.trees.scaled_transport import scaled_transport
+from ..verifiers.trees.shared_gumbel import coupled
 from ..verifiers.trees.traversal import traversal
-from ..verifiers.trees.tree_monte_carlo import after, tree_monte_carlo
+from ..verifiers.trees.tree_monte_carlo import drafted, tree_monte_carlo
 from ..verifiers.trees.typical import is_typical, typical
 from .block_laws import OutputLaw, sub_block_law
 from .enumeration import ONE, law_of
@@ -100,9 +101,7 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
         """numbers: how many nodes have this text -> the probability that it is accepted with that number."""
         if len(text) == problem.gamma:
             mass = sum(numbers.values())
-            for y, p in enumerate(problem.target.row(text)):
-                if p != 0:
-                    law[(*text, y)] = law.get((*text, y), 0) + mass * p
+            law.update({(*text, y): mass * p for y, p in enumerate(problem.target.row(text)) if p != 0})
             return
         below: dict[int, dict[int, Any]] = {}
         for alive, mass in numbers.items():
@@ -281,34 +280,55 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
 
 
 def monte_carlo_law(problem: Problem) -> OutputLaw:
-    """The output law of Tree Monte Carlo: an output's share of all blocks behind it is added up before it is weighed.
+    """The output law of Tree Monte Carlo in one pass over the texts.
 
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
 
     def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
-        """Pr(a block begins with text), each block with the scales behind text and divided by the sum of its weights.
+        """Pr(text is drafted), each block with its scales behind text, divided by the sum of its weights.
 
-        earlier: the sum of the weights of the outputs that leave the block before this text.
+        earlier: the sum of the weights of earlier outputs.
         """
         target = problem.target.row(text)
-        if len(text) == problem.gamma:
-            share = mass / (earlier + weight)
-            outputs = [share * weight * p for p in target]
-        else:
+        rest, share = [weight * p for p in target], mass / (earlier + weight)
+        if len(text) < problem.gamma:
             draft, share = problem.draft.row(text), 0
             rest = residual(target, draft, weight)
-            earlier += sum(rest)
             for x, q in enumerate(draft):
                 if q != 0:
-                    scale, onward = after(target, draft, weight, x)
-                    share += scale * drawn((*text, x), onward, scale * earlier, mass * q)
-            outputs = [w * share for w in rest]
-        law.update({(*text, y): p for y, p in enumerate(outputs) if p != 0})
+                    scale, onward = drafted(target, draft, weight, x)
+                    share += scale * drawn((*text, x), onward, scale * (earlier + sum(rest)), mass * q)
+        law.update({(*text, y): w * share for y, w in enumerate(rest) if w * share != 0})
         return share
 
     drawn((), 1, 0, ONE)
+    return law
+
+
+def coupled_law(problem: Problem) -> OutputLaw:
+    """The output law of shared noise in one pass over the texts.
+
+    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
+    """
+    law: OutputLaw = {}
+
+    def walk(text: Prefix, mass: Any) -> None:
+        target = tuple(problem.target.row(text))
+        picked = [mass * p for p in target]
+        if len(text) < problem.gamma:
+            picked, draft = [0] * len(target), tuple(problem.draft.row(text))
+            for x, (q, row) in enumerate(zip(draft, coupled(target, draft), strict=True)):
+                unit = mass * q / sum(row) if q != 0 else 0
+                for y, w in enumerate(row):
+                    if y != x:
+                        picked[y] += unit * w
+                    elif unit * w != 0:
+                        walk((*text, x), unit * w)
+        law.update({(*text, y): p for y, p in enumerate(picked) if p != 0})
+
+    walk((), ONE)
     return law
 
 
@@ -320,6 +340,7 @@ PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     hierarchical: partial(sub_block_law, rule=CAPPED),
     hierarchical_as_published: partial(sub_block_law, rule=AS_PUBLISHED),
     tree_monte_carlo: monte_carlo_law,
+    TREE_REFERENCES["shared-gumbel"].verify: coupled_law,
 }
 """Rules that have a faster law of their own."""
 
@@ -333,7 +354,6 @@ def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
         raise InputError(f"{problem.name}: {rule.name} is for {rule.meant_for}")
     if problem.tree.parents is not None:
         return enumerated_tree_law(problem, rule.verify)
-    if rule.step is not None:
-        return descent_law(problem, rule.step)
-    faster = PASSES.get(rule.verify)
-    return faster(problem) if faster else enumerated_tree_law(problem, rule.verify)
+    if faster := PASSES.get(rule.verify):
+        return faster(problem)
+    return descent_law(problem, rule.step) if rule.step else enumerated_tree_law(problem, rule.verify)

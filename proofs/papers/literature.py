@@ -18,7 +18,7 @@ from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 from ...verifiers.trees.k_seq import k_sequential_selection
 from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
-from ...verifiers.trees.shared_gumbel import agreement
+from ...verifiers.trees.shared_gumbel import coupled
 from .. import claims
 from ..certificates import check, make
 from ..certificates.make_transport import transport_bound
@@ -194,7 +194,7 @@ def agrees_enough() -> ClaimJudgement:
         exact = in_field(pair)
         p, q = exact.target.row(()), exact.draft.row(())
         distance = total_variation(dict(enumerate(p)), dict(enumerate(q)))
-        if sum(agreement(p, q, x) for x in range(len(p))) < (1 - distance) / (1 + distance):
+        if sum(row[x] for x, row in enumerate(coupled(tuple(p), tuple(q)))) < (1 - distance) / (1 + distance):
             return ClaimJudgement(REFUTED, "agrees less often", pair)
     return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
 

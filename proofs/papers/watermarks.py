@@ -15,7 +15,7 @@ from ...models.law import ContextFree, Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.arithmetic import minimum, normalised, quotient, ratio, residual
-from ...verifiers.trees.shared_gumbel import disagreement
+from ...verifiers.trees.shared_gumbel import coupled
 from ..enumeration import ONE, law_of
 from ..field import QQ
 from ..laws import joint_law, total_variation
@@ -154,7 +154,7 @@ def one_key_for_both(pairs: Sequence[Problem] = ONE_STEP) -> ClaimJudgement:
         rest, law = normalised(left), [min(a, b) for a, b in zip(p, q)]
         for x, y in product(range(len(p)), repeat=2):
             if q[x] > p[x]:
-                law[y] += (1 - p[x] / q[x]) * disagreement(rest, q, x, y)
+                law[y] += (1 - p[x] / q[x]) * coupled(tuple(rest), tuple(q))[x][y]
         if tv := total_variation(dict(enumerate(law)), dict(enumerate(p))):
             return ClaimJudgement(REFUTED, f"TV {figure(tv)}", pair)
     return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")

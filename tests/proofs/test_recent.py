@@ -33,7 +33,7 @@ from draftproof.verifiers.trees.descent import Choice
 from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import tree_reference
-from draftproof.verifiers.trees.shared_gumbel import given_draft
+from draftproof.verifiers.trees.shared_gumbel import coupled
 
 pytestmark = pytest.mark.exact
 
@@ -125,7 +125,7 @@ def test_with_one_draft_the_law_is_that_of_shared_noise():
     for pair in ONE_STEP[:100]:
         p, q = recent.rows(pair)
         for x in (t for t, w in enumerate(q) if w):
-            assert list_gumbel.given_drafts(p, q, (x,)) == given_draft(p, q, x)
+            assert list_gumbel.given_drafts(p, q, (x,)) == [w / q[x] for w in coupled(tuple(p), tuple(q))[x]]
 
 
 def test_a_bound_that_is_too_large_is_rejected(monkeypatch):

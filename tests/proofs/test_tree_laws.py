@@ -26,7 +26,7 @@ from draftproof.verifiers.trees.descent import descend
 from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.k_seq import is_valid, smallest_rho
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
-from draftproof.verifiers.trees.shared_gumbel import agreement, disagreement
+from draftproof.verifiers.trees.shared_gumbel import coupled
 from draftproof.verifiers.trees.thresholds import thresholds_step
 from draftproof.verifiers.trees.typical import is_typical
 
@@ -139,7 +139,8 @@ def test_hierarchical_decoding_as_published_accepts_too_much(gamma, tokens, bias
 
 def test_shared_noise_agrees_as_the_closed_form_says_and_as_a_simulation_does():
     p, q = ((QQ(1, 2), QQ(3, 10), QQ(1, 5)), (QQ(1, 5), QQ(1, 5), QQ(3, 5)))
-    joint = [[agreement(p, q, x) if x == y else disagreement(p, q, x, y) for y in range(3)] for x in range(3)]
+    joint = coupled(p, q)
+    assert [joint[x][x] for x in range(3)] == [1 / sum(max(a / p[x], b / q[x]) for a, b in zip(p, q)) for x in range(3)]
     assert [sum(row) for row in joint] == list(q) and [sum(column) for column in zip(*joint)] == list(p)
     noise = np.random.default_rng(3).exponential(size=(200_000, 3))
     picks = [np.argmin(noise / np.array([as_float(w) for w in row]), axis=1) for row in (q, p)]

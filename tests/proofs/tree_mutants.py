@@ -13,7 +13,7 @@ from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
 from draftproof.verifiers.trees.optimal_transport import offered
 from draftproof.verifiers.trees.registry import tree_reference
-from draftproof.verifiers.trees.shared_gumbel import given_draft
+from draftproof.verifiers.trees.shared_gumbel import coupled
 
 multi_round = tree_reference("spec-infer").verify
 
@@ -169,7 +169,7 @@ def earlier_outputs_not_scaled(tree, chance):
 def drawn_anew_after_a_mismatch(siblings, chance):
     """Shared noise decides whether the draft is kept, and fresh noise what replaces it."""
     (x,) = siblings.tokens
-    y = chance.draw(given_draft(tuple(siblings.target), tuple(siblings.drafts[0]), x))
+    y = chance.draw(coupled(tuple(siblings.target), tuple(siblings.drafts[0]))[x])
     return Choice(x, True) if y == x else Choice(chance.draw(siblings.target), False)
 
 
@@ -189,7 +189,7 @@ def weights_not_carried(tree, chance):
 def own_noise_of_each(siblings, chance):
     """List matching that verifies each draft alone, as if it had all of the noise, and takes the first match."""
     for x in siblings.tokens:
-        y = chance.draw(given_draft(tuple(siblings.target), tuple(siblings.drafts[0]), x))
+        y = chance.draw(coupled(tuple(siblings.target), tuple(siblings.drafts[0]))[x])
         if y == x:
             return Choice(x, True)
     return Choice(y, False)

@@ -11,14 +11,18 @@ FINE = 2**40
 """The raised probability is rounded to this denominator."""
 
 
-def raised(target: Row, x: int, delta: float) -> list[Number]:
-    """h: h(x) = min(1, p(x) + sqrt(2 delta p(x) (1 - p(x)))), the other tokens of p scaled to the rest, [V]."""
+def peak(target: Row, x: int, delta: float) -> Number:
+    """h(x) = min(1, p(x) + sqrt(2 delta p(x) (1 - p(x))))."""
     p, one = as_float(target[x]), sum(target)
-    if target[x] == one:
-        return list(target)
-    more = one * int(sqrt(2 * delta * p * (1 - p)) * FINE) / FINE
-    h = minimum(target[x] + more, one)
-    return [h if t == x else w * (one - h) / (one - target[x]) for t, w in enumerate(target)]
+    more = int(sqrt(max(2 * delta * p * (1 - p), 0)) * FINE)
+    return minimum(target[x] + one * more / FINE, one)
+
+
+def raised(target: Row, x: int, delta: float) -> list[Number]:
+    """h: the other tokens of p are scaled to what h(x) leaves, [V]."""
+    h, one = peak(target, x, delta), sum(target)
+    share = (one - h) / (one - target[x]) if target[x] != one else 0
+    return [h if t == x else w * share for t, w in enumerate(target)]
 
 
 def cactus_step(delta: float = 0.1) -> Step:
@@ -30,9 +34,9 @@ def cactus_step(delta: float = 0.1) -> Step:
 
     def step(siblings: Siblings, chance: Chance) -> Choice:
         (x,), (q,) = siblings.tokens, siblings.drafts
-        h = raised(siblings.target, x, delta)
-        if chance.flip(minimum(ratio(h[x], q[x]), 1)):
+        p = siblings.target  # h(x) is at least p(x)
+        if p[x] > q[x] or chance.flip(minimum(ratio(peak(p, x, delta), q[x]), 1)):
             return Choice(x, True)
-        return Choice(chance.draw(residual(h, q)), False)
+        return Choice(chance.draw(residual(raised(p, x, delta), q)), False)
 
     return step

@@ -5,7 +5,7 @@ from ..chance import Chance
 from .draft_tree import DraftTree, TreeVerdict
 
 
-def after(p: Row, q: Row, weight: Number, x: int) -> tuple[Number, Number]:
+def drafted(p: Row, q: Row, weight: Number, x: int) -> tuple[Number, Number]:
     """What scales the weights of earlier outputs if x is drafted, and the weight of the prefix with x."""
     untouched = [positive_part(b - weight * a) for a, b in zip(p, q, strict=True)]
     scale = quotient(normalised(untouched)[x], q[x], 0) if sum(untouched) != 0 else 1
@@ -30,7 +30,7 @@ def tree_monte_carlo(tree: DraftTree, chance: Chance) -> TreeVerdict:
     for i, x in enumerate(block.tokens):
         p, q = block.target[i], block.draft[i]
         rest = residual(p, q, weight)
-        scale, weight = after(p, q, weight, x)
+        scale, weight = drafted(p, q, weight, x)
         outputs += [(i - 1, token) for token in range(len(p))]
         weights = [scale * w for w in [*weights, *rest]]
     k = chance.draw([*weights, weight])
