@@ -287,10 +287,7 @@ def monte_carlo_law(problem: Problem) -> OutputLaw:
     law: OutputLaw = {}
 
     def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
-        """Pr(text is drafted), each block with its scales behind text, divided by the sum of its weights.
-
-        earlier: the sum of the weights of earlier outputs.
-        """
+        """Pr(text) with the scales behind it, over the sum of weights; earlier: that of earlier outputs."""
         target = problem.target.row(text)
         rest, share = [weight * p for p in target], mass / (earlier + weight)
         if len(text) < problem.gamma:

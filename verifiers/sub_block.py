@@ -19,8 +19,8 @@ class SubBlockRule(NamedTuple):
     accept: (p_i, surplus, target, draft) -> h_i for i < gamma, with the rows after X^i and
         surplus = sum_x max(p_i M_b(x) - M_s(x), 0), the mass of the residual of Eq. (4).
     accept_all: p_gamma -> h_gamma.
-    start: p_0; a rule may carry more than a number along the block.
-    rest: (target, draft, p_i) -> what Y is drawn from.
+    start: p_0, which may be more than a number.
+    rest: (target, draft, p_i) -> Y's weights.
     """
 
     survive: Callable[[Number, Number, Number], Number]
