@@ -27,7 +27,7 @@ class Deflated:
         return b""
 
     def flush(self):
-        return zopfli.zlib.compress(b"".join(self.parts), numiterations=60)[AROUND]
+        return zopfli.zlib.compress(b"".join(self.parts), numiterations=150)[AROUND]
 
 
 def tighten(wheel):
