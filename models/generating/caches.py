@@ -42,6 +42,7 @@ class CachedModel:
         self.window = min(getattr(config, name, None) or 2**62 for name in WINDOWS)
         self.name = name
         self.cache = empty_cache(model)
+        self.cache_arguments = {each: cache_argument(each) for each in (model, model.base_model)}
         self.filled = torch.zeros(batch, 0, dtype=torch.bool)
         self.read = torch.zeros(batch, dtype=torch.int64)
 
@@ -71,7 +72,7 @@ class CachedModel:
         self.filled = torch.cat([self.filled, real], 1)
         positions = self.positions(real)
         self.read = self.read + real.sum(1)
-        given: dict[str, Any] = {cache_argument(model): self.cache, "use_cache": True}
+        given: dict[str, Any] = {self.cache_arguments[model]: self.cache, "use_cache": True}
         mask = self.mask()
         if mask is not None:
             if mask.shape[1] > self.window:

@@ -15,14 +15,14 @@ from ..batched.greedy_block_verification import greedy_block_verification
 from ..batched.rows import rows_of
 from ..batched.sampling import Uniforms, uniforms
 from ..batched.token_verification import token_verification
-from .calling_convention import declare
+from .calling_convention import declare, logits_of
 from .protocol import BatchedAdapter, Row, by_length
 
 
 def softmax(probabilities: Tensor) -> Tensor:
     """The rows that are verified with: softmax of the logits, in float32 or in float64."""
     kind = torch.promote_types(probabilities.dtype, torch.float32)
-    return probabilities.log().softmax(dim=-1, dtype=kind)
+    return logits_of(probabilities).softmax(dim=-1, dtype=kind)
 
 
 def _emitted(verify: Callable[..., Any], rows: Any, chance: Uniforms) -> Emitted:
@@ -36,7 +36,7 @@ def as_plain(verify: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def called(target_probs, draft_probs, draft_tokens, generator):
         tokens = draft_tokens[None]
-        rows = rows_of(target_probs.log()[None], draft_probs.log()[None], tokens, logits=True)
+        rows = rows_of(logits_of(target_probs)[None], logits_of(draft_probs)[None], tokens, logits=True)
         tokens, accepted = _emitted(verify, rows, uniforms(tokens, generator, generator))
         return tokens[0, : int(accepted[0]) + 1]
 
@@ -69,7 +69,9 @@ class Together(BatchedAdapter):
             torch.stack(given) for given in zip(*([row.target, row.draft, row.tokens] for row in rows))
         )
         chance = Uniforms(*(torch.stack([row.random[name] for row in rows]) for name in ("acceptance", "residual")))
-        tokens, accepted = _emitted(self.verify, rows_of(target.log(), draft.log(), tokens, logits=True), chance)
+        tokens, accepted = _emitted(
+            self.verify, rows_of(logits_of(target), logits_of(draft), tokens, logits=True), chance
+        )
         return [line[: int(n) + 1].tolist() for line, n in zip(tokens, accepted)]
 
 

@@ -3,7 +3,7 @@
 No draft rows: the target is sampled at every position, and the text goes on while the draft says the same: lossless,
 with fewer accepted. The controller's method is lifted with its class, over the twin in torch of its Triton kernels.
 The law is that of its ``torch.multinomial``, followed; batches are driven, with a row of noise for each draft token and
-one for the last in its place: of two races about one token no law can be told.
+one for the last in its place: where two races decide one token, no law is computed.
 """
 
 from collections import defaultdict
