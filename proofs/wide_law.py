@@ -179,14 +179,19 @@ class WideMeasurement(Law):
         return Departure(self.total_variation, tolerance, explained, self._side_by_side, detail=self._beside)
 
     def _beyond(self, slack: float) -> float:
-        """What entries are off beyond all that rounding can do to them, as a total variation: ``entries_explained``."""
+        """What entries are off beyond all that rounding can do to them, as a total variation: ``entries_explained``.
+
+        What a look-up moves a token by that can be drafted, it moves the texts by that go on with it, in proportion.
+        """
         if not slack < 1:
             return 0.0
         part, beyond = 1.0 if self.unknown or self.strays else 0.5, 0.0
+        looked_up = frontier(self.problem, self.target, self.looked_up_entries) if self.looked_up_entries else {}
         for prefix, (observed, right) in self.frontier.items():
             gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
             most = entries_explained(self.computed_in, slack, self._consists_of(prefix, observed, right))
-            most = most + self.looked_up_entries.get(prefix, 0.0)
+            if prefix in looked_up:
+                most = most + looked_up[prefix][0]
             beyond += part * row_sum(np.maximum(gap - most, 0.0))
         return beyond
 

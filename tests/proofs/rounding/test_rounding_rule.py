@@ -1,12 +1,13 @@
 """The rule for rounding, from both sides: right numbers are inside it with a margin, a bug just above it is refuted."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn, toy
-from draftproof.models.wide import wide, wide_battery
+from draftproof.models.wide import many_ids, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding.arithmetic import precision
@@ -93,6 +94,21 @@ def test_a_look_up_between_its_rule_and_its_theorem_is_not_decided(share, verdic
 def _moved(row, size):
     sign = np.where(np.arange(len(row)) % 2, 1.0, -1.0)
     return row + size * 2 * sign / len(row)
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.9, HOLDS), (3, NO_EVIDENCE), (100, REFUTED)])
+def test_what_a_look_up_moves_a_drafted_token_by_it_moves_the_texts_by_that_go_on_with_it(share, verdict):
+    """Samples of the target that are compared with the draft (a false alarm of 1e-17 once): float64, looked up."""
+    problem = many_ids(32_000)
+    law = WideMeasurement(problem, dtype="float64").with_given_rows()
+    draft, allowed = law.draft[()], look_up_entries(law.target[()], "float64", 53)
+    sampled = law.target[()].copy()
+    rare = sorted(problem.live[0], key=lambda x: sampled[x])[:2]
+    moved = share * allowed[rare].min()
+    sampled[rare] += moved, -moved
+    emitted = {(x,): draft[x] * sampled[x] * law.target[(x,)] for x in problem.live[0]} | {(): (1 - draft) * sampled}
+    law = replace(law, emitted=emitted, looked_up=1e-13, looked_up_explained=1e-13, looked_up_entries={(): allowed})
+    assert lossless(law.allowing(0.0, 0.0)).verdict == verdict
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
