@@ -61,14 +61,16 @@ have -> : given_out room' moved' y = room' y - sumV (flow^~ y) + sumV (fun S => 
 exact: one.
 Qed.
 
-(* Numbers of sum 1, off by nu relatively, after m operations more. *)
-Lemma changed_near (W : vocabulary) (f f1 f2 : W -> R) nu m : sumV f = 1 -> (forall z, rel nu (f z) (f1 z)) ->
+(* Numbers of sum 1 at most, off by nu relatively, after m operations more. *)
+Lemma changed_near (W : vocabulary) (f f1 f2 : W -> R) nu m : 0 <= nu -> sumV f <= 1 -> (forall z, rel nu (f z) (f1 z)) ->
   (forall z, within u m (f1 z) (f2 z)) -> sumV (fun z => `|f2 z - f z|) <= both nu (growth u m).
 Proof.
-move=> one near1 near2; have g0 := growth_ge0 u0 m.
-have all : apart f f1 <= nu by rewrite -[X in _ <= X]mulr1 -one -sumVZ; apply: sumV_le => z; apply: near1.
+move=> nu0 one near1 near2; have g0 := growth_ge0 u0 m.
+have all : apart f f1 <= nu.
+  by apply: le_trans (_ : nu * sumV f <= _); [rewrite -sumVZ; apply: sumV_le => z; apply: near1 | rewrite ler_pimulr].
 have f1_1 : sumV f1 <= 1 + nu.
-  by rewrite -one -ler_subl_addl; apply: le_trans (ler_norm _) _; apply: le_trans (apart_sum _ _) all.
+  apply: le_trans (_ : sumV f + nu <= _); last by rewrite ler_add2r.
+  by rewrite -ler_subl_addl; apply: le_trans (ler_norm _) _; apply: le_trans (apart_sum _ _) all.
 apply: le_trans (_ : growth u m * sumV f1 + nu <= _); last first.
   have -> : both nu (growth u m) = growth u m * (1 + nu) + nu by rewrite /both; ring.
   by rewrite ler_add2r ler_wpmul2l.
@@ -107,7 +109,7 @@ Qed.
 
 (* What a transport of these shares leaves of the target, and what the computed plan says is left. *)
 Variables (nu e kappa : R) (b B : V -> R) (m : nat).
-Hypotheses (nu1 : nu < 1) (e1 : e < 1) (b0 : forall y, 0 <= b y) (b1 : sumV b = 1).
+Hypotheses (nu0 : 0 <= nu) (nu1 : nu < 1) (e0 : 0 <= e) (e1 : e < 1) (b0 : forall y, 0 <= b y) (b1 : sumV b <= 1).
 Hypothesis Bb : forall y, rel nu (b y) (B y).
 Variables (L supply : D -> R) (moved a : D -> V -> R) (room : V -> R).
 Hypotheses (Le : forall S, rel e (drafted S) (L S)) (made : plan_after m L B moved supply room).
@@ -122,8 +124,9 @@ have L0 S : 0 <= L S := given_ge0 e1 (drafted_ge0 S) (Le S).
 have B0 y : 0 <= B y := given_ge0 nu1 (b0 y) (Bb y).
 have [m0 r0 s0 Ls Br] := plan_near L0 B0 made.
 have [share choice] := fin_all_exists choices.
-have Bo := changed_near b1 Bb Br.
-have Lo := changed_near drafted_sum Le Ls.
+have Bo := changed_near nu0 b1 Bb Br.
+have one : sumV drafted <= 1 by rewrite drafted_sum.
+have Lo := changed_near e0 one Le Ls.
 pose gap y := sumV (fun S => drafted S * `|a S y - share S y| + share S y * `|supplied supply moved S - drafted S|).
 apply: le_trans (_ : sumV (fun y => `|given_out room moved y - b y| + gap y) <= _).
   apply: sumV_le => y; rewrite (siblings_key (a^~ y)).
@@ -177,6 +180,7 @@ apply: (@transport_rounding V R Mb c nu lambda nu0 Q spent Q0 Q1 (fun s k xs => 
 - move=> i; have /andP[e0 _] := e01 i; have n0 := growth_ge0 u0 (m i).
   rewrite mulr_ge0 ?ler0n //; apply: addr_ge0 => //; apply: addr_ge0; exact: both_ge0.
 move=> s k le; apply: ler_wpmul2l; first exact: ler0n.
-have [Le plan choices] := made s k le; have /andP[_ e1] := e01 (size s).
-exact: (left_near u0 u1 (Q0 s) (@Q1 s) nu1 e1 (row_ge0 Mb (c ++ s)) (row_sum Mb (c ++ s)) (Bb s) Le plan choices).
+have [Le plan choices] := made s k le; have /andP[e0 e1] := e01 (size s).
+have one : sumV (Mb (c ++ s)) <= 1 by rewrite row_sum.
+exact: (left_near u0 u1 (Q0 s) (@Q1 s) nu0 nu1 e0 e1 (row_ge0 Mb (c ++ s)) one (Bb s) Le plan choices).
 Qed.
