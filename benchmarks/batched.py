@@ -16,11 +16,9 @@ import time
 import torch
 
 from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, published
-from draftproof.verifiers.batched.block_verification import block_verification
-from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
 from draftproof.verifiers.batched.rows import compiled_rows, rows_of
 from draftproof.verifiers.batched.sampling import uniforms
-from draftproof.verifiers.batched.token_verification import token_verification
+from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 
 FASTER, PRICE = 5, 1.15
 LIMITED = 32_000

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .forge_tokenizer import BOS, EOS
+from .forge_llama import BOS, EOS
 from .libraries import require
 
 CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"

@@ -13,7 +13,7 @@ from ..verifiers.registry import Reference
 from . import laws
 from .field import QQ
 from .laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, joint_law, survival
-from .theorem_2_calls import expected_calls
+from .theorem_2 import expected_calls
 
 
 def survival_bound(problem: Problem) -> OutputLaw:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from ..models.decoding import Decoded, starts_in_force
+from ..models.decoding import Decoded, modified, starts_in_force
 from ..models.errors import InputError
 from ..models.law import Model, Prefix
-from ..models.modification import modified
 from ..models.problem import AnyProblem, Problem
 from ..verifiers.registry import Reference
 from ..verifiers.trees.registry import TreeReference

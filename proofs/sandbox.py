@@ -12,10 +12,9 @@ from typing import Any
 
 from ..models.errors import RunFailed
 from ..models.problem import AnyProblem, Problem, as_json
-from .child_process import ChildProcess
+from .child_process import ChildProcess, amount
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
-from .printed import amount
 from .processor_time import NOT_REACHED, ProcessorTime
 from .time_limits import WAITING, TimeLimits
 

@@ -10,8 +10,7 @@ from scipy.special import xlogy
 from ..models.errors import InputError
 from .arguments import checked_rates
 from .cells import MIN_EXPECTED, Counts, checked_counts, pooled
-from .goodness import BOUND_METHOD, MIN_SIMULATED_ALPHA, MONTE_CARLO_METHOD
-from .monte_carlo import draws_for, monte_carlo_p
+from .goodness import BOUND_METHOD, MIN_SIMULATED_ALPHA, MONTE_CARLO_METHOD, draws_for, monte_carlo_p
 from .tails import hypergeometric_tail, likelihood_ratio
 
 

@@ -1,4 +1,4 @@
-"""Greedy block verification: accepts most in one iteration, and must change the target (models/modification.py)."""
+"""Greedy block verification: accepts most in one iteration, and must change the target (models/decoding.py)."""
 
 from .arithmetic import Number, Row, minimum, positive_part, quotient, ratio
 from .chance import Chance

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ...verifiers.batched.emitted import Emitted, EmittedPaths
-from ...verifiers.batched.greedy_block_verification import Modification, carried, modified
 from ...verifiers.batched.rows import BatchRows
+from ...verifiers.batched.verification import Modification, carried, modified
 from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError

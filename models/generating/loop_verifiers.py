@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ...verifiers.batched.block_verification import block_verification
-from ...verifiers.batched.chunks import Excess
 from ...verifiers.batched.emitted import Emitted, EmittedPaths, emitted
-from ...verifiers.batched.greedy_block_verification import greedy_block_verification
 from ...verifiers.batched.rows import BatchRows, rows_of
-from ...verifiers.batched.token_verification import token_verification
+from ...verifiers.batched.sampling import Excess
+from ...verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ...verifiers.registry import REFERENCES, Reference

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...verifiers.batched.chunks import running_sums
-from ...verifiers.batched.sampling import Uniforms, pick
+from ...verifiers.batched.sampling import Uniforms, pick, running_sums
 from ...verifiers.chance import Chance, RandomChance
 from ..errors import InputError
 

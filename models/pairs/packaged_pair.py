@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..environment import versions
+from ..digests import versions
 from ..errors import InputError
 from ..files import cache_folder, write_atomically
 from ..libraries import quiet, reason, require

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..environment import versions
+from ..digests import versions
 from ..errors import InputError, OutOfMemoryError
 from ..files import cache_folder, write_atomically
 from ..generating.settings import checked_device

@@ -16,7 +16,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ..laws import completed, joint_law
-from ..theorem_2_calls import calls_until
+from ..theorem_2 import calls_until
 
 
 def largest_acceptance(problem: Problem) -> float:

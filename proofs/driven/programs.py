@@ -22,9 +22,9 @@ from ...models.errors import InputError, RunFailed
 from ...models.json_files import parse
 from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
 from ...verifiers.trees.draft_tree import WAYS
+from ..child_process import Printed
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
-from ..printed import Printed
 from ..time_limits import WAITING, TimeLimits
 from .declared import declared, stated
 from .subjects import DrivenSubject, Request, digest_of_files

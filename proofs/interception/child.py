@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...models.environment import versions
+from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...models.problem import any_problem_from, tree_problem_from
 from ...verifiers.adapters.copies import COPIES

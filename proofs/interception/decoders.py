@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...models.decoding_settings import BETWEEN_TEXTS, ReportedLogprobs, joined, note_logprobs, requests_of
-from ...models.environment import versions
+from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
 from . import explore, harness

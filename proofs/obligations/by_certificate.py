@@ -28,8 +28,7 @@ from ..certificates.linear_program import fewest_calls, largest_acceptance, most
 from ..field import QQ, in_field
 from ..laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
 from ..proving import Proof, on_each, size_of
-from ..theorem_2_calls import expected_calls
-from ..theorem_2_counterexample import SURE_BONUS, pair
+from ..theorem_2 import SURE_BONUS, expected_calls, pair
 from ..tree_optimum import CERTIFIED_TO
 
 MOST_BLOCKS_IN_BATTERY = 130

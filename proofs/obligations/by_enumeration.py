@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ...models.battery import drawn_markov, exact_battery, toy
-from ...models.decoding import Decoded
-from ...models.modification import modified
+from ...models.decoding import Decoded, modified
 from ...models.problem import Problem
 from ...models.tree_battery import tree_battery
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
@@ -15,7 +14,7 @@ from .. import claims
 from ..field import QQ, in_field
 from ..laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, iterated_law, output_law
 from ..proving import Proof, ProofResult, on_each, size_of
-from ..theorem_2_counterexample import SURE_BONUS, pair
+from ..theorem_2 import SURE_BONUS, pair
 
 MOST_BLOCKS_ENUMERATED = 250
 """Draft blocks beyond which a problem is not enumerated choice by choice."""

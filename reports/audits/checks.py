@@ -79,8 +79,7 @@ def run_check(report: Report, check: str) -> None:
         AssertionError with the reason why there is no evidence.
     """
     __tracebackhide__ = True
-    from .deciding import deciding
-    from .report import FINDINGS
+    from .report import FINDINGS, deciding
 
     name = report.subject["name"]
     if report.failure:

@@ -13,7 +13,7 @@ from ...models.rationals import as_float
 from ...proofs import verdict_rule
 from ...proofs.field import in_field
 from ...proofs.laws import completion, is_output, joint_law
-from ...stattests.explanation import largest_token_deviation
+from ...stattests.design import largest_token_deviation
 from ...stattests.goodness import Goodness
 from ...stattests.rounding import Deviation, deviation
 from ...verifiers.evidence import EvidenceVerdict, Witness

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ...models.environment import environment, processor
+from ...models.digests import environment, processor
 from ...models.errors import InputError
 
 RUN, REPORT, PAGE, TABLES = "run.json", "report.json", "page.html", "tables.json"

@@ -1,26 +1,45 @@
 """The report of a run, in the form of report.schema.json: everything that is shown is derived from it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from ...models.environment import environment
+from ...models.digests import environment
 from ...models.errors import InputError
 from ...models.json_files import convert, plain
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
+from ...proofs.processor_time import NOT_REACHED
 from ...proofs.small_law import Measurement
 from ...proofs.statements import standing, summary
-from ...verifiers.evidence import HOLDS, REFUTED, Evidence, merge_verdicts
+from ...verifiers.details import WideDetail
+from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
-from .deciding import deciding
 from .migration import SCHEMA_VERSION, migrated
 from .not_examined import not_examined
 from .report_form import ReportForm
 from .scope import ReportScope, scope
+
+
+def deciding(evidence: Sequence[Evidence], claims: Collection[str]) -> list[Evidence]:
+    """The evidence on these claims by which the verdict is given.
+
+    Wide problems on which nothing is decided for their time, their number of ways or the style of the code are left
+    out (``Evidence.out_of_scope``), if everything else holds and a wide problem is among that, in each precision and
+    for each claim of theirs; and any problem that was not reached within the time of the audit, if a problem is among
+    it. Else nothing is left out.
+    """
+    every = [e for e in evidence if e.claim in claims and e.verdict != NOT_CLAIMED]
+    left_out = [e for e in every if e.out_of_scope]
+    rest = [e for e in every if not e.out_of_scope]
+    decided = {(e.claim, e.dtype) for e in rest if e.holds}
+    wide = {(e.claim, e.dtype) for e in rest if e.holds and isinstance(e.detail, WideDetail)}
+    needed = all((e.claim, e.dtype) in (decided if e.why_undecided == NOT_REACHED else wide) for e in left_out)
+    return rest if needed and all(e.holds for e in rest) else every
+
 
 OUT_OF_TIME = "out of time"
 """The finding of a run that ended with parts not examined: whatever its evidence is, it holds nothing."""

@@ -38,7 +38,7 @@ def init(file: str) -> None:
 def _missing_for_the_document() -> str | None:
     """What the PDF and ``verify`` need and is not installed, in one line."""
     from ...verifiers.adapters.registry import not_installed
-    from ..pages.compliance.pdf import why_no_pdf
+    from ..pages.compliance.page import why_no_pdf
 
     reason, packages = why_no_pdf(), not_installed(("jsonschema", "pypdf"))
     lacks = {

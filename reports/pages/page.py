@@ -1,17 +1,18 @@
 """The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped; and its badge."""
 
+import re
+from html import escape as attribute
+from html import unescape
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ...verifiers.verdicts import ReportVerdict
 from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
-from .formulas import formulas
 from .glossary import Links
-from .narrow import labelled
 from .plain_words import plain_sentence, problem_rows
 from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
@@ -78,3 +79,40 @@ def badge(verdict: str, date: str, label: str = "draftproof", words: str = "") -
     left, right = (7 * len(part) + 12 for part in (label, text))
     colour = BADGE_COLOURS.get(verdict, BADGE_OF_OTHERS)
     return rendered("badge.svg.j2", label=label, text=text, colour=colour, left=left, right=right)
+
+
+INDEX = re.compile(r"(?<!\w)([A-Za-z]|sum)_(?:\{([^{}]+)\}|(\w)(?!\w))")
+POWER = re.compile(r"(?<=[\w\)>])\^(?:\{([^{}]+)\}|(-?\w+))")
+SIGNS = (("&lt;=", "≤"), ("&gt;=", "≥"), (r"\btau\b", "τ"), (r"\bgamma\b", "γ"), (r"\balpha\b", "α"))
+
+
+def formulas(text: str) -> Markup:
+    """The text, escaped, with x_i, x^i and x^{i+1} as indices and powers. Names such as lemma_2 stay as they are."""
+    said = str(escape(text))
+    said = INDEX.sub(lambda m: f"{'Σ' if m[1] == 'sum' else f'<i>{m[1]}</i>'}<sub>{m[2] or m[3]}</sub>", said)
+    said = POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", said)
+    for word, sign in SIGNS:
+        said = re.sub(word, sign, said)
+    return Markup(said)
+
+
+TABLE = re.compile(r"<table\b((?:(?!</table>).)*?</thead>)", re.DOTALL)
+HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+
+
+def labelled(html: str) -> str:
+    """The page whose tables of more than two columns hold their headings, for the rules of ``td::before`` in CSS.
+
+    The heading of column k is the variable --ck of the table, once for all rows.
+    """
+    return TABLE.sub(_with_headings, html)
+
+
+def _with_headings(match: re.Match[str]) -> str:
+    names = [" ".join(unescape(TAG.sub("", heading)).split()) for heading in HEADING.findall(match[1])]
+    if len(names) < 3:
+        return match[0]
+    quoted = ("".join(c if c not in '"\\' else f"\\{c}" for c in f"{name}: " if name) for name in names)
+    style = ";".join(f'--c{k}:"{name}"' for k, name in enumerate(quoted, start=1))
+    return f'<table style="{attribute(style)}"{match[1]}'

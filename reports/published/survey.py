@@ -17,8 +17,7 @@ from ...models.store import Key, Store, stored_rows
 from ...verifiers.adapters.engines import ENGINES, Engine
 from ...verifiers.adapters.registry import ADAPTERS, Adapter
 from ..audits.engines.audit import LEVELS, audit_engine
-from ..audits.engines.history import TIMEOUT
-from ..audits.engines.in_processes import in_processes, made_rows
+from ..audits.engines.history import TIMEOUT, in_processes, made_rows
 from ..audits.functions.audit import run_audit
 from ..audits.migration import migrated
 from ..audits.report import Report

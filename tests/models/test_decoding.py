@@ -5,9 +5,8 @@ import random
 import pytest
 
 from draftproof.models.battery import drawn_markov, toy
-from draftproof.models.decoding import Decoded, decode, iteration
+from draftproof.models.decoding import Decoded, Modified, decode, iteration, modified
 from draftproof.models.law import Table
-from draftproof.models.modification import Modified, modified
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field

@@ -12,8 +12,7 @@ from draftproof.proofs.claims import lossless, theorem_2, theorem_2_calls
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_tokens, iterated_law, output_law
 from draftproof.proofs.obligations import by_certificate
-from draftproof.proofs.theorem_2_calls import expected_calls
-from draftproof.proofs.theorem_2_counterexample import SURE_BONUS, pair, sure_bonus
+from draftproof.proofs.theorem_2 import SURE_BONUS, expected_calls, pair, sure_bonus
 from draftproof.verifiers.draft_block import Verdict
 from draftproof.verifiers.registry import Reference, reference
 

@@ -14,13 +14,13 @@ from draftproof.proofs.audit_claims import judge, refuted, verdict
 from draftproof.proofs.diagnosis import diagnose
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
-from draftproof.reports.audits.campaigns.judgement import Judge
+from draftproof.reports.audits.campaigns.run import Judge
 from draftproof.reports.audits.functions.hints import precision_hint
 from draftproof.reports.audits.functions.relations import other_law
 from draftproof.reports.audits.functions.samples import goodness
 from draftproof.reports.audits.functions.wide_laws import goodness as wide_goodness
 from draftproof.reports.audits.functions.wide_laws import other_law_backwards
-from draftproof.reports.audits.measured_law import measured_law_report
+from draftproof.reports.audits.law_report import measured_law_report
 from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.proofs.enumerated import PROBLEM, WIDE, impossible_law, law_of, planted, wide_law

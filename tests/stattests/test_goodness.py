@@ -14,15 +14,15 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, joint_law
 from draftproof.reports.audits.completed_law import completed_counts
 from draftproof.stattests.cells import pooled
-from draftproof.stattests.explanation import largest_token_deviation, oddities
+from draftproof.stattests.design import largest_token_deviation, oddities
 from draftproof.stattests.goodness import (
     BOUND_METHOD,
     CERTAIN_METHOD,
     EXACT_METHOD,
     MONTE_CARLO_METHOD,
     goodness_of_fit,
+    monte_carlo_p,
 )
-from draftproof.stattests.monte_carlo import monte_carlo_p
 from draftproof.stattests.tails import likelihood_ratio
 from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
 from draftproof.verifiers.registry import reference

@@ -6,13 +6,11 @@ from draftproof.verifiers.adapters.batched_tensors import Together, softmax
 from draftproof.verifiers.adapters.batched_tensors import block as block_logits
 from draftproof.verifiers.adapters.batched_tensors import greedy_block as greedy_logits
 from draftproof.verifiers.adapters.batched_tensors import token as token_logits
-from draftproof.verifiers.batched import chunks
-from draftproof.verifiers.batched.block_verification import block_verification
-from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
+from draftproof.verifiers.batched import sampling
 from draftproof.verifiers.batched.independent_paths import DraftPaths, by_descent, k_seq, multi_round
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
-from draftproof.verifiers.batched.token_verification import token_verification
+from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 
 ADAPTED = (token_logits, block_logits, greedy_logits)
 """As the adapters have them; found here by these names."""
@@ -29,11 +27,11 @@ def subject(verify, logits=False, make=rows_of, chance=uniforms, width=None):
         target, draft, tokens = target_probs[None], draft_probs[None], draft_tokens[None]
         if logits:
             target, draft = target.log(), draft.log()
-        before, chunks.CHUNK_WIDTH = chunks.CHUNK_WIDTH, width or chunks.CHUNK_WIDTH
+        before, sampling.CHUNK_WIDTH = sampling.CHUNK_WIDTH, width or sampling.CHUNK_WIDTH
         try:
             given = verify(make(target, draft, tokens, logits=logits), chance(tokens, generator, generator))
         finally:
-            chunks.CHUNK_WIDTH = before
+            sampling.CHUNK_WIDTH = before
         return given.tokens[0, : int(given.accepted[0]) + 1]
 
     called.array = "torch"

@@ -3,11 +3,9 @@
 import pytest
 import torch
 
-from draftproof.verifiers.batched.block_verification import block_verification
-from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms
-from draftproof.verifiers.batched.token_verification import token_verification
+from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 
 no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
 ON_CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=no_cuda)]

@@ -9,7 +9,7 @@ import torch
 
 from draftproof.models.battery import audit_battery, drawn_markov, toy
 from draftproof.models.decoding import Decoded, iteration
-from draftproof.models.modification import modified as modified_model
+from draftproof.models.decoding import modified as modified_model
 from draftproof.tests.verifiers.batched_parts import (
     DEVICES,
     FORMS,
@@ -22,17 +22,17 @@ from draftproof.tests.verifiers.batched_parts import (
     probabilities32,
     probabilities64,
 )
-from draftproof.verifiers.batched import chunks
+from draftproof.verifiers.batched import sampling
 from draftproof.verifiers.batched.emitted import PADDING
-from draftproof.verifiers.batched.greedy_block_verification import (
+from draftproof.verifiers.batched.rows import Probabilities, rows_of
+from draftproof.verifiers.batched.sampling import Uniforms, uniforms
+from draftproof.verifiers.batched.verification import (
     Modification,
     carried,
     greedy_block_verification,
     modified,
+    token_verification,
 )
-from draftproof.verifiers.batched.rows import Probabilities, rows_of
-from draftproof.verifiers.batched.sampling import Uniforms, uniforms
-from draftproof.verifiers.batched.token_verification import token_verification
 from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.registry import reference
 
@@ -116,7 +116,7 @@ class InChunks(Scripted):
     """Draws as the batched verifiers do: a chunk, then a token in it. Floats."""
 
     def draw(self, weights):
-        width = min(chunks.CHUNK_WIDTH, len(weights))
+        width = min(sampling.CHUNK_WIDTH, len(weights))
         parts = [weights[k : k + width] for k in range(0, len(weights), width)]
         chosen = super().draw([sum(map(Fraction, part)) for part in parts])
         return chosen * width + super().draw(list(map(Fraction, parts[chosen])))

@@ -16,9 +16,8 @@ from draftproof.tests.verifiers.batched_parts import (
     token_verification,
 )
 from draftproof.verifiers.batched import rows as rows_module
-from draftproof.verifiers.batched.chunks import running_sums
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
-from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms
+from draftproof.verifiers.batched.sampling import Uniforms, pick, running_sums, uniforms
 
 
 def rise_at_weights_only(weights, sums):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 LIGHT = (
-    "models.environment", "models.errors", "models.files", "models.generating.settings", "models.libraries",
+    "models.digests", "models.errors", "models.files", "models.generating.settings", "models.libraries",
     "models.pairs.presets", "models.problem", "verifiers.adapters.engines", "verifiers.adapters.registry",
     "verifiers.evidence", "verifiers.registry", "verifiers.zoo.catalogue",
 )  # fmt: skip

@@ -9,12 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..batched.block_verification import block_verification
 from ..batched.emitted import Emitted
-from ..batched.greedy_block_verification import greedy_block_verification
 from ..batched.rows import rows_of
 from ..batched.sampling import Uniforms, uniforms
-from ..batched.token_verification import token_verification
+from ..batched.verification import block_verification, greedy_block_verification, token_verification
 from .calling_convention import declare, logits_of
 from .protocol import BatchedAdapter, Row, by_length
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..batched.keyed_uniforms import Seeds
 from ..batched.sampling import Uniforms
-from ..triton_kernels import launching, numbers
+from ..triton_kernels import launching, parts
 from ..triton_kernels.runtime import INTERPRETED, triton
 from .calling_convention import NotASubject, on_demand
 from .protocol import PLACEHOLDER, BatchedAdapter, Row
@@ -36,7 +36,7 @@ class Kernels(BatchedAdapter):
 
     array, batch, placeholders = "torch", 4096, True
 
-    def __init__(self, algorithm: str, form: str = "", kernels: Any = launching, keyed: Any = numbers):
+    def __init__(self, algorithm: str, form: str = "", kernels: Any = launching, keyed: Any = parts):
         if form == "keyed" and not INTERPRETED:
             raise NotASubject("a table stands in for the kernels' generator under its interpreter: TRITON_INTERPRET=1")
         self.algorithm, self.form, self.kernels, self.numbers = algorithm, form, kernels, keyed
@@ -71,7 +71,7 @@ class Kernels(BatchedAdapter):
 
 
 class _Table:
-    """Stands in for ``numbers.keyed_uniform``: a key's number, from the table of the request that its seed names."""
+    """Stands in for ``parts.keyed_uniform``: a key's number, from the table of the request that its seed names."""
 
     def __init__(self, tables: Sequence[Any]):
         self.tables, self.known = tables, dict[tuple[int, int], float]()
@@ -83,7 +83,7 @@ class _Table:
         for k in {*map(int, seeds)} - {k for k, p in self.known if p == at}:
             self.known[k, at] = self.tables[k](0, at)
         values = [self.known[int(k), at] for k in seeds]
-        like = numbers.tl.zeros(seeds.shape, numbers.tl.float64)
+        like = parts.tl.zeros(seeds.shape, parts.tl.float64)
         like.handle.data[:] = values
         return like
 

@@ -5,13 +5,11 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from .block_verification import block_verification
 from .emitted import PADDING, Emitted
-from .greedy_block_verification import greedy_block_verification
 from .keyed_uniforms import Seeds, keyed_uniforms
 from .rows import in_chunks, rows_of
 from .sampling import Uniforms, draw
-from .token_verification import token_verification
+from .verification import block_verification, greedy_block_verification, token_verification
 
 BACKENDS = ("auto", "kernels", "tensors")
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from . import kernels
-from .chunks import Excess, chunked
+from .sampling import Excess, chunked
 
 MIN_LOGITS_PER_THREAD = 2**20
 """Logits below which handing a part to another thread costs more than it saves."""

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .chunks import running_sums
 from .emitted import EmittedPaths, emitted_paths
-from .sampling import Uniforms, pick
+from .sampling import Uniforms, pick, running_sums
 
 HALVINGS = 20
 """As of ``verifiers.trees.k_seq``: rho is at most k / 2^20 above rho*."""

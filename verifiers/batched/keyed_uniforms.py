@@ -8,7 +8,7 @@ The ledger. A number is that of the key (seed, call, place), of Philox4x32-10 wi
     place 2 + i  the coin of draft token i
 
 Different keys have different counters, and so bits of their own. A number depends neither on a request's slot in its
-batch nor on the length of its neighbours' blocks. The kernels make the same numbers (``triton_kernels.numbers``).
+batch nor on the length of its neighbours' blocks. The kernels make the same numbers (``triton_kernels.parts``).
 Source: Salmon et al. 2011, Parallel Random Numbers: As Easy as 1, 2, 3.
 """
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from .chunks import Excess, chunked, running_sums
+from .sampling import Excess, chunked, running_sums
 
 
 @cache

@@ -6,8 +6,7 @@ all rows once before that, so each at most twice. Two launches, from logits thre
 Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5); greedy: Appendix C, Algorithm 4 and Eq. (30).
 """
 
-from .numbers import FIRST_COIN, uniform
-from .parts import emit, last_token, left_of_target, likelihood_ratio, stands_at
+from .parts import FIRST_COIN, emit, last_token, left_of_target, likelihood_ratio, stands_at, uniform
 from .runtime import jit, tl
 
 

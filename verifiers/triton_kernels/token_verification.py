@@ -6,8 +6,7 @@ three or four.
 Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1 and Eq. (3).
 """
 
-from .numbers import FIRST_COIN, uniform
-from .parts import emit, last_token, left_of_target, likelihood_ratio
+from .parts import FIRST_COIN, emit, last_token, left_of_target, likelihood_ratio, uniform
 from .runtime import jit, tl
 
 

@@ -5,6 +5,6 @@ collecting.py: each part of the plan, run or read once, and kept; collected.py: 
 is run; declared.py: the files that it is valid for, and what it needs.
 strength.py: kinds of evidence, by what they can show, and what a report left out or contradicts; evidence_rows.py:
 which evidence of a part speaks of a requirement; requirements.py: the verdict that it gives.
-document.py: report.json, in the form of forms.py; folder.py: what a run writes, and its attestation;
+document.py: report.json and its form; folder.py: what a run writes, and its attestation;
 verification.py: whether a folder is what a run wrote; said.py: what its page and its PDF say.
 """

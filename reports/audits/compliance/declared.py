@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ....models.digests import ROOT, coq_sources
-from ....models.environment import versions
+from ....models.digests import ROOT, coq_sources, versions
 from ....models.errors import InputError
 from ....models.libraries import require
 from ....proofs.statements import METHODS

@@ -5,16 +5,101 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Annotated, Any
 
-from ....models.digests import EXAMINING, code_digest
-from ....models.environment import environment, versions
+import msgspec
+from msgspec import Meta
+
+from ....models.digests import EXAMINING, ROOT, code_digest, environment, versions
 from ....models.errors import InputError
+from ....models.files import write_atomically
+from ....models.json_files import schema
 from ..report import Report
-from .collected import Collected
-from .forms import FORMAT
-from .plan import Plan
+from .collected import DONE, FAILED, Collected
+from .evidence_rows import EvidenceRow
+from .plan import FIELDS, Id, Plan, Scope, one_of
 from .requirements import WORST_FIRST, judged, overall
+
+FORMAT = "draftproof-compliance-1"
+
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Verdict = Annotated[str, one_of(("refuted", "open", "sampled only", "met"))]
+
+
+class Form(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class PlanForm(Form):
+    file: Annotated[str, Meta(pattern=r"^plan\.toml$")]
+    sha256: Digest
+
+
+class RequirementForm(Form):
+    """closing: what would have to be shown for it to be met."""
+
+    id: Id
+    statement: str
+    claim: str
+    claim_says: str
+    parts: list[Id]
+    scope: Scope
+    detection_limit: float | None
+    verdict: Verdict
+    reading: str
+    strength: list[str]
+    closing: list[str]
+    evidence: list[EvidenceRow]
+
+
+class PartForm(Form, kw_only=True):
+    """files, versions: those that its plan names for it, for which it is valid. recorded: proofs on record, not run.
+
+    report: in the form of report.schema.json. history: as draftproof nightly status --json.
+    """
+
+    id: Id
+    kind: Annotated[str, one_of(FIELDS)]
+    what: str
+    options: dict[str, Any]
+    state: Annotated[str, one_of((DONE, FAILED))]
+    why: str | None
+    recorded: bool
+    files: dict[str, Digest]
+    versions: dict[str, str]
+    verdict: str
+    reading: str
+    report: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    history: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    proofs: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class DocumentForm(Form):
+    """draftproof: versions, and the digests of its code, and of that part of it which audits depend on."""
+
+    format: Annotated[str, Meta(pattern=f"^{FORMAT}$")]
+    title: str
+    date: Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    plan: PlanForm
+    draftproof: dict[str, str]
+    verdict: Verdict
+    counts: dict[Verdict, Annotated[int, Meta(ge=0)]]
+    requirements: Annotated[list[RequirementForm], Meta(min_length=1)]
+    parts: list[PartForm]
+    not_said: list[str]
+
+
+SCHEMA_FILE = ROOT / "docs" / "schemas" / "compliance.schema.json"
+
+
+def schema_text() -> str:
+    """The shipped schema of the document."""
+    return json.dumps(schema(DocumentForm, "draftproof compliance document"), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    write_atomically(SCHEMA_FILE, schema_text())
+
 
 NOT_SAID = (
     "that a requirement which is met holds beyond the problems, numbers, versions and settings named beside it, unless "

@@ -20,7 +20,7 @@ from ..sandboxed import probe_problems
 from .collected import DONE, Collected
 from .collecting import PARTS, PARTS_HOLD
 from .declared import declared_files
-from .document import current_versions, derived, text
+from .document import DocumentForm, current_versions, derived, text
 from .folder import (
     ATTESTATION_FILE,
     BADGE,
@@ -35,7 +35,6 @@ from .folder import (
     digests,
     others_than_files,
 )
-from .forms import DocumentForm
 from .plan import load_plan
 from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages

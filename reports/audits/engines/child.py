@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ....models.environment import versions
+from ....models.digests import versions
 from ....proofs.interception.digests import digest_of
 from ....proofs.interception.loading import load
 from ....proofs.interception.outcomes import readable

@@ -5,25 +5,66 @@ The releases, and what became of each text, are kept as JSON; the page is made o
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from itertools import groupby, pairwise
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ....models.battery import drawn, toy
 from ....models.digests import EXAMINING, code_digest
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.problem import Problem
-from ....models.store import Store
+from ....models.store import Key, Store
 from ....verifiers.adapters.releases import Release, UnreadableRelease, VerifierHistory, digest, releases, texts, unpack
 from ....verifiers.evidence import NO_EVIDENCE
 from ..functions.audit import run_audit
 from ..settings import AuditSettings
 from ..subject import subject_from
-from .in_processes import made_rows
+
+Result = TypeVar("Result")
+
+
+def in_processes(
+    function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int
+) -> Iterator[tuple[tuple[Any, ...], Result]]:
+    """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
+
+    function: of a module, since new processes import it by name
+    Raises: RunFailed if a process ends without a result.
+    """
+    calls = [*calls]
+    if min(workers, len(calls)) <= 1:
+        yield from ((call, function(*call)) for call in calls)
+        return
+    silently = signal.SIGINT, signal.SIG_DFL  # Ctrl-C ends a worker too, without a traceback of its own
+    with ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, silently) as pool:
+        running = {pool.submit(function, *call): call for call in calls}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        except BrokenProcessPool as broken:
+            raise RunFailed(
+                "crash", f"one of {workers} processes ended without a result; --workers 1 makes none"
+            ) from broken
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def made_rows(
+    store: Store, keys: Iterable[Key], make: Callable[..., Any], workers: int = 1
+) -> Iterator[tuple[Key, Any]]:
+    """The rows for those keys that the store lacks, by ``make(*key)``; each is in the store before it is given out."""
+    for key, row in in_processes(make, [key for key in keys if key not in store.rows], workers):
+        store.put(key, row)
+        yield key, row
+
 
 TIMEOUT, INTERPRETED = 300.0, 20.0
 """Seconds for a problem, and under Triton's interpreter."""

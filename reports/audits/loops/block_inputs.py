@@ -10,8 +10,7 @@ from ....proofs import verdict_rule
 from ....stattests.betting import bets_on
 from ....verifiers.details import ListeningDetail, ReadingDetail, RowsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
-from .bets import TokenBets
-from .drift import MAX_DRIFT, DriftMeasurement
+from .drift import MAX_DRIFT, DriftMeasurement, TokenBets
 from .observed_loop import Observations, RowDistance, observed
 from .session import LoopSession, seen
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ....models.environment import environment
+from ....models.digests import environment
 from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
 from ....models.libraries import torch_threads
@@ -18,8 +18,7 @@ from ..runner import Examination, examine
 from ..settings import Progress
 from .block_inputs import BlockInputs
 from .drift import DriftMeasurement
-from .enumerated_law import EnumeratedLaw
-from .forged_law import forged_law
+from .forged_law import EnumeratedLaw, forged_law
 from .options import LoopOptions
 from .session import LoopSession, open_session
 from .text_counts import TextCounts

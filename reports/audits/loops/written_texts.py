@@ -15,9 +15,8 @@ from ....stattests.betting import bets_on, bets_on_sets
 from ....verifiers.details import ArgmaxDetail, BiasDetail, EndsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..error_rates import BETA
-from .bets import TokenBets
-from .drift import DriftMeasurement
-from .enumerated_law import EnumeratedLaw
+from .drift import DriftMeasurement, TokenBets
+from .forged_law import EnumeratedLaw
 from .forward_passes import full_pass
 from .session import LoopSession, seen
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....models.forge_gguf import CHARACTERS
-from ....models.forge_tokenizer import BOS, EOS
+from ....models.forge_llama import BOS, EOS
 from ....models.law import Markov, Prefix
 from ....models.problem import Problem
 from ..engines.child import ENDED

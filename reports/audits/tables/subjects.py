@@ -10,7 +10,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ....models.environment import processor, versions
+from ....models.digests import processor, versions
 from ....models.errors import InputError
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair

@@ -1,1 +1,1 @@
-"""The compliance document as people read it: one HTML page (page.py), and the PDF printed from it (pdf.py)."""
+"""The compliance document as people read it: one HTML page, and the PDF printed from it (page.py)."""

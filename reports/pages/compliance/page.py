@@ -1,11 +1,14 @@
 """The compliance document as one HTML page: nothing loaded from elsewhere, everything escaped, made to be printed."""
 
+import hashlib
+import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from markupsafe import Markup
 from matplotlib import pyplot as plt
 
+from ....models.errors import InputError
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
 from ...audits.compliance.folder import Rendering
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
@@ -18,7 +21,6 @@ from ..nightly import summary as nightly
 from ..nightly.page import history
 from ..page import badge, rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
-from .pdf import pdf
 
 PLAINLY = {
     MET: "Everything that the plan asks for was shown, on what was examined; what that is stands beside each "
@@ -101,10 +103,6 @@ def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line for line in summary(rows) if line["shown"]]
 
 
-RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
-"""The files for people that a document gives."""
-
-
 def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
     """The deviation from the target's law on each problem, a line a kind of numbers, and what rounding is allowed."""
     items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
@@ -124,3 +122,36 @@ def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
         distance_axis(axis, kinds)
         axis.set_xlabel("total variation", fontsize=9)
         return svg(figure)
+
+
+def pdf(html: str) -> bytes:
+    """The page as a PDF with figures as vectors. Equal pages give equal bytes, on one machine with one set of fonts.
+
+    Raises: InputError if WeasyPrint, or a library that it needs, is not installed.
+    """
+    if reason := why_no_pdf():
+        raise InputError(f"no PDF: {reason}")
+    from weasyprint import HTML
+
+    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
+    identifier = hashlib.sha256(html.encode()).digest()[:16]
+    written: Any = HTML(string=html, url_fetcher=_nothing_from_elsewhere).write_pdf(pdf_identifier=identifier)
+    return written
+
+
+def why_no_pdf() -> str | None:
+    """Why no PDF can be made here, if so, and what to install."""
+    try:
+        import weasyprint  # noqa: F401 (its libraries are looked for when it is imported)
+    except (ImportError, OSError) as error:
+        reason = "WeasyPrint is not installed" if isinstance(error, ImportError) else str(error).splitlines()[0]
+        return f"{reason}; install draftproof[compliance] and Pango"
+    return None
+
+
+def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:
+    raise ValueError(f"{url}: the page loads nothing")
+
+
+RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
+"""The files for people that a document gives."""

@@ -15,7 +15,7 @@ from draftproof.proofs.certificates.linear_program import most_tokens
 from draftproof.proofs.certificates.make_iterations import certificate, tables
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import IteratedLaw, expected_accepted, output_law
-from draftproof.proofs.theorem_2_counterexample import SURE_BONUS, pair
+from draftproof.proofs.theorem_2 import SURE_BONUS, pair
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.certificate

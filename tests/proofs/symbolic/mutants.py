@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from draftproof.proofs.symbolic import derivations
 from draftproof.proofs.symbolic import lenience as leniences
-from draftproof.proofs.symbolic.single_steps import Query, step_of
-from draftproof.proofs.symbolic.z3_numbers import reals, total
+from draftproof.proofs.symbolic.single_steps import Query, reals, step_of, total
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
 from draftproof.verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual

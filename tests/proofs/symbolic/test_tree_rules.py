@@ -11,10 +11,9 @@ from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.problem import as_json, problem_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
-from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, reals
 from draftproof.proofs.symbolic.symbols import AllBranches, Models
 from draftproof.proofs.symbolic.tree_rules import TREE_CLAIMS, TreeClaim, all_models, law_on_symbols
-from draftproof.proofs.symbolic.z3_numbers import reals
 from draftproof.tests.proofs.symbolic import mutants
 from draftproof.tests.proofs.symbolic.counterexample import exactly_refuted, problem_of_step, rational_point
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from draftproof.reports.pages.formulas import formulas
+from draftproof.reports.pages.page import formulas
 
 
 @pytest.mark.parametrize(

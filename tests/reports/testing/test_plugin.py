@@ -15,7 +15,7 @@ import pytest
 import draftproof
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.functions import audit, explanation, session
-from draftproof.reports.testing.known_failures import Known, load_known, out_of_date
+from draftproof.reports.testing.plugin import Known, load_known, out_of_date
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.zoo.catalogue import MUTANTS
 

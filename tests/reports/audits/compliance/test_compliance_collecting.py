@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from draftproof.models import digests
-from draftproof.models.environment import versions
+from draftproof.models.digests import versions
 from draftproof.models.errors import InputError
 from draftproof.models.store import stored_rows
 from draftproof.reports.audits.compliance import collecting

@@ -16,7 +16,7 @@ from draftproof.models.store import stored_text
 from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
 from draftproof.reports.audits.compliance.declared import declared_files
-from draftproof.reports.audits.compliance.document import text
+from draftproof.reports.audits.compliance.document import SCHEMA_FILE, schema_text, text
 from draftproof.reports.audits.compliance.folder import (
     ATTESTATION_FILE,
     PREDICATE_TYPE,
@@ -26,12 +26,10 @@ from draftproof.reports.audits.compliance.folder import (
     digests,
     write_folder,
 )
-from draftproof.reports.audits.compliance.forms import SCHEMA_FILE, schema_text
 from draftproof.reports.audits.compliance.plan import Part, load_plan
 from draftproof.reports.audits.compliance.said import Shown, differences, said_by_html, said_by_pdf
 from draftproof.reports.audits.compliance.verification import against_code, contradictions, verified
-from draftproof.reports.pages.compliance.page import RENDERING, page
-from draftproof.reports.pages.compliance.pdf import pdf
+from draftproof.reports.pages.compliance.page import RENDERING, page, pdf
 from draftproof.reports.pages.page import badge
 from draftproof.tests.reports.pages.test_page import Sources
 
@@ -393,7 +391,7 @@ def test_a_declared_file_that_changed_or_came_since_is_refused(tmp_path):
 
 def test_the_schema_is_that_of_the_types():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
-        "python -m draftproof.reports.audits.compliance.forms writes it"
+        "python -m draftproof.reports.audits.compliance.document writes it"
     )
 
 

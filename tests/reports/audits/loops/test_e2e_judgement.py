@@ -10,7 +10,7 @@ import torch
 from draftproof.models.errors import InputError
 from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.sampling import warp
-from draftproof.reports.audits.loops import enumerated_law, session
+from draftproof.reports.audits.loops import forged_law, session
 from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.forward_passes import Drift
@@ -187,7 +187,7 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
     assert report.findings["reach"].endswith("for texts of 24 tokens behind the start token")
     assert evidence_on(report, "lossless", "enumeration").detail.tokens == 24
     assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | mutant_options(RunnerUp)))
-    monkeypatch.setattr(enumerated_law, "MAX_GREEDY_TOKENS", 8)
+    monkeypatch.setattr(forged_law, "MAX_GREEDY_TOKENS", 8)
     report = examined(greedy)
     assert report.verdict == "inconclusive"
     assert evidence_on(report, "lossless", "enumeration").verdict == HOLDS

@@ -1,18 +1,9 @@
-"""Theorem 2 does not hold for several iterations against every valid verifier: models and a verifier that show it.
-
-The models: equal, a point mass, for gamma tokens; then a coin of the target, token 0 with probability t, that the draft
-model calls for token 0; after token 1 nothing in common, ever; after token 0 one token of which only the target is
-sure, then equal point masses, but for position 2 gamma, where they are sure of different tokens. Block verification
-takes the coin as its bonus and can be unlucky behind it; one that stops before the coin wins back behind it what it
-loses on it.
-
-    gamma = 2, three iterations: 5 + 3 t^2 tokens against 4 + 4 t, more for every t in (1/3, 1)
-    gamma = 3, two iterations:   5 + 2 t^2 tokens against 4 + 3 t, more for every t in (1/2, 1)
-"""
+"""Theorem 2 corrected: the expected number of target calls until a text is finished, and the counterexample."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..models.decoding import Decoded
 from ..models.law import Prefix
 from ..models.problem import Problem
 from ..verifiers.block_verification import block_verification
@@ -20,6 +11,39 @@ from ..verifiers.chance import Chance
 from ..verifiers.draft_block import Block, Verdict
 from ..verifiers.registry import Reference
 from .field import QQ
+from .laws import IteratedLaw
+
+
+def expected_calls(problem: Problem, verifier: Reference, length: int, end: int | None = None) -> Any:
+    """E[target calls] of a verifier's loop until ``length`` tokens or the token ``end``, exactly.
+
+    calls(c) = 0 if c is finished, else 1 + sum_o Pr(o) calls(c o).
+    """
+    loop = IteratedLaw(problem, verifier)
+
+    def one_iteration(text: Prefix, calls: Callable[[Prefix], Any]) -> Any:
+        return sum(p * calls(after.tokens) for after, p in loop.iteration(Decoded(text)))
+
+    return calls_until(problem, one_iteration, length, end)
+
+
+def calls_until(problem: Problem, one_iteration: Callable, length: int, end: int | None) -> Any:
+    """The recursion over unfinished texts; ``one_iteration(text, calls)`` is the mean of ``calls`` after one more.
+
+    Texts of one length with the same future are computed once.
+    """
+    known: dict[Any, Any] = {}
+
+    def calls(text: Prefix) -> Any:
+        if len(text) >= length or end in text:
+            return 0
+        future = (len(text), problem.target.state(text), problem.draft.state(text))
+        if future not in known:
+            known[future] = 1 + one_iteration(text, calls)
+        return known[future]
+
+    return calls(())
+
 
 FIRST, SECOND = (QQ(1), QQ(0)), (QQ(0), QQ(1))
 HALF = QQ(1, 2)

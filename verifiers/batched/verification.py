@@ -1,4 +1,4 @@
-"""Greedy block verification of a batch: accepts most in one iteration, and must change the target afterwards."""
+"""Token, block and greedy block verification of a batch."""
 
 from typing import NamedTuple
 
@@ -8,6 +8,30 @@ from torch import Tensor
 from .emitted import Emitted, emitted
 from .rows import BatchRows
 from .sampling import Uniforms, draw
+
+
+def token_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
+    """Accept draft tokens until the first rejection, then draw from the residual at that row.
+
+    Guarantee: the law of ``verifiers.token_verification``, to the rounding of the rows' type; a token to which the
+    target gives probability 0 is never emitted.
+    Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1 and Eq. (3).
+    """
+    ratio = rows.log_ratios().exp()
+    accepted = (chance.acceptance < ratio).cumprod(-1).sum(-1)
+    rest = rows.excess(accepted, torch.ones_like(ratio))
+    return emitted(rows.tokens, accepted, draw(rest, chance.residual))
+
+
+def block_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
+    """Keep the longest accepted sub-block, then draw from the residual that its survival leaves.
+
+    Guarantee: the law of ``verifiers.block_verification``, to the rounding of the rows' type; a token to which the
+    target gives probability 0 is never emitted. Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5).
+    """
+    survival = rows.survival()
+    accepted, rest = rows.longest_sub_block(survival, chance.acceptance)
+    return emitted(rows.tokens, accepted, draw(rest, chance.residual))
 
 
 class Modification(NamedTuple):
@@ -60,7 +84,7 @@ def modified(target: Tensor, rows: BatchRows, draft: Tensor, modification: Modif
     M_new(x | y) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0) = max(r M_b(x) - M_s(x), 0) M_s(y | c), with
     r = M_b(y | c) / M_s(y | c), for the first ``remaining`` rows; M_b from there on, and where nothing is left.
     target, draft: probabilities, [B, gamma + 1, V] and [B, gamma, V].
-    rows: the same with the draft tokens. Reference: ``models.modification``.
+    rows: the same with the draft tokens. Reference: ``models.decoding``.
     Source: Sun et al. 2025, Algorithm 5 and Eq. (31); nested when ``target`` is itself modified (footnote 6).
     """
     gamma = draft.shape[1]
