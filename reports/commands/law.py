@@ -58,7 +58,7 @@ def _exact(verifier: str, problem: Problem, iterations: int) -> dict[str, Any]:
 
 
 def _measured(verifier: str | None, program: str | None, problem: Problem) -> dict[str, Any]:
-    from ..audits.law_report import measured_law_report
+    from ..audits.measured_law import measured_law_report
     from ..audits.subject import program_from, subject_from
 
     try:

@@ -20,7 +20,7 @@ from draftproof.reports.audits.functions.relations import other_law
 from draftproof.reports.audits.functions.samples import goodness
 from draftproof.reports.audits.functions.wide_laws import goodness as wide_goodness
 from draftproof.reports.audits.functions.wide_laws import other_law_backwards
-from draftproof.reports.audits.law_report import measured_law_report
+from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.proofs.enumerated import PROBLEM, WIDE, impossible_law, law_of, planted, wide_law

@@ -24,7 +24,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.proofs.wide_reference import reference_deviations
-from draftproof.reports.audits.law_report import measured_law_report
+from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.reports.audits.subject import SubjectSpec
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
