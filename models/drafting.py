@@ -18,7 +18,7 @@ from ..verifiers.trees.draft_tree import (
     DraftTree,
     drafting_by_parents,
 )
-from ..verifiers.trees.optimal_transport import hub
+from ..verifiers.trees.spec_hub import hub
 from .errors import InputError
 from .law import Model, Prefix
 

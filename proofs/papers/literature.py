@@ -16,7 +16,7 @@ from ...verifiers.chance import NothingToDrawError
 from ...verifiers.registry import Reference, reference
 from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
-from ...verifiers.trees.optimal_transport import k_sequential_selection
+from ...verifiers.trees.k_seq import k_sequential_selection
 from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
 from ...verifiers.trees.shared_gumbel import coupled
 from .. import claims

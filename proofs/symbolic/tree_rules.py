@@ -22,7 +22,7 @@ from ...models.problem import Problem
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, DraftTree, VerifyTree
-from ...verifiers.trees.optimal_transport import k_sequential_selection
+from ...verifiers.trees.k_seq import k_sequential_selection
 from ...verifiers.trees.registry import tree_reference
 from ..laws import completed, joint_law
 from .single_steps import Query, SolverAnswer, ask

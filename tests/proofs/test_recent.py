@@ -28,7 +28,7 @@ from draftproof.proofs.papers.literature import (
 from draftproof.proofs.papers.recent_claims import FOUR_TOKENS, IN_RACE, RECENT
 from draftproof.proofs.papers.strangers import dd_tree, exponential_races, greedy_multi_path, spectr_gbv
 from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
-from draftproof.verifiers.trees import global_resolution, optimal_transport, shared_gumbel
+from draftproof.verifiers.trees import global_resolution, shared_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
 from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
@@ -154,13 +154,11 @@ def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected():
     assert lossless(rule, pairs).verdict == HOLDS
 
     def first_alone(siblings, chance):
-        made = optimal_transport.spec_hub_step(siblings, chance)
+        made = spec_hub.step(siblings, chance)
         return made if made.token == siblings.tokens[0] else Choice(siblings.tokens[0], True)
 
     assert lossless(rule._replace(step=first_alone), pairs).verdict == REFUTED
-    accepts_less = rule._replace(
-        step=lambda s, c: optimal_transport.spec_hub_step(s, c)._replace(accepted=c.flip(QQ(1, 2)))
-    )
+    accepts_less = rule._replace(step=lambda s, c: spec_hub.step(s, c)._replace(accepted=c.flip(QQ(1, 2))))
     reached = acceptance_ccdf(tree_law(in_field(pairs[-1]), accepts_less), 1)[1]
     assert reached < transport(2, how=HUB)(ONE_STEP[-1]) == first_rate("spec-hub", 2, HUB)(ONE_STEP[-1])
 

@@ -24,8 +24,8 @@ from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.descent import descend
 from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.k_seq import is_valid, smallest_rho
 from draftproof.verifiers.trees.lossy import is_typical, thresholds_step
-from draftproof.verifiers.trees.optimal_transport import is_valid, smallest_rho
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
 

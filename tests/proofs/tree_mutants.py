@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 from draftproof.verifiers.arithmetic import minimum, normalised, positive_part, quotient, ratio, residual
 from draftproof.verifiers.block_verification import block_verification
-from draftproof.verifiers.trees import optimal_transport
+from draftproof.verifiers.trees import spec_hub
 from draftproof.verifiers.trees.descent import Choice, Siblings, descend
 from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
 from draftproof.verifiers.trees.global_resolution import FEW_SWEEPS, global_resolution_step
-from draftproof.verifiers.trees.optimal_transport import offered, shares
+from draftproof.verifiers.trees.k_seq import shares
+from draftproof.verifiers.trees.optimal_transport import offered
 from draftproof.verifiers.trees.paths import chosen_path, hierarchical_as_published
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
@@ -77,8 +78,8 @@ def rho_of_a_single_draft(siblings, chance):
 
 def hub_last_alone(siblings, chance):
     """The hub is accepted where it is the second draft alone."""
-    choice = optimal_transport.spec_hub_step(siblings, chance)
-    if choice.accepted and choice.token == siblings.tokens[0] == optimal_transport.hub(siblings.drafts[0]):
+    choice = spec_hub.step(siblings, chance)
+    if choice.accepted and choice.token == siblings.tokens[0] == spec_hub.hub(siblings.drafts[0]):
         return Choice(chance.draw(siblings.target), False)
     return choice
 

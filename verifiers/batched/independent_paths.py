@@ -10,7 +10,7 @@ from .emitted import EmittedPaths, emitted_paths
 from .sampling import Uniforms, pick, running_sums
 
 HALVINGS = 20
-"""As of ``verifiers.trees.optimal_transport``: rho is at most k / 2^20 above rho*."""
+"""As of ``verifiers.trees.k_seq``: rho is at most k / 2^20 above rho*."""
 
 
 class DraftPaths(NamedTuple):
@@ -51,7 +51,7 @@ Step = Callable[[PathSiblings], tuple[Tensor, Tensor]]
 
 
 def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: those of ``trees.rejection.multi_round_step``, for siblings drawn from one row."""
+    """Guarantee, Source: those of ``verifiers.trees.multi_round.multi_round_step``, for siblings drawn from one row."""
     p, q, tokens, alive, coins = siblings
     paths = tokens.shape[1]
     chosen = torch.full_like(tokens[:, 0], paths)
@@ -66,7 +66,7 @@ def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
 
 
 def k_seq(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: those of ``trees.optimal_transport.k_seq_step``."""
+    """Guarantee, Source: those of ``verifiers.trees.k_seq.step``."""
     p, q, tokens, alive, coins = siblings
     k = alive.sum(1, keepdim=True).to(p.dtype)
     rho = smallest_rho(p, q, k)
@@ -79,7 +79,7 @@ def k_seq(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
 
 
 def smallest_rho(p: Tensor, q: Tensor, k: Tensor) -> Tensor:
-    """As ``trees.optimal_transport.smallest_rho``, by the same bisection. k: [B, 1]. Returns [B, 1]."""
+    """As ``verifiers.trees.k_seq.smallest_rho``, by the same bisection. k: [B, 1]. Returns [B, 1]."""
 
     def is_valid(rho: Tensor) -> Tensor:
         beta = torch.minimum(q, p / rho).sum(-1, keepdim=True)

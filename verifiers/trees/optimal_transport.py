@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 from math import factorial, prod
 from typing import NamedTuple
 
-from ..arithmetic import Number, Row, minimum, or_else, positive_part, quotient, ratio, residual
+from ..arithmetic import Number, Row, minimum, or_else
 from ..chance import Chance
 from .descent import Choice, Siblings
 from .draft_tree import HUB, IID, TOP
@@ -147,101 +147,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     if k < len(drafts):
         return Choice(drafts[k], True)
     return Choice(chance.draw(or_else(left, siblings.target)), False)
-
-
-HALVINGS = 20
-"""rho is at most k / 2^20 above rho*."""
-
-
-def shares(target: Row, draft: Row, rho: Number) -> list[Number]:
-    """min(q, p / rho) for each token, [V]; their sum is beta(rho)."""
-    return [minimum(q, p / rho) for p, q in zip(target, draft, strict=True)]
-
-
-def is_valid(target: Row, draft: Row, k: int, rho: Number) -> bool:
-    """Whether k-SEQ keeps the target's law: 1 - (1 - beta)^k <= rho beta."""
-    beta = sum(shares(target, draft, rho))
-    return 1 - prod([1 - beta] * k) <= rho * beta
-
-
-@lru_cache(maxsize=4096)
-def smallest_rho(target: Row, draft: Row, k: int) -> Number:
-    """A number just above rho*, the solution of 1 - (1 - beta)^k = rho beta in [1, k], at which k-SEQ is valid.
-
-    By bisection: rho = k is valid (Bernoulli's inequality), and the upper end stays valid. Hence exactly valid with
-    exact numbers, though rho* itself is seldom rational.
-    """
-    low = sum(target)
-    if is_valid(target, draft, k, low):
-        return low
-    high = low / low * k  # of the row's type, and k itself: what is sure to be valid, however its sum is rounded
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_valid(target, draft, k, middle) else (middle, high)
-    return high
-
-
-def k_seq_step(siblings: Siblings, chance: Chance) -> Choice:
-    """Accept the first x_i that passes a coin of min(1, p(x_i) / (rho q(x_i))); else Y from what they did not take.
-
-    Y ~ p - min(q, p / rho) p_acc / beta, p_acc = 1 - (1 - beta)^k, beta = sum_x min(q, p / rho).
-    Guarantee: valid for siblings drawn independently from one row, for any rho with p_acc <= rho beta; Pr(accepted) =
-    p_acc is at least 1 - (1 - 1/k)^k of the largest possible.
-    Source: Sun et al. 2023 (SpecTr), Algorithm 3, Theorem 2.
-    """
-    p, q, k = siblings.target, siblings.drafts[0], len(siblings.tokens)
-    rho = smallest_rho(tuple(p), tuple(q), k)
-    return k_sequential_selection(siblings, rho, chance)
-
-
-def k_sequential_selection(siblings: Siblings, rho: Number, chance: Chance) -> Choice:
-    """k-SEQ for a given rho."""
-    p, q, k = siblings.target, siblings.drafts[0], len(siblings.tokens)
-    for x in siblings.tokens:
-        if chance.flip(minimum(ratio(p[x], rho * q[x]), 1)):
-            return Choice(x, True)
-    taken = shares(p, q, rho)
-    beta = sum(taken)
-    accepted = 1 - prod([1 - beta] * k)
-    rest = [w - t * accepted / beta for w, t in zip(p, taken)] if beta != 0 else p
-    return Choice(chance.draw(or_else(rest, p)), False)
-
-
-def hub(row: Row) -> int:
-    """The likeliest token of the draft's row; ties to the smaller id."""
-    return max(range(len(row)), key=lambda t: (row[t], -t))
-
-
-def spec_hub_step(siblings: Siblings, chance: Chance) -> Choice:
-    """The next token, and whether it is one of the drafts: the hub and another one, or one alone.
-
-    First the tokens x that are not the hub, as the first draft and then as the second; then the hub, for what is left
-    of the pairs that begin with it, and of those that end with it; else Y from what is left of the target. One alone,
-    which is all that there is of a path or a row that is sure, is verified as a token.
-    Guarantee: valid for x ~ M_s and the hub or, if x is the hub, another token by M_s without it; no valid rule
-        accepts more of such pairs.
-    Source: Sun, Zhou, Chen and Sun 2024 (SpecHub); MasterGodzilla/Speculative_decoding_OT at b67e1213, MyTree.verify.
-    """
-    target, row, tokens = siblings.target, siblings.drafts[0], siblings.tokens
-    if len(tokens) == 1:
-        if chance.flip(minimum(ratio(target[tokens[0]], row[tokens[0]]), 1)):
-            return Choice(tokens[0], True)
-        return Choice(chance.draw(or_else(residual(target, row), target)), False)
-    most = hub(row)
-    others = sum(q for x, q in enumerate(row) if x != most)
-    left, pairs, taken, share = list(target), {}, {}, {}
-    for begins in (False, True):  # with the hub: of each pair of another token with it, its mass and what is accepted
-        pairs[begins] = [0 if x == most else row[most] * q / others if begins else q for x, q in enumerate(row)]
-        taken[begins] = [minimum(p, mass) for p, mass in zip(left, pairs[begins])]
-        left = [p - mass for p, mass in zip(left, taken[begins])]
-    for begins in (True, False):
-        rest = sum(mass - some for mass, some in zip(pairs[begins], taken[begins]))
-        share[begins] = minimum(quotient(left[most], rest, 1), 1)
-        left[most] = positive_part(left[most] - rest)
-    begins = tokens[0] == most
-    other = tokens[1] if begins else tokens[0]
-    if chance.flip(quotient(taken[begins][other], pairs[begins][other], 1)):
-        return Choice(other, True)
-    if chance.flip(share[begins]):
-        return Choice(most, True)
-    return Choice(chance.draw(or_else(left, target)), False)

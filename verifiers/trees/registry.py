@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from . import global_resolution, lossy, optimal_transport, rejection
+from . import global_resolution, k_seq, lossy, optimal_transport, rejection, spec_hub
 from .descent import Step, descend
 from .draft_tree import EVERY_WAY, HUB, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .lossy import typical
-from .optimal_transport import k_seq_step, spec_hub_step
 from .paths import greedy_multi_path, hierarchical, hierarchical_as_published, tree_monte_carlo
 from .shared_gumbel import list_gumbel_step, shared_gumbel_step
 from .traversal import scaled_transport, traversal
@@ -59,12 +58,12 @@ TREE_REFERENCES = {
         _by_steps("without-replacement", rejection.without_replacement_step,
                   "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,)),
         _by_steps("top-tokens", rejection.top_tokens_step, "EAGLE-2, evaluate_posterior", (TOP,)),
-        _by_steps("k-seq", k_seq_step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
+        _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
         _by_steps("optimal-transport", optimal_transport.step,
                   "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", EVERY_WAY),
         _by_steps("global-resolution", global_resolution.step, "Thomas and Pal 2025, its shares capped by the target",
                   (IID,)),
-        _by_steps("spec-hub", spec_hub_step, "Sun et al. 2024 (SpecHub), the code at b67e1213", (HUB,)),
+        _by_steps("spec-hub", spec_hub.step, "Sun et al. 2024 (SpecHub), the code at b67e1213", (HUB,)),
         TreeReference("scaled-transport", scaled_transport, "Weng et al. 2026 (UniVer), read from the abstract"),
         TreeReference("traversal", traversal, "Weng et al. 2025, Algorithms 1 and 2"),
         TreeReference("greedy-multi-path", greedy_multi_path, "Thomas and Pal 2026", (IID,), "paths"),

@@ -23,7 +23,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from draftproof.verifiers.trees import global_resolution, in_floats, optimal_transport
+from draftproof.verifiers.trees import global_resolution, in_floats, k_seq, optimal_transport, spec_hub
 from draftproof.verifiers.trees.draft_tree import HUB
 from draftproof.verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES, tree_reference
 
@@ -128,10 +128,10 @@ class Exactly:
 
 
 STEPS = [
-    (optimal_transport.k_seq_step, "k-seq"),
+    (k_seq.step, "k-seq"),
     (optimal_transport.step, "optimal-transport"),
     (global_resolution.step, "global-resolution"),
-    (optimal_transport.spec_hub_step, "spec-hub"),
+    (spec_hub.step, "spec-hub"),
 ]
 
 
