@@ -18,7 +18,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, sub_block_law
 from draftproof.proofs.tree_laws import tree_kernel, tree_law
 from draftproof.verifiers.registry import reference
-from draftproof.verifiers.trees import global_resolution, k_seq, optimal_transport, shared_gumbel
+from draftproof.verifiers.trees import global_resolution, k_seq, list_gumbel, optimal_transport, shared_gumbel
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 SIZES = [(2, 4), (2, 6), (2, 8), (3, 4), (3, 5), (4, 4), (4, 5), (4, 6), (4, 7)]
@@ -26,7 +26,7 @@ LIMIT = 5.0
 COUNTED = 1000
 """Entries of a law from which on its time is more than that of a call."""
 
-KEPT = (k_seq.smallest_rho, global_resolution.solved, shared_gumbel.given_drafts, shared_gumbel.coupled,
+KEPT = (k_seq.smallest_rho, global_resolution.solved, list_gumbel.given_drafts, shared_gumbel.coupled,
         optimal_transport.best_plan)  # fmt: skip
 
 

@@ -15,8 +15,10 @@ from ...models.rationals import as_float
 from ...models.tree_battery import drawing, lattice_pairs
 from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
-from ...verifiers.trees.lossy import is_typical, judge_step, raised
+from ...verifiers.trees.cactus import raised
+from ...verifiers.trees.judge import judge_step
 from ...verifiers.trees.registry import TreeReference, tree_reference
+from ...verifiers.trees.typical import is_typical
 from .. import claims
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, output_law, total_variation

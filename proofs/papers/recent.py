@@ -11,7 +11,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...models.tree_battery import drawing
-from ...verifiers.trees import global_resolution, shared_gumbel
+from ...verifiers.trees import global_resolution, list_gumbel
 from ...verifiers.trees.optimal_transport import best_plan, law_of_drafts
 from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
@@ -113,10 +113,10 @@ def matches_enough(count: int) -> ClaimJudgement:
     def right(p: Row, q: Row) -> bool:
         matched = sum(
             prod((q[x] for x in tokens), start=ONE)
-            * sum(shared_gumbel.given_drafts(p, q, tokens)[y] for y in set(tokens))
+            * sum(list_gumbel.given_drafts(p, q, tokens)[y] for y in set(tokens))
             for tokens in product([t for t, w in enumerate(q) if w], repeat=count)
         )
-        return matched >= shared_gumbel.matching_bound(p, q, count)
+        return matched >= list_gumbel.matching_bound(p, q, count)
 
     return over_one_step(right, "matches less often")
 

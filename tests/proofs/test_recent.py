@@ -28,7 +28,7 @@ from draftproof.proofs.papers.literature import (
 from draftproof.proofs.papers.recent_claims import FOUR_TOKENS, IN_RACE, RECENT
 from draftproof.proofs.papers.strangers import dd_tree, exponential_races, greedy_multi_path, spectr_gbv
 from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
-from draftproof.verifiers.trees import global_resolution, shared_gumbel, spec_hub
+from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
 from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
@@ -111,7 +111,7 @@ def test_two_drafts_match_as_a_simulation_of_the_noise_does():
     target = np.argmin(noise.min(axis=1) / np.array([as_float(w) for w in p]), axis=1)
     for x, z, y in np.ndindex(3, 3, 3):
         seen = np.mean((drafts[:, 0] == x) & (drafts[:, 1] == z) & (target == y))
-        law = shared_gumbel.given_drafts(p, q, (x, z))
+        law = list_gumbel.given_drafts(p, q, (x, z))
         assert sum(law) == 1 and abs(seen - as_float(q[x] * q[z] * law[y])) < 0.004
 
 
@@ -125,12 +125,12 @@ def test_with_one_draft_the_law_is_that_of_shared_noise():
     for pair in ONE_STEP[:100]:
         p, q = recent.rows(pair)
         for x in (t for t, w in enumerate(q) if w):
-            assert shared_gumbel.given_drafts(p, q, (x,)) == [w / q[x] for w in coupled(tuple(p), tuple(q))[x]]
+            assert list_gumbel.given_drafts(p, q, (x,)) == [w / q[x] for w in coupled(tuple(p), tuple(q))[x]]
 
 
 def test_a_bound_that_is_too_large_is_rejected(monkeypatch):
-    right = shared_gumbel.matching_bound
-    monkeypatch.setattr(shared_gumbel, "matching_bound", lambda p, q, n: right(p, q, n) * QQ(6, 5))
+    right = list_gumbel.matching_bound
+    monkeypatch.setattr(list_gumbel, "matching_bound", lambda p, q, n: right(p, q, n) * QQ(6, 5))
     assert recent.matches_enough(2).verdict == REFUTED
 
 

@@ -8,9 +8,10 @@ from draftproof.verifiers.trees import spec_hub
 from draftproof.verifiers.trees.descent import Choice, Siblings, descend
 from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
 from draftproof.verifiers.trees.global_resolution import FEW_SWEEPS, global_resolution_step
+from draftproof.verifiers.trees.greedy_multi_path import chosen_path
+from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
 from draftproof.verifiers.trees.optimal_transport import offered
-from draftproof.verifiers.trees.paths import chosen_path, hierarchical_as_published
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
 

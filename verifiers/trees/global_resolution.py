@@ -6,8 +6,8 @@ from ..arithmetic import Number, Row, minimum, positive_part
 from ..chance import Chance
 from .descent import Choice, Siblings, Step
 from .draft_tree import IID
-from .lossy import as_float
 from .optimal_transport import Drafts, law_of_drafts
+from .typical import as_float
 
 SWEEPS, FEW_SWEEPS = 100, 3
 """Of the solver; and of one that is stopped early."""

@@ -2,13 +2,32 @@
 
 from typing import NamedTuple
 
-from . import global_resolution, k_seq, lossy, optimal_transport, rejection, spec_hub
+from . import (
+    cactus,
+    ensemble,
+    entropy_adaptive,
+    global_resolution,
+    judge,
+    k_seq,
+    list_gumbel,
+    multi_round,
+    naive_sampling,
+    optimal_transport,
+    shared_gumbel,
+    spec_hub,
+    thresholds,
+    top_n,
+    top_tokens,
+    without_replacement,
+)
 from .descent import Step, descend
 from .draft_tree import EVERY_WAY, HUB, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
-from .lossy import typical
-from .paths import greedy_multi_path, hierarchical, hierarchical_as_published, tree_monte_carlo
-from .shared_gumbel import list_gumbel_step, shared_gumbel_step
-from .traversal import scaled_transport, traversal
+from .greedy_multi_path import greedy_multi_path
+from .hierarchical import hierarchical, hierarchical_as_published
+from .scaled_transport import scaled_transport
+from .traversal import traversal
+from .tree_monte_carlo import tree_monte_carlo
+from .typical import typical
 
 
 class TreeReference(NamedTuple):
@@ -53,11 +72,11 @@ def _by_steps(
 TREE_REFERENCES = {
     r.name: r
     for r in (
-        _by_steps("naive", rejection.naive_step, "Miao et al. 2024 (SpecInfer), naive sampling"),
-        _by_steps("spec-infer", rejection.multi_round_step, "Miao et al. 2024 (SpecInfer), Algorithm 2"),
-        _by_steps("without-replacement", rejection.without_replacement_step,
+        _by_steps("naive", naive_sampling.step, "Miao et al. 2024 (SpecInfer), naive sampling"),
+        _by_steps("spec-infer", multi_round.step, "Miao et al. 2024 (SpecInfer), Algorithm 2"),
+        _by_steps("without-replacement", without_replacement.step,
                   "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,)),
-        _by_steps("top-tokens", rejection.top_tokens_step, "EAGLE-2, evaluate_posterior", (TOP,)),
+        _by_steps("top-tokens", top_tokens.step, "EAGLE-2, evaluate_posterior", (TOP,)),
         _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
         _by_steps("optimal-transport", optimal_transport.step,
                   "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", EVERY_WAY),
@@ -71,19 +90,19 @@ TREE_REFERENCES = {
         TreeReference("hierarchical", hierarchical, "Zhou et al. 2026 (HSD), capped at the end too", (IID,), "path"),
         TreeReference("hierarchical-as-published", hierarchical_as_published, "Zhou et al. 2026 (HSD), the code",
                       (IID,), "path", lossless=False),
-        _by_steps("shared-gumbel", shared_gumbel_step, "Daliri et al. 2024", (IID,), "path"),
-        _by_steps("list-gumbel", list_gumbel_step, "Rowan et al. 2025 (Gumbel-max list sampling)", (IID,)),
+        _by_steps("shared-gumbel", shared_gumbel.step, "Daliri et al. 2024", (IID,), "path"),
+        _by_steps("list-gumbel", list_gumbel.step, "Rowan et al. 2025 (Gumbel-max list sampling)", (IID,)),
         TreeReference("typical", typical, "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
-        _by_steps("ensemble", lossy.ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
+        _by_steps("ensemble", ensemble.ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
                   shape="path", lossless=False),
-        _by_steps("top-n", lossy.top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
-        _by_steps("thresholds", lossy.thresholds_step(5, 5),
+        _by_steps("top-n", top_n.top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
+        _by_steps("thresholds", thresholds.thresholds_step(5, 5),
                   "SGLang, threshold_single and threshold_acc 1/2; lossy", lossless=False),
-        _by_steps("entropy-adaptive", lossy.entropy_adaptive_step(),
+        _by_steps("entropy-adaptive", entropy_adaptive.entropy_adaptive_step(),
                   "vllm#31483 (EARS), tolerance 0.3; lossy", shape="path", lossless=False),
-        _by_steps("judge", lossy.judge_step(), "Bachmann et al. 2025 (Judge Decoding), a judge of the row; lossy",
+        _by_steps("judge", judge.judge_step(), "Bachmann et al. 2025 (Judge Decoding), a judge of the row; lossy",
                   shape="path", lossless=False),
-        _by_steps("cactus", lossy.cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
+        _by_steps("cactus", cactus.cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
         _by_steps("global-resolution-truncated",
                   global_resolution.global_resolution_step(global_resolution.FEW_SWEEPS, capped=False),
                   "Thomas and Pal 2025, stopped after 3 sweeps; lossy", (IID,), lossless=False),

@@ -7,8 +7,8 @@ from ....verifiers.block_verification import block_verification
 from ....verifiers.chance import Chance
 from ....verifiers.draft_block import Block
 from ....verifiers.trees.draft_tree import CONTEXT, IID, DraftTree, TreeVerdict
+from ....verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ....verifiers.trees.in_floats import function_of
-from ....verifiers.trees.paths import chosen_rows, greedy_multi_path
 from ....verifiers.trees.registry import TreeReference
 
 SOURCE = "a copy of the authors' code: Rmuk655/Distill-Spec-Research at b3dc0a7a, references/gbv-original/verifier.py"

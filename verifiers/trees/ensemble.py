@@ -1,0 +1,23 @@
+"""Static ensemble: the draft is verified against a mixture of target and draft. Lossy."""
+
+from ..arithmetic import minimum, ratio, residual
+from ..chance import Chance
+from .descent import Choice, Siblings, Step
+
+
+def ensemble_step(part: int = 1, whole: int = 2) -> Step:
+    """Token verification against v = w p + (1 - w) q, w = part / whole.
+
+    Guarantee: not valid for w < 1. Each token follows v where a draft is verified, and p after the whole block; so the
+    first token is (1 - w) TV(p, q) away from the target.
+    Source: DIVERSE (2604.07622); transformers, assistant_ensemble_weight.
+    """
+
+    def step(siblings: Siblings, chance: Chance) -> Choice:
+        (x,), (q,) = siblings.tokens, siblings.drafts
+        mixed = [(part * a + (whole - part) * b) / whole for a, b in zip(siblings.target, q, strict=True)]
+        if chance.flip(minimum(ratio(mixed[x], q[x]), 1)):
+            return Choice(x, True)
+        return Choice(chance.draw(residual(mixed, q)), False)
+
+    return step

@@ -1,0 +1,65 @@
+"""Greedy multi-path block verification: the best of several paths is chosen, and verified by the law of the choice."""
+
+from collections.abc import Callable
+
+from ..arithmetic import Row, ratio
+from ..block_verification import block_verification
+from ..chance import Chance
+from ..draft_block import Block
+from .draft_tree import CONTEXT, DraftTree, TreeVerdict
+
+
+def ranking(target: Row, draft: Row) -> list[int]:
+    """The tokens in the order in which they are preferred: by M_b / M_s, the largest first, ties to the smaller id."""
+    return sorted(range(len(target)), key=lambda t: (-ratio(target[t], draft[t]), t))
+
+
+Order = Callable[[Row, Row], list[int]]
+"""Of the tokens, the most preferred first, by the two rows."""
+
+
+def chosen_rows(block: Block, paths: int, order: Order = ranking) -> list[Row]:
+    """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
+
+    A path is preferred to another if its token is, where they first differ. With W the draft's probability of all
+    prefixes behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K.
+    """
+    rows, behind, mass = [], 0, 1
+    for i, x in enumerate(block.tokens):
+        target, draft = block.target[i], block.draft[i]
+        total = (behind + mass) ** paths - behind**paths
+        row, starts, worse = [0] * len(draft), {}, behind
+        for t in reversed(order(target, draft)):
+            better = worse + mass * draft[t]
+            row[t] = (better**paths - worse**paths) / total
+            starts[t], worse = worse, better
+        rows.append(row)
+        behind, mass = starts[x], mass * draft[x]
+    return rows
+
+
+def chosen_path(tree: DraftTree, order: Order = ranking) -> tuple[list[int], Block]:
+    """The path chosen token by token, the most preferred first: its nodes from the context on, and its block."""
+    alive, path = (CONTEXT,), [CONTEXT]
+    while children := tree.children(*alive):
+        ranked = order(tree.target[alive[0] + 1], tree.draft[children[0]])
+        best = min((tree.tokens[n] for n in children), key=ranked.index)
+        alive = tuple(n for n in children if tree.tokens[n] == best)
+        path.append(alive[0])
+    rows, nodes = [tree.target[n + 1] for n in path], path[1:]
+    return path, Block(rows, [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes))
+
+
+def greedy_multi_path(tree: DraftTree, chance: Chance, order: Order = ranking) -> TreeVerdict:
+    """Choose one of several independent paths, and verify the chosen one as a block.
+
+    Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
+    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two
+        rows.
+    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". By the ratio here; their code caps
+        it at 1 (``proofs/papers/strangers``).
+    """
+    path, block = chosen_path(tree, order)
+    paths = len(tree.children(CONTEXT))
+    accepted, token = block_verification(block._replace(draft=chosen_rows(block, paths, order)), chance)
+    return TreeVerdict(path[accepted], token)
