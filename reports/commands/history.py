@@ -1,12 +1,20 @@
 """The command draftproof history: the verdict of every release of an engine's verifier."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...models.errors import InputError
+from ...stattests.campaign.clusters import scheme_of
 from .exit_status import NOT_AUDITED, REFUTED, stop
 from .output import progress_bar, require_writable, write_text
+
+if TYPE_CHECKING:
+    from ...verifiers.adapters.releases import VerifierHistory
+    from ..audits.engines.history import ReleaseRow, TextVerdict
 
 
 @click.command(name="history")
@@ -20,40 +28,36 @@ from .output import progress_bar, require_writable, write_text
 @click.option("--until", metavar="VERSION", help="Releases up to this one.")
 @click.option("--diff", is_flag=True, help="Show how the verifier's text changed wherever its verdict did.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Audits at a time.")
+@click.option("--cluster", metavar="URL", help="dask://HOST:PORT, ray or ray://HOST:PORT instead of this machine.")
 def command(
-    name: str | None, out: Path, json_file: str | None, since: str | None, until: str | None, diff: bool, workers: int
-) -> None:
+    name: str | None, out: Path, json_file: str | None, since: str | None, until: str | None, diff: bool, workers: int,
+    cluster: str | None,
+) -> None:  # fmt: skip
     """Audit the verifier of every release of an engine; without NAME, list the verifiers whose history is known.
 
     Files are read from the package index; releases whose verifier has the same text are audited once. Exit status 1 if
     the newest release is refuted, 3 if it could not be examined.
     """
-    from ...verifiers.adapters.registry import not_installed
-    from ...verifiers.adapters.releases import HISTORIES, REMOTE
+    from ...verifiers.adapters.releases import HISTORIES
 
     if name is None:
         for history in HISTORIES.values():
             click.echo(f"{history.name:<20}  {history.package} from {history.since} on: {history.says}")
         return
-    if name not in HISTORIES:
-        raise InputError(f"{name}: expected one of {', '.join(HISTORIES)}")
-    if missing := not_installed(REMOTE):
-        raise InputError(f"needs {', '.join(missing)}; expected what pip install 'draftproof[history]' brings")
+    chosen = history_named(name)
+    scheme_of(cluster)
     import msgspec
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     from ..audits.engines.history import history_of
     from ..pages.history import lines_of
 
     require_writable(json_file)
-    try:
-        low, high = (Version(text) if text else None for text in (since, until))
-    except InvalidVersion as error:
-        raise InputError(f"--since, --until: {error}; expected a release, as 0.9.1") from None
+    low, high = (release_version(text) if text else None for text in (since, until))
     with progress_bar() as progress:
         found = history_of(
-            HISTORIES[name], out, workers, progress,
-            lambda r: (not low or Version(r.version) >= low) and (not high or Version(r.version) <= high),
+            chosen, out, workers, progress,
+            lambda r: (not low or Version(r.version) >= low) and (not high or Version(r.version) <= high), cluster,
         )  # fmt: skip
     if json_file:
         write_text(json_file, msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
@@ -62,8 +66,36 @@ def command(
     if diff:
         for releases, text in found.changes.items():
             click.echo(f"\n{releases}\n{text}")
-    newest = found.verdict(found.releases[-1])
-    if newest and newest.verdict == "refuted":
-        stop(f"{name} {found.releases[-1].version}: refuted", REFUTED)
-    if found.releases[-1].why or (newest and newest.verdict == "error"):
-        stop(f"{name} {found.releases[-1].version}: not examined", NOT_AUDITED)
+    end_with(name, found.releases[-1], found.verdict(found.releases[-1]))
+
+
+def history_named(name: str) -> VerifierHistory:
+    """Raises: InputError if there is none of this name, or what reads it is not installed."""
+    from ...verifiers.adapters.registry import in_a_clone_alone, not_installed
+    from ...verifiers.adapters.releases import HISTORIES, REMOTE
+
+    if name not in HISTORIES:
+        raise InputError(f"{name}: expected one of {', '.join(HISTORIES)}")
+    if missing := not_installed(REMOTE):
+        raise InputError(f"needs {', '.join(missing)}; expected what pip install 'draftproof[history]' brings")
+    if missing := in_a_clone_alone(HISTORIES[name].verifier.partition(":")[0]):
+        raise InputError(f"{name}: needs {missing[0]}")
+    return HISTORIES[name]
+
+
+def release_version(text: str) -> Any:
+    """Raises: InputError for what is no release."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text)
+    except InvalidVersion as error:
+        raise InputError(f"{error}; expected a release, as 0.9.1") from None
+
+
+def end_with(name: str, newest: ReleaseRow, verdict: TextVerdict | None) -> None:
+    """The exit status that the newest release's verdict makes."""
+    if verdict and verdict.verdict == "refuted":
+        stop(f"{name} {newest.version}: refuted", REFUTED)
+    if newest.why or (verdict and verdict.verdict == "error"):
+        stop(f"{name} {newest.version}: not examined", NOT_AUDITED)

@@ -23,6 +23,7 @@ COMMANDS = {
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
     "engines": "What adapters and engines there are, and a page of their audits.",
     "history": "The verdict of every release of an engine's verifier.",
+    "bisect": "The release, or the commit, that changed the verdict of an engine's verifier.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
     "evidence": "Run a command and keep what it shows, with device, driver, versions and date.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..audits.engines.history import ExaminedHistory, TextVerdict
+from ..audits.engines.history import Bisection, ExaminedHistory, TextVerdict
 
 
 def sentence(verdict: TextVerdict | None, why: str = "") -> str:
@@ -30,3 +30,23 @@ def lines_of(found: ExaminedHistory) -> Iterator[str]:
         yield f"{first.day}  {which}: {sentence(verdict, first.why)}"
     if yanked := [row.version for row in found.releases if row.yanked]:
         yield f"yanked: {', '.join(yanked)}"
+
+
+def lines_of_bisection(found: Bisection) -> Iterator[str]:
+    """What changed the verdict, what was looked at, and what was not."""
+    last, named = found.releases[-1], (found.before, found.after)
+    for row in (row for row in found.releases if row.version in (named if found.after else (last.version,))):
+        yield f"{row.day}  {row.version}: {sentence(found.texts.get(row.text))}"
+    yield f"the verdict of {last.version} came with {found.after}" if found.after else "both ends have this verdict"
+    if also := [f"{a.version}..{b.version}" for a, b in found.changes() if (a.version, b.version) != named]:
+        yield f"it changed elsewhere too: {', '.join(also)}"
+    texts = {row.text for row in found.releases if row.text}
+    yield f"looked at {len(found.texts)} of {len(texts)} texts in {len(found.releases)} releases or commits"
+    if unseen := [row.version for row in found.releases if not row.why and not found.seen(row)]:
+        yield f"not looked at, where it may have changed and changed back: {', '.join(unseen)}"
+    for row in found.releases:
+        verdict = found.texts.get(row.text)
+        if why := row.why or (verdict.why if verdict and verdict.verdict == "error" else ""):
+            yield f"{row.version} could not be examined: {why}"
+    if found.difference:
+        yield f"\n{found.difference}"

@@ -3,6 +3,7 @@
 ``python -m draftproof.reports.published.history`` writes reports/history.md from the histories that are kept beside it.
 """
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from ..pages.history import sentence
 
 FOLDER = Path(__file__).parents[1] / "history"
 PAGE = FOLDER.with_suffix(".md")
+KNOWN = FOLDER / "known.json"
+"""Public issues about a verifier, by its name: what they say and where; of those that no release shows, why."""
 
 HEAD = """\
 # Engines, release by release
@@ -25,7 +28,13 @@ paper's example at gamma 2 and 3 (where rules for blocks begin to differ) and ro
 Triton's interpreter. *Not refuted* speaks of these problems, up to what float32 can round; it is no
 proof, and says nothing of the scheduler, samplers and settings around the function. Written by
 `draftproof history NAME --json reports/history/NAME.json` and `python -m draftproof.reports.published.history`;
-`draftproof history NAME --diff` shows how the text changed where the verdict did.
+`draftproof history NAME --diff` shows how the text changed where the verdict did. Several texts are audited at a time
+(`--workers`), or on a cluster (`--cluster dask://HOST:PORT`), whose workers are sent the files.
+
+`draftproof bisect NAME OLD NEW` names the release that changed the verdict between two, and
+`draftproof bisect NAME OLD NEW --repository DIR` the commit of a git repository, along first parents: it halves the
+different texts, so that some 2 + log2 of them are audited, and says which were not looked at, where the verdict may
+have changed and changed back. A text that cannot be audited is passed over. Both commands share one store.
 """
 
 
@@ -37,6 +46,7 @@ def kept() -> list[ExaminedHistory]:
 
 def markdown(histories: Sequence[ExaminedHistory]) -> str:
     """The page."""
+    known = json.loads(KNOWN.read_text(encoding="utf-8"))
     releases = sum(bool(row.text) for found in histories for row in found.releases)
     texts = sum(len(found.texts) for found in histories)
     parts = [HEAD, f"{len(histories)} verifiers, {releases} releases of them, {texts} different texts.\n"]
@@ -50,8 +60,9 @@ def markdown(histories: Sequence[ExaminedHistory]) -> str:
         ]
         yanked = [row.version for row in found.releases if row.yanked]
         parts += ["", f"Yanked: {', '.join(yanked)}."] if yanked else []
-        parts += ["", "Known in public:\n"] if history.known else []
-        parts += [*(f"- {what}: {where}" for what, where in history.known), ""]
+        bugs = known.get(found.name, [])
+        parts += ["", "Known in public:\n"] if bugs else []
+        parts += [*(f"- {what}: {where}" for what, where in bugs), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 

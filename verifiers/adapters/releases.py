@@ -1,13 +1,15 @@
 """The files of every release of an engine's verifier, one by one out of its distributions on the package index.
 
 A wheel is a zip archive: of one of 400 MB the few files that are wanted are read alone, by their place in it. Where a
-release has no wheel its source distribution is read from its start until they have come.
+release has no wheel its source distribution is read from its start until they have come. Commits of a git repository
+are read in place of releases by ``commits``.
 """
 
 import ast
 import hashlib
 import os
 import struct
+import subprocess
 import tarfile
 import zipfile
 import zlib
@@ -39,7 +41,6 @@ class VerifierHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verifier: "module:attribute" of the adapted function.
     says: what it is, in words. since: the first release that is looked at. prereleases: whether those count.
     triton: whether it runs under Triton's interpreter.
-    known: public issues about it: what they say, where.
     """
 
     name: str
@@ -51,7 +52,6 @@ class VerifierHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     since: str
     prereleases: bool = False
     triton: bool = False
-    known: tuple[tuple[str, str], ...] = ()
 
 
 HISTORIES = {
@@ -62,7 +62,8 @@ HISTORIES = {
 }
 
 
-SOURCES = ".tar.gz"
+SOURCES, GIT = ".tar.gz", "git:"
+"""How the address of a source distribution ends, and how that of a commit begins."""
 
 
 class Release(NamedTuple):
@@ -120,6 +121,34 @@ def _release(files: Sequence[Any]) -> Release:
     return Release(one.version or "", day, urls[0], tuple(urls[1:]), all(file.is_yanked for file in files))
 
 
+def commits(history: VerifierHistory, repository: Path, old: str, new: str) -> list[Release]:
+    """Two commits of a git repository and those between them that changed the verifier's files, oldest first.
+
+    Along first parents: what came by a merge came with its commit.
+    Raises: OSError that says what git says, or that old is not on the line to new.
+    """
+    first, last = (_git(repository, "rev-parse", "--verify", "--end-of-options", f"{at}^{{commit}}").strip()
+                   for at in (old, new))  # fmt: skip
+    if first not in _git(repository, "rev-list", "--first-parent", last).split():
+        raise OSError(f"{old} is not on the line of first parents that ends in {new}")
+    line = "log", "--first-parent", "--reverse", *SHORT, f"{first}..{last}", "--"
+    between = _git(repository, *line, *(f":(glob)**/{file.path}" for file in history.files)).splitlines()
+    ends = [_git(repository, "show", "--no-patch", *SHORT, at).strip() for at in (first, last)]
+    lines = dict.fromkeys([ends[0], *between, ends[1]])
+    return [Release(*line.split(), f"{GIT}{repository.absolute()}") for line in lines]
+
+
+SHORT = "--abbrev=12", "--format=%h %cs"
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    try:
+        run = subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, check=True)
+    except subprocess.CalledProcessError as error:
+        raise OSError(f"git {arguments[0]}: {error.stderr.decode().strip().splitlines()[0]}") from None
+    return run.stdout.decode(errors="replace")
+
+
 def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | None:
     """The folder of engines of one release, with the verifier's files in it; None if it has no such verifier.
 
@@ -130,7 +159,10 @@ def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | N
     if not release.url:
         raise UnreadableRelease("it has neither a wheel nor a source distribution")
     if not (made / "PKG-INFO").is_file():
-        wanted = _content(release.url, history)
+        if release.url.startswith(GIT):
+            wanted = _in_repository(Path(release.url[len(GIT) :]), release.version, history)
+        else:
+            wanted = _content(release.url, history)
         for url in release.others:
             other = _content(url, history, whole=False)
             if other != {path: crc for path, (crc, _) in wanted.items()}:
@@ -193,6 +225,16 @@ def _in_sources(url: str, wanted: set[str], whole: bool) -> dict[str, Any]:
                     found[path] = (zlib.crc32(content), content) if whole else zlib.crc32(content)
                     if found.keys() == wanted:
                         break
+    return found
+
+
+def _in_repository(repository: Path, commit: str, history: VerifierHistory) -> dict[str, Any]:
+    """The verifier's files at a commit, wherever its tree has a package's folder: the highest place counts."""
+    there = ["/" + path for path in _git(repository, "ls-tree", "-r", "--name-only", commit).splitlines()]
+    found: dict[str, Any] = {}
+    for file in history.files:
+        if places := sorted((path for path in there if path.endswith("/" + file.path)), key=len):
+            found[file.path] = 0, _git(repository, "show", f"{commit}:{places[0][1:]}").encode()
     return found
 
 

@@ -6,14 +6,16 @@ The releases, and what became of each text, are kept as JSON; the page is made o
 import difflib
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 from itertools import groupby, pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +24,7 @@ from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.problem import Problem
 from ....models.store import Key, Store
+from ....stattests.campaign.clusters import WorkersLost, parallel
 from ....verifiers.adapters.releases import Release, UnreadableRelease, VerifierHistory, digest, releases, texts, unpack
 from ....verifiers.evidence import NO_EVIDENCE
 from ..functions.audit import run_audit
@@ -32,14 +35,22 @@ Result = TypeVar("Result")
 
 
 def in_processes(
-    function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int
+    function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int, cluster: str | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Result]]:
     """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
 
     function: of a module, since new processes import it by name
-    Raises: RunFailed if a process ends without a result.
+    cluster: dask://HOST:PORT or ray://HOST:PORT, as of a campaign, in place of this machine
+    Raises: RunFailed if a process ends without a result; InputError for a cluster that does not answer.
     """
     calls = [*calls]
+    if cluster and calls:
+        try:
+            with parallel(None, cluster, function, len(calls)) as run:
+                yield from run((_with_call, function, *call) for call in calls)
+        except WorkersLost as lost:
+            raise RunFailed("crash", f"{lost}; what was made is kept") from lost
+        return
     if min(workers, len(calls)) <= 1:
         yield from ((call, function(*call)) for call in calls)
         return
@@ -57,6 +68,10 @@ def in_processes(
             pool.shutdown(cancel_futures=True)
 
 
+def _with_call(function: Callable[..., Result], *call: Any) -> tuple[tuple[Any, ...], Result]:
+    return call, function(*call)
+
+
 def made_rows(
     store: Store, keys: Iterable[Key], make: Callable[..., Any], workers: int = 1
 ) -> Iterator[tuple[Key, Any]]:
@@ -71,6 +86,13 @@ TIMEOUT, INTERPRETED = 300.0, 20.0
 
 ROWS, WHAT = "texts.jsonl", "texts of verifiers, release by release"
 """The file of the audits' results, and what its rows are of."""
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def silent(*_: Any) -> None:
+    """No progress is shown."""
 
 
 class RefutedClaim(msgspec.Struct, frozen=True):
@@ -107,6 +129,11 @@ class ReleaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
     yanked: bool = False
 
 
+def outcome(release: ReleaseRow, verdict: TextVerdict | None) -> tuple[Any, ...]:
+    """What releases of one spell have in common: verdict and refuted claims, or why there is none."""
+    return (verdict.verdict, *(f.claim for f in verdict.findings), verdict.why) if verdict else (release.why,)
+
+
 class ExaminedHistory(msgspec.Struct, frozen=True):
     """The history of one verifier, as it is kept.
 
@@ -125,13 +152,7 @@ class ExaminedHistory(msgspec.Struct, frozen=True):
     def spells(self) -> list[tuple[ReleaseRow, ReleaseRow, int, TextVerdict | None]]:
         """First and last release of each row of them with one verdict and findings, their number, the verdict."""
 
-        def outcome(release: ReleaseRow) -> Any:
-            verdict = self.verdict(release)
-            return (
-                release.why if not verdict else (verdict.verdict, tuple(f.claim for f in verdict.findings), verdict.why)
-            )
-
-        rows = [[*group] for _, group in groupby(self.releases, key=outcome)]
+        rows = [[*group] for _, group in groupby(self.releases, key=lambda row: outcome(row, self.verdict(row)))]
         return [(row[0], row[-1], len(row), self.verdict(row[0])) for row in rows]
 
 
@@ -141,12 +162,21 @@ def problems_of(triton: bool) -> list[Problem]:
     return few if triton else [*few, toy(3), drawn(3, 2, "zeros")]
 
 
-def audited(verifier: str, triton: bool, root: str, text: str) -> dict[str, Any]:
-    """The verdict of the text in one folder of engines, in JSON's form.
+ONE_AT_A_TIME = Lock()
+"""A worker of a cluster may have threads; where engines lie is a variable of the whole process."""
 
-    text: its digest, by which what is kept of another one in this folder does not count.
-    """
-    os.environ["DRAFTPROOF_ENGINES"] = root  # the audit's child process lifts the functions from there
+
+def audited(verifier: str, triton: bool, text: str, engine: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The verdict of the text in these files of an engine, in JSON's form, wherever this is run. text: its digest."""
+    with ONE_AT_A_TIME, TemporaryDirectory() as root:
+        for path, content in files.items():
+            (made := Path(root, engine, path)).parent.mkdir(parents=True, exist_ok=True)
+            made.write_bytes(content)
+        os.environ["DRAFTPROOF_ENGINES"] = root  # the audit's child process lifts the functions from there
+        return msgspec.to_builtins(_audited(verifier, triton))
+
+
+def _audited(verifier: str, triton: bool) -> TextVerdict:
     subject = subject_from(verifier, array="torch", dtypes=("float32",))
     timeout = INTERPRETED if triton else TIMEOUT  # of processor time: fewer calls confirm a law
     report = run_audit(subject, AuditSettings(problems=problems_of(triton), explain=False, timeout=timeout))
@@ -163,13 +193,11 @@ def audited(verifier: str, triton: bool, root: str, text: str) -> dict[str, Any]
     ]
     measured = [_number(e.total_variation, None) for e in laws]
     allowed = [_number(e.bound, None) for e in laws]
-    return msgspec.to_builtins(
-        TextVerdict(
-            report.verdict, len({e.problem for e in laws if e.verdict != NO_EVIDENCE}),
-            max((m for m in measured if m is not None), default=None),
-            max((a for a in allowed if a is not None), default=None), tuple(findings),
-            report.failure["message"] if report.failure else "",
-        )
+    return TextVerdict(
+        report.verdict, len({e.problem for e in laws if e.verdict != NO_EVIDENCE}),
+        max((m for m in measured if m is not None), default=None),
+        max((a for a in allowed if a is not None), default=None), tuple(findings),
+        report.failure["message"] if report.failure else "",
     )  # fmt: skip
 
 
@@ -177,21 +205,45 @@ def _number(value: Any, missing: Any) -> Any:
     return missing if value is None else float(value)
 
 
-def history_of(
-    history: VerifierHistory,
-    folder: Path,
-    workers: int = 1,
-    progress: Callable[[str, int, int], None] = lambda *_: None,
-    only: Callable[[Release], bool] = lambda _: True,
-) -> ExaminedHistory:
-    """The verifier's history, with its files and results kept in folder, so that the same call goes on.
+class ReadReleases(NamedTuple):
+    """The releases of a verifier, oldest first: rows, and of each the folder of engines, None if it has none."""
 
-    Raises: InputError if the index cannot be read, or has no such package.
+    history: VerifierHistory
+    rows: list[ReleaseRow]
+    roots: list[Path | None]
+
+    def call(self, text: str) -> tuple[Any, ...]:
+        """What ``audited`` is given for a text; the first three are what its verdict is kept by."""
+        history = self.history
+        root = next(root for row, root in zip(self.rows, self.roots, strict=True) if row.text == text and root)
+        files = {
+            path: file.read_bytes()
+            for path in ("PKG-INFO", *(file.path for file in history.files))
+            if (file := root / history.engine / path).is_file()
+        }
+        return history.verifier, history.triton, text, history.engine, files
+
+    def difference(self, old: int, new: int) -> str:
+        """How the text changed between two releases, by their places, as a unified diff; "" if one has none."""
+        before, after, lines = self.roots[old], self.roots[new], list[str]()
+        for (path, was), (_, now) in (
+            zip(*(texts(self.history, r) for r in (before, after))) if before and after else ()
+        ):
+            given = f"{self.rows[old].version}/{path}", f"{self.rows[new].version}/{path}"
+            lines += difflib.unified_diff(was.splitlines(), now.splitlines(), *given, lineterm="", n=2)
+        return "\n".join(lines)
+
+
+def read(
+    history: VerifierHistory, listed: Callable[[], Iterable[Release]], folder: Path, progress: Progress = silent
+) -> ReadReleases:
+    """The releases that are listed, with their files kept in folder.
+
+    Raises: InputError if they cannot be read, or none has the verifier.
     """
-    rows: list[ReleaseRow] = []
-    roots: list[Path | None] = []
+    found = ReadReleases(history, [], [])
     try:
-        every = [release for release in releases(history) if only(release)]
+        every = [*listed()]
         for k, release in enumerate(every):
             progress("reading releases", k, len(every))
             root, text, why = None, "", ""
@@ -200,38 +252,119 @@ def history_of(
                 text = digest(history, root) if root else ""
             except UnreadableRelease as unreadable:
                 root, why = None, str(unreadable)
-            roots.append(root)
-            rows.append(ReleaseRow(release.version, release.day, text, why, release.yanked))
+            found.roots.append(root)
+            found.rows.append(ReleaseRow(release.version, release.day, text, why, release.yanked))
     except OSError as error:  # requests' errors are OSErrors
         raise InputError(f"{history.package}: its releases cannot be read ({error}); what was read is kept") from None
-    if not any(row.text for row in rows):
-        raise InputError(f"{history.package}: none of {len(rows)} releases has {history.files[0].path}")
-    first = {row.text: root for row, root in reversed([*zip(rows, roots, strict=True)]) if root}
-    found: dict[str, TextVerdict] = {}
+    if not any(row.text for row in found.rows):
+        raise InputError(f"{history.package}: none of {len(found.rows)} releases has {history.files[0].path}")
+    return found
+
+
+def verdicts(
+    found: ReadReleases, wanted: Iterable[str], folder: Path, workers: int = 1, cluster: str | None = None,
+    progress: Progress = silent,
+) -> dict[str, TextVerdict]:  # fmt: skip
+    """The verdict of each text, which is kept in folder as it comes.
+
+    cluster: dask://HOST:PORT or ray://HOST:PORT, whose workers audit in place of this machine's processes
+    """
     with Store(folder / ROWS, WHAT, valid_for=code_digest(EXAMINING)) as store:
-        keys = {(history.verifier, history.triton, str(root), text): text for text, root in first.items()}
-        for k, (key, row) in enumerate(_rows(store, keys, workers)):
-            progress("auditing texts", k, len(keys))
-            found[keys[key]] = msgspec.convert(row, TextVerdict)
-    return ExaminedHistory(
-        history.name, date.today().isoformat(), tuple(rows), found, dict(_changes(history, rows, roots, found))
-    )
+        calls = {call[:3]: call for text in dict.fromkeys(wanted) for call in [found.call(text)]}
+        missing = [call for key, call in calls.items() if key not in store.rows]
+        progress("auditing texts", done := len(calls) - len(missing), len(calls))
+        for k, (call, row) in enumerate(in_processes(audited, missing, workers, cluster), done + 1):
+            store.put(call[:3], row)
+            progress("auditing texts", k, len(calls))
+        return {key[2]: msgspec.convert(store.rows[key], TextVerdict) for key in calls}
 
 
-def _rows(store: Store, keys: Mapping[Any, str], workers: int) -> Iterator[tuple[Any, Any]]:
-    yield from ((key, store.rows[key]) for key in keys if key in store.rows)
-    yield from made_rows(store, keys, audited, workers)
+def history_of(
+    history: VerifierHistory,
+    folder: Path,
+    workers: int = 1,
+    progress: Progress = silent,
+    only: Callable[[Release], bool] = lambda _: True,
+    cluster: str | None = None,
+) -> ExaminedHistory:
+    """The verifier's history, with its files and results kept in folder, so that the same call goes on.
+
+    cluster: as of ``verdicts``.
+    Raises: InputError if the index cannot be read, or has no such package, or no cluster answers; RunFailed.
+    """
+    read_ones = read(history, lambda: filter(only, releases(history)), folder, progress)
+    rows = read_ones.rows
+    found = verdicts(read_ones, filter(None, (row.text for row in rows)), folder, workers, cluster, progress)
+    having = [k for k, row in enumerate(rows) if row.text]
+    changes = {
+        f"{rows[old].version}..{rows[new].version}": read_ones.difference(old, new)
+        for old, new in pairwise(having)
+        if found[rows[old].text].verdict != found[rows[new].text].verdict
+    }
+    return ExaminedHistory(history.name, date.today().isoformat(), tuple(rows), found, changes)
 
 
-def _changes(
-    history: VerifierHistory, rows: Sequence[ReleaseRow], roots: Sequence[Path | None], found: Mapping[str, TextVerdict]
-) -> Iterator[tuple[str, str]]:
-    """The difference of the texts wherever the verdict changes from one release with a verifier to the next."""
-    having = [(row, root) for row, root in zip(rows, roots, strict=True) if root]
-    for (old, before), (new, after) in pairwise(having):
-        if found[old.text].verdict != found[new.text].verdict:
-            lines: list[str] = []
-            for (path, was), (_, now) in zip(texts(history, before), texts(history, after), strict=True):
-                given = was.splitlines(), now.splitlines(), f"{old.version}/{path}", f"{new.version}/{path}"
-                lines += difflib.unified_diff(*given, lineterm="", n=2)
-            yield f"{old.version}..{new.version}", "\n".join(lines)
+class Bisection(msgspec.Struct, frozen=True):
+    """The change between two releases, or commits, that made the newest one's verdict.
+
+    releases: all that were read, the two at the ends. texts: of the verdicts that were looked at, by digest.
+    before, after: the last release that is known to have another verdict than the newest, and the first one since that
+    has its verdict; "" where both ends have one verdict. difference: of the text between the two.
+    """
+
+    name: str
+    day: str
+    releases: tuple[ReleaseRow, ...]
+    texts: dict[str, TextVerdict]
+    before: str
+    after: str
+    difference: str
+
+    def seen(self, row: ReleaseRow) -> bool:
+        """Whether it is known what became of a release: it has no such verifier, or one that was looked at."""
+        return not row.why and (not row.text or row.text in self.texts)
+
+    def changes(self) -> list[tuple[ReleaseRow, ReleaseRow]]:
+        """Releases next to each other of those that were looked at, where the outcome differs."""
+        known = [row for row in self.releases if self.seen(row)]
+        return [pair for pair in pairwise(known) if len({outcome(row, self.texts.get(row.text)) for row in pair}) > 1]
+
+
+def bisected(found: ReadReleases, folder: Path, workers: int = 1, progress: Progress = silent) -> Bisection:
+    """Halve the texts between the first and the last release: at most 2 + log2(texts) audits.
+
+    A text that cannot be audited is passed over. Between releases that were looked at verdicts may change and change
+    back unseen.
+    Raises: RunFailed if one of the two ends cannot be audited.
+    """
+    rows, known = found.rows, dict[str, TextVerdict]()
+
+    def outcomes(*places: int) -> list[tuple[Any, ...]]:
+        wanted = [rows[k].text for k in places if rows[k].text]
+        known.update(verdicts(found, wanted, folder, workers, progress=progress))
+        return [outcome(rows[k], known.get(rows[k].text)) for k in places]
+
+    spells = [
+        [*spell] for _, spell in groupby((k for k in range(len(rows)) if not rows[k].why), lambda k: rows[k].text)
+    ]
+    low, high = 0, len(spells) - 1
+    for end in (rows[0], rows[-1]):
+        if end.why:
+            raise RunFailed("load", f"{end.version}: not examined: {end.why}")
+    old, new = outcomes(0, len(rows) - 1)
+    for end, what in ((rows[0], old), (rows[-1], new)):
+        if what[0] == "error":
+            raise RunFailed("load", f"{end.version}: {what[-1]}")
+    between = [*range(1, high)]
+    while old != new and (inner := [k for k in between if low < k < high]):
+        middle = inner[len(inner) // 2]
+        (seen,) = outcomes(spells[middle][0])
+        if seen[0] == "error":
+            between.remove(middle)
+        elif seen == new:
+            high = middle
+        else:
+            low = middle
+    before, after = spells[low][-1], spells[high][0]
+    ends = ("", "", "") if old == new else (rows[before].version, rows[after].version, found.difference(before, after))
+    return Bisection(found.history.name, date.today().isoformat(), tuple(rows), known, *ends)

@@ -1,6 +1,7 @@
 """A verifier through its releases, from a real index on this machine: what changed, when, and what became of it."""
 
 import io
+import json
 import re
 import tarfile
 import zipfile
@@ -19,7 +20,8 @@ from draftproof.reports.audits.engines import history
 from draftproof.reports.audits.engines.history import ExaminedHistory, history_of
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.history import lines_of
-from draftproof.reports.published.history import FOLDER, PAGE, kept, markdown
+from draftproof.reports.published.history import FOLDER, KNOWN, PAGE, kept, markdown
+from draftproof.stattests.campaign import clusters
 from draftproof.verifiers.adapters.releases import HISTORIES, File, VerifierHistory
 
 pytest.importorskip("torch", reason="lifted verifiers are given tensors")
@@ -216,6 +218,28 @@ def test_a_kept_verdict_is_of_the_text_and_not_of_the_folder_it_lies_in(index, f
     assert [found.verdict(found.releases[0]).verdict for found in (one, other)] == ["refuted", "holds"]
 
 
+@pytest.mark.cluster
+def test_a_text_is_audited_by_the_worker_of_a_dask_cluster_which_needs_no_file_of_this_machine(
+    index, few, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 600)
+    distributed = pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", host="127.0.0.1"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        found = history_of(index, tmp_path / "kept", only=lambda r: r.version in ("1.2", "1.3"), cluster=address)
+    assert [found.verdict(row).verdict for row in found.releases] == ["holds", "refuted"]
+    assert len((tmp_path / "kept" / "texts.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 2
+
+
+def test_a_cluster_that_does_not_answer_is_one_line(index, tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
+    with pytest.raises(InputError, match=r"dask://127\.0\.0\.1:9: no scheduler answers there"):
+        history_of(index, tmp_path, only=lambda r: r.version == "1.3", cluster="dask://127.0.0.1:9")
+
+
 def test_an_index_that_lacks_the_package_or_the_file_is_one_line(index, tmp_path):
     with pytest.raises(InputError, match=r"none of 6 releases has toy/other\.py"):
         history_of(msgspec.structs.replace(index, files=(File("toy/other.py"),)), tmp_path)
@@ -225,7 +249,8 @@ def test_an_index_that_lacks_the_package_or_the_file_is_one_line(index, tmp_path
 
 def test_the_page_is_what_the_kept_histories_say():
     assert PAGE.read_text(encoding="utf-8") == markdown(kept())
-    assert {file.stem for file in FOLDER.glob("*.json")} == set(HISTORIES)
+    assert {file.stem for file in FOLDER.glob("*.json")} - {KNOWN.stem} == set(HISTORIES)
+    assert json.loads(KNOWN.read_text(encoding="utf-8")).keys() <= set(HISTORIES)
     for found in kept():
         assert {row.text for row in found.releases} - {""} == set(found.texts), found.name
         assert isinstance(found, ExaminedHistory) and not any(v.verdict == "error" for v in found.texts.values()), (
