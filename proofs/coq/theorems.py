@@ -41,10 +41,12 @@ _THEOREMS = {
     "looked_up_in_a_running_sum rounding_met greedy_rounding_met tree_rounding_met running_sum_met",
     "rounding-trees": "descend_near multi_round_rounding transport_rounding traversal_rounding k_seq_rounding "
     "plan_near transport_plan_rounding multi_round_rounding_met traversal_rounding_met k_seq_rounding_met plan_met "
-    "choices_met resolution_rounding resolution_met",
+    "choices_met resolution_rounding resolution_met scaled_transport_rounding scaled_transport_met "
+    "greedy_multi_path_rounding multi_path_rows_met",
     "several-drafts": "recursive_rejection_valid traversal_valid k_seq_law descend_valid multi_round_step "
-    "spec_infer_valid without_replacement_valid without_replacement_distinct k_seq_tree_valid",
-    "transport": "transport_valid resolution_valid",
+    "spec_infer_valid without_replacement_valid without_replacement_distinct k_seq_tree_valid chosen_law "
+    "greedy_multi_path_valid",
+    "transport": "transport_valid resolution_valid scaled_transport_valid",
     "same-definitions": "Qc_realFieldType emitted_fastE",
 }
 THEOREMS = {claim: tuple(names.split()) for claim, names in _THEOREMS.items()}

@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -284,6 +284,139 @@ exists (fun S => fl (drafted S)), P, acc, sc; split=> [S|S y|y|y|S]; [ | exact: 
   by rewrite /scaled /sc; case: eqP => // _; exists (fl (B y / acc y)).
 by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
 Qed.
+(* Scaled transport: at each text one augmentation, which moves L S B' y / (1 + sum B') from the drafts S to the token y. *)
+Section Climb.
+Variables (D : vocabulary) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (key : seq V -> D).
+Hypotheses (B0 : forall s y, 0 <= B s y) (B1 : forall s, sumV (B s) = 1).
+Hypotheses (Q0 : forall s elders x, 0 <= Q s elders x) (Q1 : forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1).
+Let f0 : 0 <= 1 + e := ltW factor.
+Let fl0 z : 0 <= z -> 0 <= fl z. Proof. exact: mulr_ge0. Qed.
+Section Node.
+Variables (s : seq V) (P : R) (k : nat).
+Definition weighted y : R := fl (P * B s y).
+Definition of_drafts : D -> R := drafted (Q s) (spent s) key k.
+Definition flows X y : R := of_drafts X * (weighted y / (1 + sumV weighted)).
+Definition moves X y : R := fl (0 + flows X y).
+Definition unused X : R := fl (of_drafts X - sumV (flows X)).
+Definition room_left y : R := fl (weighted y - sumV (flows^~ y)).
+Definition child_weight X : R := sumV (moves X) / supplied unused moves X.
+Definition child X y : R := moves X y / sumV (moves X).
+Definition last_of (w : V -> R) y : R := if sumV w == 0 then B s y else w y / sumV w.
+Definition taken_m : R := fl (P - sumV room_left).
+Definition way_up_h : R := fl (fl (P - taken_m) / fl (1 - taken_m)).
+End Node.
+Fixpoint climb n (top : bool) s f P A K : R :=
+  let row := draw (share_of (B s)) (A s) in
+  match n, f with
+  | n'.+1, _ :: _ =>
+      let up := up_computed Fd top s (last_of s (room_left s P (size f))) (way_up_h s P (size f)) A K in
+      siblings (Q s) (spent s) (size f) [::] (fun xs => let X := key xs in
+        if child_weight s P (size f) X == 0 then up
+        else draw (child s P (size f) X) (fun y => climb n' false (rcons s y) (go_on f xs y) (child_weight s P (size f) X) A up))
+  | _, _ => if top then row else flip (Fd P) (fun accepted => if accepted then row else K)
+  end.
+Theorem scaled_transport_met n top s f P kappa : 0 <= kappa -> 0 <= P <= 1 ->
+  climbs u kappa lambda d Fd (fun=> 1%N) (fun=> 0) B Q spent key n top s f P (climb n top s f P).
+Proof.
+move=> kappa0; have s1 s' : sumV (share_of (B s')) = 1 by rewrite /share_of sumVZr B1 divr1.
+have s0 s' y : 0 <= share_of (B s') y by rewrite /share_of B1 divr1.
+elim: n top s f P => [|n IH] top s f P /andP[P0 P1].
+  by exists (share_of (B s)).
+case: f => [|t f]; first by exists (share_of (B s)).
+set k := (size f).+1; have L0 X : 0 <= of_drafts s k X := drafted_ge0 _ _ (Q0 s) (@Q1 s) X.
+have w0 y : 0 <= weighted s P y := fl0 (mulr_ge0 P0 (B0 s y)).
+have S0 : 0 <= sumV (weighted s P) by apply: sumV_ge0.
+have Sp : 0 < 1 + sumV (weighted s P) by rewrite ltr_paddr // ltr01.
+have fw0 X y : 0 <= flows s P k X y by rewrite mulr_ge0 // divr_ge0 // ltW.
+have mv0 X y : 0 <= moves s P k X y by apply: fl0; rewrite add0r.
+have fs X : sumV (flows s P k X) <= of_drafts s k X.
+  by rewrite sumVZ sumVZr ler_pimulr // ler_pdivr_mulr // mul1r ler_addr ler01.
+have fr y : sumV ((flows s P k)^~ y) <= weighted s P y.
+  rewrite sumVZr (drafted_sum key k (@Q1 s)) mul1r ler_pdivr_mulr // mulrDr mulr1 ler_addl.
+  exact: mulr_ge0.
+have us0 X : 0 <= unused s P k X by apply: fl0; rewrite subr_ge0.
+have rm0 y : 0 <= room_left s P k y by apply: fl0; rewrite subr_ge0.
+have [a [a0 a1 ch]] := @choices_met D (unused s P k) (moves s P k) kappa kappa0 us0 mv0.
+have sp0 X : 0 <= supplied (unused s P k) (moves s P k) X by apply: addr_ge0 => //; apply: sumV_ge0.
+have cw X : 0 <= child_weight s P k X <= 1.
+  rewrite divr_ge0 ?sumV_ge0 //=; have [z|nz] := eqVneq (supplied (unused s P k) (moves s P k) X) 0.
+    by rewrite /child_weight z invr0 mulr0 ler01.
+  by rewrite ler_pdivr_mulr ?lt0r ?nz ?sp0 // mul1r /supplied ler_addr.
+have last1 w : (forall y, 0 <= w y) -> [/\ sumV (last_of s w) = 1, forall y, 0 <= last_of s w y & forall y, last_of s w y * sumV w = w y].
+  move=> w'0; rewrite /last_of; have [z|nz] := eqVneq (sumV w) 0.
+    by split=> // y; rewrite z mulr0 (sumV_eq0 w'0 z).
+  by split=> [|y|y]; [rewrite sumVZr mulfV | rewrite divr_ge0 // sumV_ge0 | rewrite divfK].
+have [l1 l0 lr] := last1 _ rm0.
+exists (weighted s P), (of_drafts s k), (unused s P k), (moves s P k), (child s P k), (room_left s P k), (last_of s (room_left s P k)).
+exists (child_weight s P k), (sumV (room_left s P k)), (taken_m s P k), (fl (P - taken_m s P k)), (fl (1 - taken_m s P k)), (way_up_h s P k).
+exists (fun xs y => climb n false (rcons s y) (go_on (t :: f) xs y) (child_weight s P k (key xs))); split.
+- split=> [y|X|]; [exact: rounded | by rewrite /rel subrr normr0 mul0r | ].
+  exists (fun _ _ => 0), (of_drafts s k), (weighted s P), (flows s P k); split=> [//|X y|X|y].
+  + by split; [rewrite add0r | exact: rounded].
+  + by split; [rewrite subr_ge0 | exact: rounded].
+  by split; [rewrite subr_ge0 | exact: rounded].
+- move=> X; split=> // [y|nz|]; first by rewrite divr_ge0 ?sumV_ge0.
+    rewrite sumVZr mulfV //; apply: contra nz => /eqP z.
+    by rewrite /child_weight z mul0r.
+  exists (fun y => child_weight s P k X * child s P k X y); split=> [y|||].
+  + by rewrite mulr_ge0 ?divr_ge0 ?sumV_ge0 //; have /andP[] := cw X.
+  + rewrite sumVZ /child sumVZr; have [z|nz] := eqVneq (sumV (moves s P k X)) 0; first by rewrite z mul0r mulr0 ler01.
+    by rewrite mulfV // mulr1; have /andP[] := cw X.
+  + move=> y; rewrite /child_weight /child; have [z|nz] := eqVneq (sumV (moves s P k X)) 0.
+      by rewrite z !mul0r (sumV_eq0 (mv0 X) z).
+    have spn : supplied (unused s P k) (moves s P k) X != 0.
+      apply: lt0r_neq0; apply: ltr_paddl => //; rewrite lt0r nz; exact: sumV_ge0.
+    by field; rewrite nz spn.
+  by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+- by split=> //; exists (last_of s (room_left s P k)).
+- by split=> [||||_]; try exact: rounded; apply: whole.
+by split=> [xs y _|//]; apply: IH; apply: cw.
+Qed.
+End Climb.
+
+(* The rows of the law of the choice among k + 1 paths. *)
+Section Paths.
+Variables (rank : seq V -> V -> nat) (given : seq V -> V -> R) (k : nat).
+Hypothesis given0 : forall x y, 0 <= given x y.
+Fixpoint state (x : seq V) : R * R :=
+  if x is y :: x' then
+    let: (mass, back) := state x' in let z t := fl (mass * given (rev x') t) in
+    (z y, back + sumV (fun t => (rank (rev x') y < rank (rev x') t)%:R * z t))
+  else (1, 0).
+Definition mass_fl x : R := (state (rev x)).1.
+Definition back_fl x : R := (state (rev x)).2.
+Definition z_fl x y : R := fl (mass_fl x * given x y).
+Definition lo_fl x y : R := back_fl x + sumV (fun t => (rank x y < rank x t)%:R * z_fl x t).
+Fixpoint spread_fl j (a b : R) : R * R :=
+  if j is j'.+1 then let: (p, v) := spread_fl j' a b in (fl (p * b), fl (fl (v * a) + fl (p * b))) else (1, 1).
+Definition rows_fl x y : R :=
+  fl (fl (given x y * (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).2)
+    / (spread_fl k (fl (back_fl x + mass_fl x)) (back_fl x)).2).
+Theorem multi_path_rows_met : sums_computed rank u d given mass_fl back_fl z_fl lo_fl (fun x y => lo_fl x y + z_fl x y)
+  /\ forall x, row_computed k u given mass_fl back_fl lo_fl (fun x y => lo_fl x y + z_fl x y) rows_fl x.
+Proof.
+have f0 : 0 <= 1 + e := ltW factor.
+have st x : 0 <= (state x).1 /\ 0 <= (state x).2.
+  elim: x => [|y x /=]; first by rewrite /= ler01 lexx.
+  case: (state x) => [ma ba] /= [m0 b0]; have z0 t : 0 <= fl (ma * given (rev x) t) by rewrite !mulr_ge0.
+  by split=> //; rewrite addr_ge0 // sumV_ge0 // => t; rewrite mulr_ge0 ?ler0n.
+have z0 x y : 0 <= z_fl x y by rewrite mulr_ge0 // mulr_ge0 //; have [] := st (rev x).
+have l0 x y : 0 <= lo_fl x y.
+  by rewrite addr_ge0 ?sumV_ge0 //; [have [] := st (rev x) | move=> t; rewrite mulr_ge0 ?ler0n].
+split; first split=> [//|x y|x y|x y|x y]; first exact: rounded.
+- by rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 // -/(lo_fl x y).
+- by rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 // addr_ge0 // -/(lo_fl x y).
+- rewrite /lo_fl /z_fl /mass_fl /back_fl rev_rcons /= revK.
+  by case: (state (rev x)).
+have sp j (a b : R) : spread_computed u j a b (spread_fl j a b).1 (spread_fl j a b).2.
+  elim: j => //= j; case: (spread_fl j a b) => [p v] /= IH; exists p, v, (fl (v * a)).
+  by split=> //; apply: rounded.
+move=> x; exists (fl (back_fl x + mass_fl x)), (spread_fl k (fl (back_fl x + mass_fl x)) (back_fl x)).1.
+exists (spread_fl k (fl (back_fl x + mass_fl x)) (back_fl x)).2; split=> [||y]; [exact: rounded | exact: sp | ].
+exists (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).1, (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).2.
+by exists (fl (given x y * (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).2)); split; [exact: sp | exact: rounded | exact: rounded].
+Qed.
+End Paths.
 End RoundedTrees.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)

@@ -4,7 +4,7 @@ From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution.
+From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -235,3 +235,57 @@ Theorem global_resolution_in_floating_point (V D : vocabulary) (R : realFieldTyp
       (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
   <= \sum_(i < gamma) 2%:R * (resolution_off u nu (accepted_near u (e i) (d i)) + kappa i) + (nu + lambda).
 Proof. exact: resolution_rounding. Qed.
+(* Transport scaled by the prefix: at a text of weight P any shares of the drafts that take no more of a token than P times
+   the target has; W, what some drafts give in all, is the weight of the child.  ScaledTransport.v:scaled_at is the rule,
+   climbs its computation, with plans as above. *)
+Theorem scaled_transport_is_lossless (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (share : seq V -> R -> nat -> seq V -> V -> R)
+    (gamma : nat) (f : seq tree) (o : seq V) :
+  (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  (forall s P k xs y, 0 <= share s P k xs y) -> (forall s P k xs, sumV (share s P k xs) <= 1) ->
+  (forall s P k y, 0 <= P <= 1 -> taken_of Q spent share s P k y <= P * Mb (c ++ s) y) -> size o = gamma.+1 ->
+  scaled_transport Mb c Q spent share gamma f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y))
+  = joint Mb c o.
+Proof. by move=> Q1 s0 s1 t; apply: scaled_transport_valid. Qed.
+Theorem scaled_transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (u nu kappa eta lambda : R) (d : nat) (Fd : R -> R) (m : nat -> nat) (e : nat -> R) (B : seq V -> V -> R)
+    (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (key : seq V -> D) gamma f E (g : seq V -> R) (K : R) :
+  0 <= u <= 1 -> 0 <= nu -> both nu u < 1 -> (forall i, 0 <= e i < 1) -> 0 <= kappa -> 0 <= lambda ->
+  (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  climbs u kappa lambda d Fd m e B Q spent key gamma true [::] f 1 E -> (forall o, 0 <= g o <= 1) -> 0 <= K <= 1 ->
+  `|E (fun s y => complete Mb gamma c g (rcons s y)) K - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) scaled_off u nu kappa eta lambda d m e i + (nu + lambda + eta).
+Proof. exact: scaled_transport_rounding. Qed.
+(* Greedy multi-path: of K independent paths the best, by any order of the tokens of a text, is verified as a block of the
+   law of the choice (chosen_model).  In floating point, k + 1 paths, the rows of that law are computed from running sums and
+   products (sums_computed, row_computed), off by row_off at depth i; the rest is block verification's bound on one problem. *)
+Theorem greedy_multi_path_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma K : nat) (c : seq V)
+    (rank : seq V -> V -> nat) (rank_inj : forall s, injective (rank s)) (o : seq V) :
+  (0 < K)%N -> size o = gamma.+1 ->
+  paths Ms c gamma K (fun Xs => block_verify Mb (chosen_model Ms c K rank_inj) c (chosen rank gamma [::] Xs)
+    (fun kept y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons kept y))) = joint Mb c o.
+Proof. exact: greedy_multi_path_valid. Qed.
+Theorem greedy_multi_path_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma k : nat) (c : seq V)
+    (rank : seq V -> V -> nat) (rank_inj : forall s, injective (rank s)) (u o rho eta lambda : R) (d : nat) (F : R -> R)
+    (B given S : seq V -> V -> R) (mass back : seq V -> R) (z lo hi : seq V -> V -> R)
+    (P H : seq V -> R) (w drawn U : seq V -> V -> R) (kap alpha beta : seq V -> R)
+    (law := chosen_model Ms c k.+1 rank_inj) :
+  0 <= u <= 1 -> 0 <= o -> o <= rho -> rho < 1 -> (forall h, 0 <= h <= 1 -> 0 <= F h <= 1 /\ `|F h - h| <= eta) ->
+  (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, rel o (Ms (c ++ x) y) (given x y)) ->
+  sums_computed rank u d given mass back z lo hi ->
+  (forall i, (i < gamma)%N -> spread_off u (sums_off u o d i.+1) k < 1 /\ row_off k u o d i <= rho) ->
+  (forall x, if (size x < gamma)%N && (joint Ms c x != 0) then row_computed k u given mass back lo hi S x
+     else S x = law (c ++ x)) ->
+  survivals_given u B S P -> (forall x, weights_given u B S P w x) -> (forall x, coin_computed u d P w H x) ->
+  (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if final gamma pred0 x then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall x, 0 <= kap x) ->
+  (forall x y, next_error u rho (kap x) (Mb (c ++ x)) (law (c ++ x)) (p_of Mb law c x) y <= kap (rcons x y)) ->
+  (forall x, coin_cost Mb law gamma c pred0 u rho eta d kap x <= alpha x) ->
+  (forall x, row_cost Mb law gamma c pred0 u rho kap x <= beta x) -> (forall x y, 0 <= U x y <= 1) ->
+  `|paths Ms c gamma k.+1 (fun Xs => sub_verify (coin_taken gamma pred0 F P H) drawn (chosen rank gamma [::] Xs) U)
+    - paths Ms c gamma k.+1 (fun Xs => block_verify Mb law c (chosen rank gamma [::] Xs) U)|
+  <= below law c pred0 alpha gamma [::] + (beta [::] + below law c pred0 beta gamma [::]) + lambda.
+Proof. exact: greedy_multi_path_rounding. Qed.

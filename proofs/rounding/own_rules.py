@@ -5,11 +5,16 @@ The operations are those of ``verifiers/trees``, followed one by one under the s
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...verifiers.arithmetic import ratio
 from ...verifiers.trees.draft_tree import CONTEXT, WITHOUT_REPLACEMENT, Drafting
-from .theorem import SURE, both, growth, running_sum_bound, sum_error
+from ..tree_laws import Chosen
+from .theorem import SURE, ExactRows, both, growth, problem_bound, running_sum_bound, sum_error
 
 
 class TreeSize(NamedTuple):
@@ -17,6 +22,7 @@ class TreeSize(NamedTuple):
 
     vocabulary: V. levels: nodes at each depth, [gamma]. unit: u. lattice: spacing of the uniforms that decide coins.
     off: o, the relative error of the rows' entries. last_draw: of a look-up among V weights.
+    problem: with the rows in use.
     """
 
     vocabulary: int
@@ -25,6 +31,7 @@ class TreeSize(NamedTuple):
     lattice: float
     off: float
     last_draw: float
+    problem: Problem
 
     @property
     def of_rows(self) -> float:
@@ -43,7 +50,7 @@ def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: 
         for _ in range(max(tree.children) - 1):
             off = both(off, sum_error(unit, problem.vocabulary - 1))
     last_draw = running_sum_bound(problem.vocabulary, unit, lattice)
-    size = TreeSize(problem.vocabulary, levels_of(tree), unit, lattice, off, last_draw)
+    size = TreeSize(problem.vocabulary, levels_of(tree), unit, lattice, off, last_draw, problem)
     try:
         bound = THEOREMS[rule](size)
     except OverflowError:
@@ -124,15 +131,67 @@ def transport_bound(size: TreeSize) -> float:
     """
     u, nu, total = size.unit, size.off, size.off + size.last_draw
     for k in size.levels:
-        sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
-        augmentations = size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets)
-        of_law = _law_of_drafts(size, k)
-        if of_law >= 1:
-            return math.inf
-        made = growth(u, augmentations)
-        kappa = 2 * running_sum_bound(len(sets) + 1, u, size.lattice)
-        total += 2 * (both(nu, made) + both(of_law, made) + kappa)
+        kappa = 2 * running_sum_bound(min(k, size.vocabulary) + 1, u, size.lattice)
+        total += 2 * (_plan(size, k, nu) + kappa)
     return total
+
+
+def _plan(size: TreeSize, k: int, nu: float) -> float:
+    """What a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``."""
+    sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
+    made = growth(size.unit, size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets))
+    of_law = _law_of_drafts(size, k)
+    return both(nu, made) + both(of_law, made) if of_law < 1 else math.inf
+
+
+def scaled_transport_bound(size: TreeSize) -> float:
+    """sum over depths of 2 t + u + eta + 2 D + lambda, + nu + lambda + eta. Source: ``scaled_transport_rounding``.
+
+    D: of what the plan leaves of a weighted row, as in ``transport_bound``; the choice among the drafts times their
+    weight, a quotient of two sums, within kappa of what is moved. t: of m, a - m and 1 - m, each a difference.
+    """
+    u, total = size.unit, size.off + size.last_draw + size.lattice
+    for k in size.levels:
+        n = min(k, size.vocabulary)
+        weight = both(both(growth(u, n - 1), _inverse(growth(u, n))), u)
+        left = _plan(size, k, both(size.off, u)) + weight + 2 * running_sum_bound(n, u, size.lattice)
+        error = left + growth(u, size.vocabulary - 1) * (1 + left)
+        for _ in range(2):
+            error += u * (1 + error)
+        total += 2 * error + u + size.lattice + 2 * left + size.last_draw
+    return total
+
+
+def multi_path_bound(size: TreeSize) -> float:
+    """Block verification's (``problem_bound``) on the rows of the law of the choice.
+
+    Source: ``greedy_multi_path_rounding``.
+
+    These are sums of positive numbers, off by most at the last depth. Infinite where the quotients of two tokens lie so
+    near each other that rounding may exchange them: the law is that of the order that was used.
+    """
+    u, problem, sums, spread = size.unit, size.problem, 0.0, 0.0
+    chosen = Chosen(problem.target, problem.draft, size.levels[0])
+    for _ in size.levels:
+        sums, spread = both(both(both(sums, size.off), u), growth(u, size.vocabulary)), 0.0
+        for _ in range(size.levels[0] - 1):
+            spread = both(both(both(spread, sums), u), u)
+    row = both(both(both(both(size.off, spread), u), _inverse(spread)), u)
+    rows = replace(problem, draft=chosen, drafting=None)
+    if not row < 1 or not _ordered(ExactRows(rows), problem, 1 + 8 * u):
+        return math.inf
+    return problem_bound(rows, 2 * u, size.lattice, row, size.last_draw)
+
+
+def _ordered(rows: ExactRows, problem: Problem, apart: float, prefix: tuple[int, ...] = ()) -> bool:
+    """Whether ratios of the two rows that differ are that factor apart, after every prefix that may be chosen."""
+    if len(prefix) == problem.gamma:
+        return True
+    here = zip(problem.target.row(prefix), problem.draft.row(prefix), strict=True)
+    values = sorted({ratio(p, q) for p, q in here})
+    return all(as_float(a) * apart < as_float(b) for a, b in pairwise(values)) and all(
+        _ordered(rows, problem, apart, (*prefix, x)) for x, _, _ in rows.drafted(prefix)
+    )
 
 
 def spec_hub_bound(size: TreeSize) -> float:
@@ -181,5 +240,7 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "optimal-transport": transport_bound,
     "global-resolution": resolution_bound,
     "spec-hub": spec_hub_bound,
+    "scaled-transport": scaled_transport_bound,
+    "greedy-multi-path": multi_path_bound,
 }
 """The rules whose own operations are bounded."""

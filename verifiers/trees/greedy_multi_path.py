@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..arithmetic import Row, ratio
+from ..arithmetic import Number, Row, ratio
 from ..block_verification import block_verification
 from ..chance import Chance
 from ..draft_block import Block
@@ -18,20 +18,29 @@ Order = Callable[[Row, Row], list[int]]
 """Of the tokens, the most preferred first, by the two rows."""
 
 
+def spread(more: Number, less: Number, paths: int) -> Number:
+    """sum_j more^j less^(K-1-j): (more^K - less^K) / (more - less), without a difference."""
+    total = power = 1
+    for _ in range(paths - 1):
+        power = power * less
+        total = total * more + power
+    return total
+
+
 def chosen_rows(block: Block, paths: int, order: Order = ranking) -> list[Row]:
     """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
 
     A path is preferred to another if its token is, where they first differ. With W the draft's probability of all
-    prefixes behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K.
+    prefixes behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K = Q spread(W + Q, W).
     """
     rows, behind, mass = [], 0, 1
     for i, x in enumerate(block.tokens):
         target, draft = block.target[i], block.draft[i]
-        total = (behind + mass) ** paths - behind**paths
+        whole = spread(behind + mass, behind, paths)
         row, starts, worse = [0] * len(draft), {}, behind
         for t in reversed(order(target, draft)):
             better = worse + mass * draft[t]
-            row[t] = (better**paths - worse**paths) / total
+            row[t] = draft[t] * spread(better, worse, paths) / whole
             starts[t], worse = worse, better
         rows.append(row)
         behind, mass = starts[x], mass * draft[x]

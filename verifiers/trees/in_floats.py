@@ -47,6 +47,6 @@ def function_of(rule: TreeReference) -> Callable[..., list[int]]:
 
     if rule.shape == "path":
         return verify_path
-    by_one_way = rule.name in (*IN_FLOATS, "scaled-transport")  # its theorem, or its plan, is of one way of drawing
+    by_one_way = rule.name in IN_FLOATS  # its theorem is of one way of drawing
     verify.drafting = rule.drafts[:1] if by_one_way else rule.drafts  # type: ignore[attr-defined]
     return verify

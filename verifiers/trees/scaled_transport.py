@@ -1,6 +1,6 @@
 """Transport scaled by the prefix: level by level the optimal plan between what is left of the target and the drafts."""
 
-from ..arithmetic import quotient
+from ..arithmetic import or_else, quotient
 from ..chance import Chance
 from .descent import Siblings
 from .draft_tree import CONTEXT, DraftTree, TreeVerdict
@@ -35,5 +35,5 @@ def scaled_transport(tree: DraftTree, chance: Chance) -> TreeVerdict:
             return TreeVerdict(alive[0], chance.draw(tree.target[alive[0] + 1]))
     for node, a, moved, left in reversed(above):
         if node == CONTEXT or chance.flip(quotient(a - moved, 1 - moved, 1)):
-            return TreeVerdict(node, chance.draw(left))
+            return TreeVerdict(node, chance.draw(or_else(left, tree.target[node + 1])))
     raise AssertionError("unreachable: the context is always accepted")

@@ -47,6 +47,9 @@ THEOREMS = {
     "global_resolution_is_lossless", "multi_round_rejection_in_floating_point",
     "traversal_verification_in_floating_point",
     "k_seq_in_floating_point", "transport_in_floating_point",
+    "scaled_transport_valid", "scaled_transport_rounding", "scaled_transport_met", "chosen_law",
+    "greedy_multi_path_valid", "greedy_multi_path_rounding", "multi_path_rows_met", "scaled_transport_is_lossless",
+    "scaled_transport_in_floating_point", "greedy_multi_path_is_lossless", "greedy_multi_path_in_floating_point",
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
     "Qc_realFieldType", "emitted_fastE", "block_verification_is_lossless", "published_theorem_2",
@@ -317,6 +320,24 @@ CHANGES = {
     ),
     "how often a token would be accepted computed as if that were exact": (
         "Resolution", "(u + E / (1 - E)) * (1 + both u nu).", "u * (1 + both u nu).",
+    ),
+    "a text accepted on the way up as if nothing had been taken": (
+        "ScaledTransport", "flip (sumV (kept_back s P k) / (1 - sumV (taken_of s P k)))",
+        "flip (sumV (kept_back s P k))",
+    ),
+    "the difference a - m computed as if m were exact": (
+        "ScaledTransport", "Definition of_moved i : R := of_sum i + u * (1 + of_sum i).",
+        "Definition of_moved i : R := of_sum i.",
+    ),
+    "one path of the two that are equal goes on": (
+        "MultiPath", "| X <- Xs & ohead X == Some x].", "| X <- take 1 [seq X <- Xs | ohead X == Some x]].",
+    ),
+    "a law of the choice without what lies behind": (
+        "MultiPath", "(behind [::] x + joint Ms c x) ^+ K - behind [::] x ^+ K.", "joint Ms c x ^+ K.",
+    ),
+    "running sums at no cost": (
+        "MultiPathRounding", "both (both (both (sums_off i') o) u) (growth u d) else 0.",
+        "both (both (sums_off i') o) u else 0.",
     ),
     "a choice among drafts that is decided at no cost": (
         "TransportRounding", "both e (growth u m) + kappa.", "both e (growth u m).",

@@ -90,7 +90,7 @@ LARGER = [
 @pytest.mark.parametrize("rule", IN_FLOATS)
 def test_the_rule_in_floating_point_is_within_its_theorem_and_a_biased_one_is_not(sandbox, rule, kind, children):
     """By interception of the code that an audit runs."""
-    sandbox.load(subject_from(rule, dtypes=(sandbox.dtype,)).target, [toy(1)])
+    sandbox.load(f"draftproof.verifiers.trees.in_floats:{rule.replace('-', '_')}", [toy(1)])
     how = HOW.get(rule, "iid")
     children = (2, *children[1:]) if how == HUB else children
     problem = drawing(drawn(3, len(children), kind), *children, how=how)
