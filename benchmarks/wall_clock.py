@@ -69,7 +69,7 @@ def report(plan, totals):
     for drafter in plan.drafters():
         for gamma in plan.gammas:
             lower = {}
-            for clock, label in (("seconds", "wall clock"), ("processor_seconds", "processor, with prefill")):
+            for clock, label in (("seconds", "wall clock"), ("processor_seconds", "processor time")):
                 columns = {
                     "token / plain": speedup(Column(drafter, "token", gamma), clock),
                     "block / plain": speedup(Column(drafter, "block", gamma), clock),

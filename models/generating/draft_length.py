@@ -1,7 +1,6 @@
 """How many tokens to draft: a fixed number, or the best one for the acceptance rate and the costs measured so far.
 
-gamma of an iteration depends on the iterations before it alone, so a lossless verifier stays lossless: given the past,
-its guarantee holds for whatever gamma it is.
+gamma depends on the iterations before alone: given these, a lossless verifier is lossless for whatever gamma it is.
 """
 
 from dataclasses import dataclass

@@ -81,7 +81,7 @@ def seconds_per_token(runs: Iterable[Generated]) -> float:
 def wall_clock_speedup(runs: Iterable[Generated], plain: Iterable[Generated]) -> float:
     """How many times as fast as plain decoding, token by token: above 1 is faster.
 
-    Both over the same prompts and the same rows in a batch; the texts may end at different lengths.
+    Both over the same prompts and rows of a batch.
     Source: Sun et al. 2025, Section 5.
     """
     return seconds_per_token(plain) / seconds_per_token(runs)

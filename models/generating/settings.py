@@ -9,7 +9,7 @@ from ..errors import InputError
 from .draft_length import Adaptive
 
 MAX_GAMMA = 64
-"""Draft tokens of a block, at most: far beyond any gamma that pays, and a block ends within reasonable time."""
+"""Draft tokens of a block, at most: far beyond any gamma that pays."""
 
 MIN_TEMPERATURE = 1e-6
 """The least temperature above 0: below it the rounding of float32 logits decides, and 0 says what is meant."""

@@ -12,16 +12,16 @@ EXCLUDED_FOLDERS = {
     "__pycache__", "dist-packages", "distutils", "encodings", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
     "site-packages", "test", "tests", "tkinter", "turtledemo",
 }  # fmt: skip
-"""Folders left out: tables of characters, what some installations go without, and what is not of the library."""
+"""Left out: tables of characters, what some installations lack, what is not of the library."""
 
 HELD_OUT = (
     "argparse.py", "bisect.py", "calendar.py", "csv.py", "fractions.py", "heapq.py", "json/decoder.py", "shlex.py",
     "statistics.py", "tarfile.py", "textwrap.py", "unittest/case.py",
 )  # fmt: skip
-"""Modules on which neither a model nor the tokenizer is trained. Help topics are not held out: they share passages."""
+"""On which nothing is trained. Help topics are not held out: they share passages."""
 
 MIN_CHARACTERS = 1_000_000
-"""Characters; with less text something is missing from the installation."""
+"""With less text something is missing."""
 
 
 class Document(NamedTuple):

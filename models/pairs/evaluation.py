@@ -25,8 +25,8 @@ def evaluate(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, E
     """Loss and acceptance rate of each model, the first being the target, over windows spread evenly over the text.
 
     alpha = E[sum_x min(M_b(x | c), M_s(x | c))], the mean over the prefixes c of the windows: the probability that
-    token verification accepts a draft token there, T = 1. The mean is over the text's own prefixes, and those that the
-    models write differ; so it orders drafters, and predicts a block efficiency only roughly.
+    token verification accepts a draft token there, T = 1. It orders drafters, and predicts a block efficiency only
+    roughly: the prefixes that the models write differ.
     Source: Leviathan et al. 2023, Definition 3.1 and Corollary 3.6.
     """
     starts = torch.linspace(0, len(ids) - recipe.context, recipe.measured).long()

@@ -1,6 +1,6 @@
 """An optimizer for the matrices of small models: momentum whose singular values are all made one.
 
-torch has one too, from 2.9 on; it multiplies in bfloat16, which takes processors without bfloat16 twenty times as long.
+torch has one from 2.9 on, in bfloat16: twenty times as long on processors without it.
 """
 
 from collections.abc import Iterable

@@ -61,7 +61,7 @@ DRAFTERS: dict[str, int] = {"draft": 3, "small-draft": 1}
 """By folder, the better first: every how many layers one is rounded."""
 
 
-PACKAGED = "smollm2"
+PACKAGED, DISTILLED = "smollm2", "distilled"
 """smollm2:target, smollm2:draft, smollm2:small-draft: names of checkpoints that are the same on every machine."""
 
 
@@ -70,9 +70,12 @@ def packaged_folder(name: str) -> Path | None:
     pair, colon, part = name.partition(":")
     if (pair, colon) != (PACKAGED, ":"):
         return None
-    if part not in ("target", *DRAFTERS):
+    if part not in ("target", *DRAFTERS, DISTILLED):
         raise InputError(f"{name}: no such model; expected {PACKAGED}: with target, {' or '.join(DRAFTERS)}")
-    return packaged_pair()[0] / part
+    folder = packaged_pair()[0] / part
+    if not folder.is_dir():
+        raise InputError(f"{name}: not made yet; in a clone: python -m draftproof.models.distilling.fitted_drafter")
+    return folder
 
 
 def rounded_layers(every: int) -> "Change":

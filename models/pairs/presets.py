@@ -51,7 +51,7 @@ PRESETS = {
     TRAINED: Preset("target", ("draft", "small-draft"),
         "made offline by draftproof train-pair, where nothing can be downloaded"),
     SMOLLM2: Preset(f"{PACKAGED}:target", tuple(f"{PACKAGED}:{name}" for name in DRAFTERS),
-        "SmolLM2-135M-Instruct as a package ships it, drafters with rounded layers (draftproof[smollm2])", CHAT, 270.0),
+        "SmolLM2-135M-Instruct as a package ships it, drafters with rounded layers (draftproof[smollm2])", CHAT, 240.0),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def train_pair(
 ) -> dict[str, Any]:  # fmt: skip
     """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
 
-    They are loaded as any checkpoint is; prompts.jsonl has the beginnings of texts that none was trained on.
+    prompts.jsonl has the beginnings of texts that none was trained on.
     folder: new, empty, or with this very pair.
     progress: progress(stage, done, total).
     device: where to train.

@@ -25,9 +25,8 @@ def train(
     Returns them by name, in evaluation mode, and the CPU seconds of training.
     The target's loss is the cross entropy of the text; a drafter's is KL(target || drafter) at the same positions.
     Guarantee: on the CPU the same recipe, seed, text and libraries give the same weights on one machine, bit for bit,
-    however often the run was killed: it goes on from ``checkpoint``, and what a step does depends on the seed and its
-    number alone. On one thread, because the order of a sum, and so its rounding, would depend on how many there are. On
-    a GPU the weights are the same as far as its kernels repeat themselves.
+    however often the run was killed; on a GPU as far as its kernels repeat themselves. On one thread: the rounding of a
+    sum depends on how many there are.
     """
     with torch_threads(1):
         state = _State(recipe, seed, device)

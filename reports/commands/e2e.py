@@ -48,7 +48,7 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
     metavar="L01",
     help="Decode with a mutant of the loop (L01 to L18), to see it refuted; --defect in earlier reports.",
 )
-@timeout_option(None, 1, "Seconds.  [default: 600, of smollm2 270]")
+@timeout_option(None, 1, "Seconds.  [default: 600, of smollm2 240]")
 @report_options
 def command(
     json_file: str | None, html_file: str | None, require_decision: bool, timeout: float | None, **options: Any

@@ -26,7 +26,9 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
               help="Where to write tables.html, .md and .json; the same command resumes from there.")  # fmt: skip
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named pair; trained by default.")
 @click.option("--target", metavar="NAME", help="A folder or a name of the Hub instead, with --draft.")
-@click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
+@click.option(
+    "--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first; also of a preset."
+)
 @device_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Of the models.")
 @click.option("--gamma", "gammas", type=NumberList(int, 1, MAX_GAMMA), help="Draft tokens a block.  [default: 4,6,8]")
@@ -42,6 +44,13 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 @click.option("--paths", type=click.IntRange(2, 16), default=2, show_default=True,
               help=f"Draft paths of a text, of {' and '.join(PATH_VERIFIERS)}.")  # fmt: skip
 @click.option("--batch", type=click.IntRange(min=1), default=1, show_default=True, help="Prompts decoded at once.")
+@click.option(
+    "--block-texts",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Of each prompt, where both verifiers see the same blocks.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Of torch on the CPU; one for small models by default.")
 @click.option("--quick", is_flag=True, help="Few prompts and settings: what is not given is gamma 4,8, T 0,1, 2 seeds, "
               "6 prompts, 32 new tokens.")  # fmt: skip
@@ -56,7 +65,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     from ..audits.tables.subjects import default_data, preset_models
 
     require("torch", "transformers")
-    if (target is None) != (not drafts) or (preset and target):
+    if (preset and target) or (target is None and drafts and not preset) or (target and not drafts):
         raise click.UsageError("expected either --preset, or --target and one --draft or more")
     sources = tuple(name.strip() for name in (data or "").split(",") if name.strip())
     if data is not None and not sources:
@@ -66,7 +75,8 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     if target is None:
         preset = preset or TRAINED
         say_what_was_made(preset)
-        target, drafts, template = preset_models(preset)
+        target, of_preset, template = preset_models(preset)
+        drafts = drafts or of_preset
     sources = sources or default_data(preset, target)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")

@@ -171,3 +171,14 @@ def test_a_name_of_a_packaged_checkpoint_that_there_is_not_is_one_line():
     assert message_of(checkpoint_folder, "smollm2:huge") == (
         "smollm2:huge: no such model; expected smollm2: with target, draft or small-draft"
     )
+
+
+def test_a_drafter_that_was_not_distilled_yet_says_how(package, monkeypatch):
+    monkeypatch.setattr(packaged, "SMOLLM2", MODEL)
+    monkeypatch.setattr(packaged.packaged_pair, "__defaults__", (MODEL, lambda *_: None))
+    assert message_of(checkpoint_folder, "smollm2:distilled") == (
+        "smollm2:distilled: not made yet; in a clone: python -m draftproof.models.distilling.fitted_drafter"
+    )
+    folder = packaged_pair()[0] / "distilled"
+    shutil.copytree(folder.parent / "draft", folder)
+    assert checkpoint_folder("smollm2:distilled") == folder

@@ -2,25 +2,61 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from ....models.errors import InputError
-from ....models.generating.loop import generate
+from ....models.generating.caches import CachedModel
+from ....models.generating.loop import DecodingLoop, generate
 from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
-from ....models.generating.plain import decode_plainly
+from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.randomness import BatchChance
 from ....models.generating.result import Generated, tokens_and_calls
-from ....models.generating.several_paths import generate_by_paths
+from ....models.generating.settings import LoopSettings
+from ....models.generating.several_paths import SeveralPaths, generate_by_paths
 from ....models.pairs.pair import Pair
 from ....models.store import Store
 from ....verifiers.batched.emitted import Emitted, EmittedPaths
 from .plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 from .subjects import PromptGroup
+
+
+class ReadOnce(CachedModel):
+    """Prompts are read once, for all runs of a cell and all rows that begin with them."""
+
+    kept: ClassVar[dict[Any, CachedModel]] = {}
+
+    def prefill(self, texts: Sequence[Sequence[int]]) -> None:
+        places = {text: place for place, text in enumerate(dict.fromkeys(map(tuple, texts)))}
+        if (key := (self.model, *places)) not in self.kept:
+            self.kept[key] = CachedModel(self.model, len(places), self.name)
+            self.kept[key].prefill(list(places))
+        once = self.kept[key]
+        self.cache, self.filled, self.read = deepcopy(once.cache), once.filled, once.read
+        if self.filled.shape[1]:
+            self.select([places[tuple(text)] for text in texts])
+
+
+class _ReadingOnce:
+    target_cache = draft_cache = ReadOnce
+
+
+class _Loop(_ReadingOnce, DecodingLoop):
+    pass
+
+
+class _Plain(_ReadingOnce, PlainLoop):
+    pass
+
+
+class _Paths(_ReadingOnce, SeveralPaths):
+    pass
 
 
 class Bench:
@@ -32,18 +68,19 @@ class Bench:
     def warm_up(self) -> None:
         """Each column on one prompt, unmeasured, so that what is compiled or allocated on first use is not measured."""
         for column in self.plan.columns(max(self.plan.temperatures)):
-            self.run(column, self.groups[0], 1.0, 0, 3 * column.gamma + 3)
+            self.run(column, self.groups[0], 1.0, 0, column.gamma + 2)
 
     def cell(self, cell: MeasurementCell) -> dict[str, Any]:
         """The measurements of a cell, as ``Record`` saves them.
 
         data: the source of the prompts
-        columns: tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds of the whole run,
-            tau of each call prompt after prompt, and a digest of the texts
+        columns: tokens and calls as in ``efficiency``, seconds and processor seconds after the prefill, tau of each
+            call prompt after prompt, and a digest of the texts
         same_blocks: see ``SameBlocks``
         Raises: OutOfMemoryError.
         """
         group = self.groups[cell.group]
+        ReadOnce.kept.clear()
         columns = []
         for column in self.plan.order(cell):
             began = process_time()
@@ -61,19 +98,21 @@ class Bench:
             rule: LoopVerifier | None = None) -> Generated:  # fmt: skip
         """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]
+        models = pair.target, pair.draft, group.prompts
         settings = {
             "temperature": temperature, "max_new_tokens": new_tokens, "eos": pair.end, "seed": seed,
             "vocabulary": pair.vocabulary,
         }  # fmt: skip
         if column.verifier == PLAIN:
-            return decode_plainly(pair.target, group.prompts, **settings)
+            return _Plain(pair.target, None, group.prompts, NO_VERIFIER, LoopSettings(**settings)).run()
         if column.verifier in PATH_VERIFIERS:
             of_paths = column.verifier, self.plan.paths
-            return generate_by_paths(pair.target, pair.draft, group.prompts, *of_paths, gamma=column.gamma, **settings)
-        return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
+            return generate_by_paths(*models, *of_paths, loop=_Paths, gamma=column.gamma, **settings)
+        return generate(*models, rule or column.verifier, loop=_Loop, gamma=column.gamma, **settings)
 
     def _same_blocks(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:
         """One more run of each drafter, unmeasured, with the longest blocks: they begin with those of every gamma."""
+        group = replace(group, prompts=group.prompts * self.plan.block_texts)
         rows = []
         gammas = self.plan.block_gammas
         for drafter in self.plan.drafters():

@@ -51,6 +51,7 @@ class TablesPlan:
     gammas, temperatures: rising
     paths: draft paths of a text, of PATH_VERIFIERS
     batch: prompts decoded at once
+    block_texts: of each prompt, where both verifiers see the same blocks
     threads: of torch on the CPU, None for its default
 
     Temperature 0 is measured with the first seed only, since no seed changes its texts. gamma = 1 is measured with
@@ -71,6 +72,7 @@ class TablesPlan:
     verifiers: tuple[str, ...] = VERIFIERS
     paths: int = 2
     batch: int = 1
+    block_texts: int = 1
     threads: int | None = None
 
     @property
@@ -131,4 +133,6 @@ class TablesPlan:
         settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         if not self.path_verifiers:
             del settings["paths"]  # as before there were several: a stopped run goes on
+        if self.block_texts == 1:
+            del settings["block_texts"]
         return settings

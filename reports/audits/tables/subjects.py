@@ -41,11 +41,7 @@ def preset_models(preset: str) -> tuple[str, tuple[str, ...], str]:
 
 
 def default_data(preset: str | None, target: str) -> tuple[str, ...]:
-    """Sources of prompts where none are given.
-
-    Those beside a trained target, Spec-Bench for Table 2's pair, the paper's data sets for other models of the Hub,
-    else the embedded ones, which need no download.
-    """
+    """Sources of prompts where none are given."""
     if preset == SMOLLM2:
         return (EMBEDDED,)
     beside = Path(target).expanduser().parent
@@ -57,7 +53,7 @@ def default_data(preset: str | None, target: str) -> tuple[str, ...]:
 def load_pairs(plan: TablesPlan) -> list[Pair]:
     """A pair for each drafter, all with the one target in memory, and one vocabulary.
 
-    Raises: InputError as ``load_pair``: the first drafter is compared with the target, the others with the first.
+    Raises: InputError as ``load_pair``.
     """
     first = load_pair(plan.target, plan.drafts[0], plan.device, plan.dtype, plan.template)
     pairs = [first]
@@ -131,5 +127,5 @@ def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[Promp
 
 
 def one_thread_is_faster(pair: Pair) -> bool:
-    """Whether the models are so small that waking a second thread takes longer than the products of their matrices."""
+    """Whether waking a second thread takes longer than the products of these matrices."""
     return sum(p.numel() for p in pair.target.parameters()) < SMALL_MODEL

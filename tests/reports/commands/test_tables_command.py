@@ -237,6 +237,7 @@ def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
         (["--preset", "none"], "'none' is not one of"),
         (["--target", "x"], "expected either --preset, or --target and one --draft or more"),
         (["--preset", "gpt2", "--target", "x", "--draft", "y"], "expected either --preset, or --target"),
+        (["--draft", "y"], "expected either --preset, or --target"),
         (["--target", "x", "--draft", "y", "--draft", "y"], "the same --draft twice"),
     ],
 )
@@ -255,6 +256,17 @@ def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
     assert default_data("vicuna", target) == ("spec-bench",)
     assert default_data("qwen3", target)[0] == "lm1b"
     assert default_data(None, "nowhere/target") == ("embedded",)
+
+
+def test_a_preset_is_measured_with_the_drafters_that_are_named(monkeypatch, tmp_path):
+    plans = []
+    monkeypatch.setattr(
+        "draftproof.reports.commands.tables._measure_and_write", lambda folder, plan: plans.append(plan)
+    )
+    assert run("--preset", "gpt2", "--draft", "a", "--draft", "b", "--out", tmp_path / "out").exit_code == 0
+    assert run("--preset", "gpt2", "--out", tmp_path / "out").exit_code == 0
+    assert [plan.drafts for plan in plans] == [("a", "b"), ("openai-community/gpt2",)]
+    assert {plan.target for plan in plans} == {"openai-community/gpt2-xl"}
 
 
 def test_several_paths_are_measured_beside_single_ones_and_fill_table_5(pair, tmp_path):

@@ -1,16 +1,19 @@
 """What is measured on models: expectations on the same blocks are exact, seeds independent, batches counted by row."""
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import pytest
 import torch
 
 from draftproof.models.battery import drawn, drawn_markov
+from draftproof.models.generating.caches import CachedModel
+from draftproof.models.generating.loop import generate
 from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
-from draftproof.reports.audits.tables.measure import Bench, ExpectedAcceptance, run_seed
+from draftproof.reports.audits.tables.measure import Bench, ExpectedAcceptance, ReadOnce, run_seed
 from draftproof.reports.audits.tables.plan import Column, MeasurementCell, TablesPlan
 from draftproof.reports.audits.tables.subjects import load_pairs, prompt_groups
 from draftproof.tests.models import generating_parts
@@ -20,6 +23,8 @@ from draftproof.verifiers.registry import reference
 pytestmark = pytest.mark.engine
 
 one_thread = pytest.fixture(autouse=True)(generating_parts.one_thread)
+
+prefill = CachedModel.prefill
 
 PROBLEMS = [
     *(drawn(3, 2, kind) for kind in ("generic", "zeros", "equal", "disjoint", "peaked")),
@@ -156,6 +161,37 @@ def test_a_cell_repeats_itself_and_the_texts_of_one_group_are_not_those_of_anoth
 
     assert texts(0) == texts(0)
     assert not set(texts(0).values()) & set(texts(1).values())
+
+
+def test_prompts_are_read_once_for_all_runs_and_copies_and_the_texts_are_those_of_reading_them_again(
+    bench, monkeypatch
+):
+    group = max(bench.groups, key=lambda one: len(one.prompts))
+    copies = replace(group, prompts=group.prompts[::-1] * 3)
+    read = []
+    monkeypatch.setattr(CachedModel, "prefill", lambda self, texts: read.append(texts) or prefill(self, texts))
+    ReadOnce.kept.clear()
+    pair, column = bench.pairs[0], Column(0, "block", 3)
+    settings = {"temperature": 1.0, "eos": pair.end, "seed": 7, "vocabulary": pair.vocabulary}
+    for given, times in ((group, 2), (group, 2), (copies, 4), (copies, 4)):
+        ours = bench.run(column, given, 1.0, 7, 10)
+        assert len(read) == times and all(len(texts) == len(group.prompts) for texts in read)
+        with monkeypatch.context() as plainly:
+            plainly.setattr(CachedModel, "prefill", prefill)
+            again = generate(pair.target, pair.draft, given.prompts, "block", gamma=3, max_new_tokens=10, **settings)
+        assert ours.tokens == again.tokens
+    monkeypatch.setattr(ReadOnce, "select", lambda self, rows: CachedModel.select(self, rows[::-1]))
+    assert bench.run(column, copies, 1.0, 7, 10).tokens != again.tokens, "rows that are exchanged are seen"
+
+
+def test_more_texts_of_each_prompt_show_the_verifiers_more_blocks_and_change_nothing_else(bench):
+    cell = MeasurementCell(0, 0, 1.0)
+    more = Bench(replace(bench.plan, block_texts=3), bench.pairs, bench.groups).cell(cell)
+    once = bench.cell(cell)
+    assert [c["texts"] for c in more["columns"]] == [c["texts"] for c in once["columns"]]
+    for ours, theirs in zip(more["same_blocks"], once["same_blocks"], strict=True):
+        assert len(ours["token"]) > 2 * len(theirs["token"])
+    assert "block_texts" not in bench.plan.as_json(), "records of earlier versions go on"
 
 
 @pytest.mark.gpu
