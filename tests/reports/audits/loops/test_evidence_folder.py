@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from jsonschema import ValidationError
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.evidence_folder import HEAD, kept
 from draftproof.reports.audits.migration import migrated
+from draftproof.reports.audits.tables.plan import MeasurementCell, TablesPlan
+from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.commands.main import cli
+from draftproof.reports.commands.output import as_json
 from draftproof.tests.reports.report_schema import validate
 
 ROOT = Path(__file__).parents[4]
@@ -38,6 +42,49 @@ def test_a_kept_run_has_the_form_of_its_schema_and_the_documents_quote_what_stan
         line for line in document.splitlines() if "| `draftproof " in line and line.startswith(f"| {folder.name} ")
     ]
     assert len(others) == 1
+
+
+TABLES = [folder for folder in FOLDERS if (folder / "tables.json").is_file()]
+
+
+def must_be_of_its_cells(folder):
+    """Raises if the tables of a folder are not what its cells give."""
+    report = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+    settings, rows = stored(folder / "cells.jsonl")
+    assert report["settings"] == settings
+    names = {field.name for field in fields(TablesPlan)}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    plan = TablesPlan(**{name: value for name, value in given.items() if name in names})
+    cells = {MeasurementCell(*key): row for key, row in rows.items()}
+    again = json.loads(as_json(tables_report(plan, settings, cells, report["cells"]["of"])))
+    for part in ("cells", "orderings", "equalities", "tables", "figures"):
+        assert close(again[part], report[part]), part
+    return report
+
+
+def close(a, b):
+    """Whether two JSON values are equal, numbers up to the rounding of another machine's arithmetic."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(close(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(close, a, b))
+    numbers = isinstance(a, float) and isinstance(b, (int, float))
+    return a == pytest.approx(b, rel=1e-9, abs=1e-12) if numbers else a == b
+
+
+def stored(file):
+    head, *rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return head["settings"], {tuple(row["key"]): row["row"] for row in rows}
+
+
+@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
+def test_kept_tables_are_what_their_cells_give(folder, tmp_path):
+    must_be_of_its_cells(folder)
+    spoiled = shutil.copytree(folder, tmp_path / folder.name)
+    cells = (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines()
+    (spoiled / "cells.jsonl").write_text("\n".join(cells[:-1]) + "\n", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        must_be_of_its_cells(spoiled)
 
 
 @in_a_checkout
