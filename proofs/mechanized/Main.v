@@ -265,7 +265,7 @@ Theorem greedy_multi_path_is_lossless (V : vocabulary) (R : realFieldType) (Mb M
   (0 < K)%N -> size o = gamma.+1 ->
   paths Ms c gamma K (fun Xs => block_verify Mb (chosen_model Ms c K rank_inj) c (chosen rank gamma [::] Xs)
     (fun kept y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons kept y))) = joint Mb c o.
-Proof. exact: greedy_multi_path_valid. Qed.
+Proof. by move=> K0 ho; exact: (@greedy_multi_path_valid V R Ms c gamma K rank rank_inj K0 Mb o ho). Qed.
 Theorem greedy_multi_path_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma k : nat) (c : seq V)
     (rank : seq V -> V -> nat) (rank_inj : forall s, injective (rank s)) (u o rho eta lambda : R) (d : nat) (F : R -> R)
     (B given S : seq V -> V -> R) (mass back : seq V -> R) (z lo hi : seq V -> V -> R)
