@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -417,7 +417,74 @@ exists (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).1, (spread_fl k (lo_fl x
 by exists (fl (given x y * (spread_fl k (lo_fl x y + z_fl x y) (lo_fl x y)).2)); split; [exact: sp | exact: rounded | exact: rounded].
 Qed.
 End Paths.
+(* Chosen tokens, and a single path's coins and weights by any row. *)
+Theorem chosen_rounding_met (chosen : seq V -> V) (spent : pred (seq V)) k elders b : (forall y, 0 <= b y) -> 0 < sumV b ->
+  exists F, chosen_computed u lambda d Fd chosen spent k elders b F.
+Proof.
+elim: k elders b => [|k IH] elders b b0 bp /=; have [s1 s0] := share_of_row b0 bp.
+  by exists (fun _ g => draw (share_of b) (g^~ false)), (share_of b); split.
+case: (spent elders); first by exists (fun _ g => draw (share_of b) (g^~ false)), (share_of b); split.
+pose w y := if y == chosen elders then 0 else b y; have w0 y : 0 <= w y by rewrite /w; case: ifP.
+have [d0 dp dr dz] := divided_ok b0 bp w0.
+have [F' hF] := fin_all_exists (fun x => IH (rcons elders x) (divided b w) d0 dp).
+exists (fun xs g => if xs is z :: xs' then flip (Fd (if z == chosen elders then Num.min (b (chosen elders)) 1 else 0))
+  (fun accepted => if accepted then g z true else F' z xs' g) else 0).
+by exists (sumV w), (divided b w), F'; split=> //; apply: whole.
+Qed.
+Theorem any_row_met (B G : V -> R) (t : R) : 0 <= lambda -> (forall y, 0 <= B y) -> 0 < sumV B ->
+  exists H w r : V -> R, [/\ coin_of_row u B G H, left_of_row u B G w, by_weights w r &
+    forall x, exists z a, [/\ Rounding.rounds u (B x / G x) z, Rounding.rounds u (z + t) a & clipped (fl (fl (B x / G x) + t)) = clipped a]].
+Proof.
+move=> l0 B0 Bp; have [s1 s0] := share_of_row B0 Bp; pose w y := Num.max (fl (B y - G y)) 0.
+have w0 y : 0 <= w y by rewrite le_maxr lexx orbT.
+exists (fun y => Num.min (fl (B y / G y)) 1), w, (fun y => if sumV w == 0 then share_of B y else w y / sumV w); split.
+- by move=> y; exists (fl (B y / G y)).
+- by move=> y; exists (fl (B y - G y)).
+- have [z|nz] := eqVneq (sumV w) 0; split=> [|y|y] //; first by rewrite z mulr0 (sumV_eq0 w0 z).
+  + by rewrite sumVZr mulfV.
+  + by rewrite divr_ge0 // sumV_ge0.
+  by rewrite divfK.
+by move=> x; exists (fl (B x / G x)), (fl (fl (B x / G x) + t)).
+Qed.
 End RoundedTrees.
+
+(* Hierarchical verification, every operation off by the factor 1 + e. *)
+Section RoundedPath.
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u e : R) (d : nat).
+Hypotheses (u0 : 0 <= u) (eu : `|e| <= u).
+Notation fl := (fl e).
+Notation b x := (Mb (c ++ x)).
+Notation s x := (Ms (c ++ x)).
+Let rounded z : Rounding.rounds u z (fl z). Proof. exact: fl_rounds. Qed.
+Fixpoint joint_from (r : seq V) : R :=
+  if r is y :: r' then fl (joint_from r' * fl (b (rev r') y / s (rev r') y)) else 1.
+Fixpoint most_from (r : seq V) : R :=
+  if r is y :: r' then fl (most_from r' + Num.max (fl (joint_from r - most_from r')) 0) else 1.
+Definition share_at x : R := fl (joint_from (rev x) / most_from (rev x)).
+Definition above x y : R := Num.max (fl (fl (share_at x * b x y) - s x y)) 0.
+Definition beneath x y : R := Num.max (fl (s x y - fl (share_at x * b x y))) 0.
+Definition capped x : R := fl (sumV (above x) / fl (sumV (beneath x) + Num.max (fl (sumV (above x) - sumV (beneath x))) 0)).
+Theorem hierarchical_rounding_met : [/\
+  ratios_computed u (fun x => b x) (fun x => s x) (fun x => joint_from (rev x)) (fun x => most_from (rev x)) share_at,
+  forall x, both_weights_given u (fun x => b x) (fun x => s x) share_at above beneath x
+  & forall x, capped_quotient u d above beneath capped x].
+Proof.
+split=> [|x|x].
+- split=> // [x|x y]; first exact: rounded.
+  exists (fl (b x y / s x y)), (fl (joint_from (rev (rcons x y)) - most_from (rev x))).
+  by rewrite rev_rcons /= revK; split.
+- exists (fun y => fl (share_at x * b x y)), (fun y => fl (fl (share_at x * b x y) - s x y)),
+    (fun y => fl (s x y - fl (share_at x * b x y))) => y.
+  by split.
+have w0 : 0 <= sumV (above x) by apply: sumV_ge0 => y; rewrite le_maxr lexx orbT.
+have v0 : 0 <= sumV (beneath x) by apply: sumV_ge0 => y; rewrite le_maxr lexx orbT.
+have whole z : 0 <= z -> within u d z z by move=> z0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+exists (sumV (above x)), (sumV (beneath x)), (fl (sumV (above x) - sumV (beneath x))),
+  (fl (sumV (beneath x) + Num.max (fl (sumV (above x) - sumV (beneath x))) 0)).
+split; [by split=> //; apply: whole | by split=> //; apply: whole | exact: rounded | exact: rounded | ].
+by move=> _; apply: rounded.
+Qed.
+End RoundedPath.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)
 Theorem long_run_met (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) :

@@ -4,7 +4,7 @@ From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding.
+From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -289,3 +289,46 @@ Theorem greedy_multi_path_in_floating_point (V : vocabulary) (R : realFieldType)
     - paths Ms c gamma k.+1 (fun Xs => block_verify Mb law c (chosen rank gamma [::] Xs) U)|
   <= below law c pred0 alpha gamma [::] + (beta [::] + below law c pred0 beta gamma [::]) + lambda.
 Proof. exact: greedy_multi_path_rounding. Qed.
+(* Naive sampling draws every token from the target, whatever the drafts are; chosen tokens (EAGLE-2) are accepted with what is
+   left of each; hierarchical decoding is block verification by other formulas.  StepRounding.v, PathRounding.v *)
+Theorem naive_sampling_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (nu lambda : R) (B looked_up : seq V -> V -> R)
+    (gamma : nat) (f : seq tree) (A : seq V -> V -> R) :
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  0 <= nu < 1 -> 0 <= lambda -> (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s, [/\ sumV (looked_up s) = 1, forall y, 0 <= looked_up s y & total_variation (share_of (B s)) (looked_up s) <= lambda]) ->
+  (forall s y, 0 <= A s y <= 1) ->
+  `|naive Q spent looked_up gamma f A - naive Q spent (fun s => Mb (c ++ s)) gamma f A| <= gamma.+1%:R * (nu + lambda).
+Proof. by move=> Q0 Q1 /andP[nu0 nu1] lambda0 Bb rows A01; apply: (naive_rounding Q0 Q1 nu0 nu1 lambda0 Bb rows). Qed.
+Theorem chosen_tokens_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (u nu eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (chosen : seq V -> seq V -> V)
+    (spent : seq V -> pred (seq V)) (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R)
+    (gamma : nat) (f : seq tree) (g : seq V -> R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
+  (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s k, chosen_computed u lambda d Fd (chosen s) (spent s) k [::] (B s) (step s k)) ->
+  (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
+  (forall o, 0 <= g o <= 1) ->
+  `|descend (fun s => one_hot R (chosen s)) spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y))
+    - gen Mb gamma.+1 c g| <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+Proof.
+move=> /andP[u0 u1] /andP[nu0 nu1] d1 dnu dec Bb steps lasts g01.
+exact: (chosen_rounding u0 u1 nu0 nu1 d1 dnu dec Bb steps lasts).
+Qed.
+Theorem hierarchical_decoding_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
+    (c : seq V) (u o eta lambda : R) (d : nat) (F : R -> R) (B S : seq V -> V -> R) (J L P H : seq V -> R)
+    (w v drawn U : seq V -> V -> R) :
+  0 <= u <= 1 -> 0 <= o < 1 -> (forall h, 0 <= h <= 1 -> 0 <= F h <= 1 /\ `|F h - h| <= eta) ->
+  (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, rel o (Ms (c ++ x) y) (S x y)) ->
+  ratios_computed u B S J L P -> (forall x, both_weights_given u B S P w v x) -> (forall x, capped_quotient u d w v H x) ->
+  (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if final gamma pred0 x then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall i, (i <= gamma)%N -> ratio_off u o i < 1) -> (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c pred0 gamma [::] (fun X => sub_verify (path_taken gamma F P H) drawn X U)
+    - draft Ms c pred0 gamma [::] (fun X => block_verify Mb Ms c X U)|
+  <= \sum_(i < gamma) path_coins gamma u o eta d i.+1 + \sum_(i < gamma.+1) path_rows gamma u o i + lambda.
+Proof.
+move=> /andP[u0 u1] /andP[o0 o1] dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01.
+exact: (hierarchical_rounding u0 u1 o0 o1 dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01).
+Qed.

@@ -232,6 +232,29 @@ def resolution_bound(size: TreeSize) -> float:
     return total
 
 
+def naive_bound(size: TreeSize) -> float:
+    """(gamma + 1) (nu + lambda): each token is looked up. Source: StepRounding.v, ``naive_rounding``."""
+    return (len(size.levels) + 1) * (size.off + size.last_draw)
+
+
+def hierarchical_bound(size: TreeSize) -> float:
+    """sum over depths of (coin + eta + W) + nu + lambda. Source: PathRounding.v, ``hierarchical_rounding``.
+
+    W: of the weights. A joint ratio, and the largest so far, are off by e, survivals by k.
+    """
+    u, o, gamma = size.unit, size.off, len(size.levels)
+    once, uu = both(both(o, _inverse(o)), u), both(u, u)
+    total, e = o + size.last_draw, 0.0
+    for i in range(gamma + 1):
+        k = both(both(e, _inverse(e)), u)
+        weights = (1 + u) * (both(both(k, o), u) + o) + u
+        sums = weights + growth(u, size.vocabulary - 1) * (1 + weights)
+        coin = 3 * sums + uu * (1 + 2 * sums) + u if i < gamma else k
+        total += (i > 0) * (coin + size.lattice) + (i < gamma) * weights
+        e = both(both(both(both(e, once), u), u), u)
+    return total
+
+
 THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-infer": multi_round_bound,
     "without-replacement": multi_round_bound,
@@ -242,5 +265,8 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-hub": spec_hub_bound,
     "scaled-transport": scaled_transport_bound,
     "greedy-multi-path": multi_path_bound,
+    "naive": naive_bound,
+    "top-tokens": multi_round_bound,
+    "hierarchical": hierarchical_bound,
 }
 """The rules whose own operations are bounded."""

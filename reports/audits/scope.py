@@ -203,8 +203,8 @@ def _asked(sizes: Iterable[Detail]) -> list[str]:
 
 def _rounding_on_trees(items: Iterable[Evidence]) -> str:
     """By what a deviation on draft trees is rounding: our own rules have a theorem, other code two measures."""
-    of_trees = [e.law.rounding for e in items if e.claim == "lossless" and e.detail.drafting and e.law.rounding]
-    ours = dict.fromkeys(measure.theorem_of for measure in of_trees)
+    measures = [(e.detail.drafting, e.law.rounding) for e in items if e.claim == "lossless" and e.law.rounding]
+    ours = dict.fromkeys(measure.theorem_of for drafting, measure in measures if drafting or measure.theorem_of)
     others = "one epsilon a decision and recursive rejection's theorem"
     return ", ".join(f"rounding by {f'the theorem on {rule}' if rule else others}" for rule in ours)
 

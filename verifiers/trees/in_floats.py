@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic import or_else
 from .draft_tree import DraftTree
 from .registry import IN_FLOATS, TREE_REFERENCES, TreeReference
 
@@ -23,7 +24,8 @@ class FloatChance:
         return bool(self._rng.random() < probability)
 
     def draw(self, weights: Any) -> int:
-        sums = np.cumsum(np.array(weights, dtype=self._dtype).clip(min=0))
+        some = np.array(or_else(weights, [1] * len(weights)), dtype=self._dtype)  # any token where rounding left none
+        sums = np.cumsum(some.clip(min=0))
         return int(np.searchsorted(sums / sums[-1], self._rng.random(), side="right"))
 
 
@@ -47,6 +49,6 @@ def function_of(rule: TreeReference) -> Callable[..., list[int]]:
 
     if rule.shape == "path":
         return verify_path
-    by_one_way = rule.name in IN_FLOATS  # its theorem is of one way of drawing
+    by_one_way = rule.name in IN_FLOATS and rule.name != "naive"  # its theorem is of one way of drawing
     verify.drafting = rule.drafts[:1] if by_one_way else rule.drafts  # type: ignore[attr-defined]
     return verify

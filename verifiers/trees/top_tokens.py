@@ -1,6 +1,6 @@
 """Verification of chosen tokens: the siblings are the most likely tokens, and no draft probability is needed."""
 
-from ..arithmetic import normalised
+from ..arithmetic import normalised, or_else
 from ..chance import Chance
 from .descent import Choice, Siblings
 
@@ -16,5 +16,5 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     for x in siblings.tokens:
         if chance.flip(p[x]):
             return Choice(x, True)
-        p = normalised([0 if t == x else w for t, w in enumerate(p)])
+        p = normalised(or_else([0 if t == x else w for t, w in enumerate(p)], p))
     return Choice(chance.draw(p), False)

@@ -52,6 +52,10 @@ THEOREMS = {
     "scaled_transport_in_floating_point", "greedy_multi_path_is_lossless", "greedy_multi_path_in_floating_point",
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
+    "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
+    "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
+    "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
+    "hierarchical_decoding_in_floating_point",
     "Qc_realFieldType", "emitted_fastE", "block_verification_is_lossless", "published_theorem_2",
 }  # fmt: skip
 PROBLEMS = [
@@ -341,6 +345,31 @@ CHANGES = {
     ),
     "a choice among drafts that is decided at no cost": (
         "TransportRounding", "both e (growth u m) + kappa.", "both e (growth u m).",
+    ),
+    "naive sampling whose tokens are looked up once": (
+        "StepRounding", "<= gamma.+1%:R * (nu + lambda).", "<= nu + lambda.",
+    ),
+    "chosen tokens whose entry stays": (
+        "StepRounding", "let w y := if y == x then 0 else b y in", "let w y := b y in",
+    ),
+    "a judge whose doubts cost nothing": (
+        "StepRounding",
+        "(eta + (doubt i + coin_off u kap) + weights_all u kap)",
+        "(eta + coin_off u kap + weights_all u kap)",
+    ),
+    "a coin made larger at no cost": (
+        "StepRounding",
+        "(eta + (coin_off u kap + tau + u) + weights_all u kap)",
+        "(eta + coin_off u kap + weights_all u kap)",
+    ),
+    "drafts decided otherwise at no cost": ("StepRounding", "<= D (fun t => (kept' t != kept t)%:R) + off.", "<= off."),
+    "a larger of two sums that costs one of them": (
+        "PathRounding", "2%:R * sum_cost k + both u u * (1 + 2%:R * sum_cost k).",
+        "both u u * (1 + 2%:R * sum_cost k).",
+    ),
+    "a largest ratio that costs no operation": (
+        "PathRounding", "both (both (survival_error u o (ratio_off n')) u) u else 0.",
+        "survival_error u o (ratio_off n') else 0.",
     ),
     "numbers of trees rounded by more than the unit": (
         "Instances", "(lambda0 : 0 <= lambda) (eu : `|e| <= u).", "(lambda0 : 0 <= lambda) (eu : `|e| <= 1).",

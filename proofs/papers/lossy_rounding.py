@@ -1,0 +1,106 @@
+"""How far floating point can move the law of a lossy rule from the same rule's law in exact numbers, as proved in Coq.
+
+What a rule decides without a coin jumps: drafts that are doubtful count in full, and so does all that follows them.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...models.law import Prefix
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...verifiers.trees.typical import DELTA, EPSILON
+from ..rounding.theorem import SURE, both, growth, running_sum_bound
+
+Row = tuple[Any, ...]
+
+
+def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
+    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own, on this path.
+
+    Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``.
+    """
+    unit = epsilon / 2
+    last = off + running_sum_bound(problem.vocabulary, unit, lattice)
+    return (LOSSY[rule](problem, unit, lattice, off) + last) * (1 + SURE)
+
+
+def _drafts(problem: Problem) -> Iterator[tuple[float, Row, int]]:
+    """Every token that may be drafted: how often, the target's row there, and the token."""
+
+    def below(prefix: Prefix, often: float) -> Iterator[tuple[float, Row, int]]:
+        if len(prefix) < problem.gamma:
+            for token, q in enumerate(problem.draft.row(prefix)):
+                if q != 0:
+                    yield often * as_float(q), problem.target.row(prefix), token
+                    yield from below((*prefix, token), often * as_float(q))
+
+    yield from below((), 1.0)
+
+
+def _coin(u: float, k: float) -> float:
+    """Of min(m / q, 1), both rows off by k. Source: ``coin_off``."""
+    return both(both(both(k, k / (1 - k)), u), u) if k < 1 else math.inf
+
+
+def _rest(u: float, k: float) -> float:
+    """Of the weights max(m - q, 0). Source: ``weights_all``."""
+    return (1 + u) * (both(k, u) + k) + u
+
+
+def _ensemble(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """The mixture: a product, a sum and a quotient."""
+    k = both(off, growth(u, 3))
+    return problem.gamma * (lattice + _coin(u, k) + _rest(u, k))
+
+
+def _entropy_adaptive(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """t = 3 (1 - max p) / 10: a difference, off by ``off`` absolutely, and three operations."""
+    tau = 0.3 * (off + growth(u, 3) * (1 + off))
+    return problem.gamma * (lattice + _coin(u, off) + tau + u + _rest(u, off))
+
+
+def _judge(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """Doubtful: 10 p(x) within ``both(off, u)`` of max p, each of its own. Source: ``compared_alike``."""
+    e = both(off, u) + SURE**2
+
+    def doubtful(row: Row, x: int) -> bool:
+        mine, best = 10 * as_float(row[x]), as_float(max(row))
+        return (1 - e) * mine <= (1 + e) * best and (1 - e) * best <= (1 + e) * mine
+
+    doubts = sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
+    return problem.gamma * (lattice + _coin(u, off) + _rest(u, off)) + doubts
+
+
+def _typical(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """Doubtful: p(x) within 2^-40 + 16 ``off`` of the threshold, whose entropy is computed in float64."""
+
+    def doubtful(row: Row, x: int) -> bool:
+        p = [as_float(w) for w in row]
+        threshold = min(EPSILON, DELTA * math.exp(sum(w * math.log(w) for w in p if w > 0)))
+        return abs(p[x] - threshold) <= 2.0**-40 + 16 * off * len(row)
+
+    return sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
+
+
+def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """Doubtful: entries so near each other, or a difference so near 6 / 10, that the choice may be another one."""
+    near = 4 * (off + u)
+
+    def doubtful(row: Row, x: int) -> bool:
+        p = [as_float(w) for w in row]
+        apart = [abs(w - p[x]) for t, w in enumerate(p) if t != x and row[t] != row[x]]
+        return min(apart, default=1.0) <= near or abs(max(p) - p[x] - 0.6) <= near
+
+    return sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
+
+
+LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
+    "ensemble": _ensemble,
+    "entropy-adaptive": _entropy_adaptive,
+    "judge": _judge,
+    "typical": _typical,
+    "top-n": _top_n,
+}
+"""The lossy rules that have a theorem."""
