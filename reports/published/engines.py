@@ -21,6 +21,7 @@ from ..audits.scope import counted
 from ..pages.page import rendered
 from ..pages.summary import Summary, summaries
 from .engine_issues import FOLDER, issue, refuted, version_of
+from .lossy_engines import LossyRow, table
 from .survey import NOT_RUN, SURVEYED, SurveyRun
 
 HEAD = """\
@@ -30,6 +31,11 @@ paper's example, and rows with zeros; fewer under Triton's interpreter): `draftp
 *Not refuted* speaks of these problems, to the limit stated under the name, and is no proof; a CPU ran everything, and
 no kernel was compiled for a GPU. Loops around the verifiers, samplers and temperatures are examined only from outside,
 on forged models, by samples: these never show that something is right. Written by `draftproof engines --out FOLDER`."""
+
+LOSSY = """\
+The first token against the target at the same temperature, over the first rows of the audits' problems of up to 16
+tokens, draft and target both at that temperature; exact up to rounding. SGLang's thresholds count for drafts without
+probabilities: its chain kernel in Triton takes them and does not use them (read)."""
 
 SURVEY = "survey.json"
 """What the page is made of, beside the issues."""
@@ -172,7 +178,8 @@ class EngineFinding(Struct, frozen=True, kw_only=True):
 class Survey(Struct, frozen=True, kw_only=True):
     """All that the page says, and nothing that it does not.
 
-    absent: what was not run, and why. together: the processor time of all. seeds: lines about fresh seeds.
+    absent: what was not run, and why. together: the processor time of all. seeds: lines about fresh seeds. lossy: rules
+    that are not meant to keep the law.
     """
 
     rows: list[SurveyRow]
@@ -180,6 +187,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     absent: dict[str, str]
     together: str
     seeds: list[str]
+    lossy: list[LossyRow] = []
 
     def lines(self) -> list["EngineLine"]:
         """One for each name: where the text is wrong first, then other refutations, then what is not decided."""
@@ -314,6 +322,8 @@ def markdown(survey: Survey) -> str:
     if survey.seeds:
         lines += ["", "## Fresh seeds", "", "<details><summary>Each audited again with other random problems</summary>"]
         lines += ["", *(f"- {line}" for line in survey.seeds), "", "</details>"]
+    if survey.lossy:
+        lines += ["", "## Lossy by design, by how much", "", LOSSY, "", *table(survey.lossy)]
     lines += ["", "## Not run, and why", ""]
     lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in survey.absent.items()]
     return "\n".join(lines) + "\n"

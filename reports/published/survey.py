@@ -23,6 +23,7 @@ from ..audits.migration import migrated
 from ..audits.report import Report
 from ..audits.settings import AuditSettings
 from ..audits.subject import subject_from
+from .engine_modes import MODES, Mode
 
 OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
@@ -35,6 +36,7 @@ OUTSIDE_SAMPLES = {"transformers": 500}
 
 SURVEYED: dict[str, Adapter | Engine] = {
     **ADAPTERS,
+    **MODES,
     **{name + OUTSIDE: engine for name, engine in ENGINES.items() if not name.startswith("draftproof-")},
 }
 """What of others can be run here by name; servers have to be started, and their reports are put into the
@@ -42,7 +44,23 @@ folder."""
 
 NOT_RUN = {
     "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
-    "TensorRT-LLM": "CUDA only",
+    "TensorRT-LLM, its own sampler and verification with one model": "kernels for CUDA; a release is a stub on the "
+    "package index, so that one commit is read. Its earlier loop of drafts took argmaxes with q one-hot (read); it was "
+    "removed with NVIDIA/TensorRT-LLM#17562",
+    "vLLM, watermarked texts of several blocks": "the scheme is judged on the page of literature: "
+    "without `deduplicate_contexts` TV 1/4 for texts of three tokens; here blocks alone",
+    "mlx-vlm, MTP, draft trees and batches": "by equality too (read). Without seeds a batch shares one walk: where one "
+    "row differs all stop, each with a sample of its own",
+    "LitGPT, top-p below 1 and temperature 0": "a rejected draft ends the text by an error "
+    "([reproduction](engines/litgpt-top-p-lossless.py)): `sample(adjusted_distribution, apply_softmax=False)` cuts "
+    "probabilities as if they were logits. At temperature 0 the draft's argmax is taken at the rate of two softmaxes: "
+    "target (.6, .4) and draft (.4, .6) give token 1 in two of three texts. No report was found but "
+    "Lightning-AI/litgpt#2238, on temperature 0 of plain sampling",
+    "AngelSlim, trees of several paths": "the same rule over siblings, as EAGLE's; one path was run",
+    "IPEX-LLM, drafts that stop early": "the uniform of a test decides whether drafting goes on after it, too: what "
+    "follows is the target's either way (read)",
+    "xLLM, FlashInfer of SGLang and TensorRT-LLM, mistral.rs": "C++, CUDA or Rust with a device; not compiled here",
+    "mlx-swift-lm, MLX of Metal devices": "Swift and Metal; the MLX engines above are Python on a CPU",
     "Megatron-LM, Triton and FlashInfer": "its controller is run above over the twins in torch of its Triton kernels, "
     "with its sampler in torch; drafts of its MTP heads are sampled and compared, so that their rows do not matter",
     "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above, and of the rule the "
@@ -84,6 +102,11 @@ def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     Own problems can have targets and drafts that are nearly the same, where accepting everything is right: rows without
     a scale stand beside them.
     """
+    if isinstance(adapter, Mode) and adapter.problems:
+        if not seed:
+            named = {"toy1": toy(1), "toy2": toy(2), "zeros1": drawn(3, 1, "zeros")}
+            return [named[name] for name in adapter.problems]
+        return [drawn(3, 1, "generic", seed), drawn(3, 1, "zeros", seed)]
     interpreted = "triton" in adapter.engines
     if seed:
         own = own_problems(seed)
@@ -104,6 +127,9 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
         return audit_engine(what, samples=samples, levels=LEVELS if what.exact else LEVELS[1:], seed=seed)
     timeout = INTERPRETED if "triton" in what.engines else TIMEOUT
     settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=timeout, seed=seed)
+    if isinstance(what, Mode):
+        subject = subject_from(what.target, what.array, what.dtypes)._replace(source=what.source)
+        return run_audit(subject, settings)
     return run_audit(subject_from(what.name), settings)
 
 
@@ -174,7 +200,10 @@ SEEDS = "seeds.jsonl"
 WHAT, OLDER = "engines audited with fresh seeds", ('{"name": ',)
 """Of the rows, for their ``Store``."""
 
-KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "hsd", "openvino-genai-from-outside"})
+KNOWN_WRONG = frozenset({
+    "vllm-ascend-block", "vllm-ascend-v2", "hsd", "openvino-genai-from-outside",
+    *(mode.name for mode in MODES.values() if mode.lossy),
+})  # fmt: skip
 """Those whose emitted text is known not to follow the target."""
 
 

@@ -1,12 +1,22 @@
-"""What draftproof engines --out DIR does: the audits of the page that are not in DIR yet, fresh seeds, and the page."""
+"""What draftproof engines --out DIR does: the audits of the page that are not in DIR yet, fresh seeds, and the page.
 
+``python -m draftproof.reports.published.surveying [--lossy] [DIR ..]`` takes reports of folders into the survey that
+is kept here, writes their issues and the page; ``--lossy`` measures its table of lossy rules anew.
+"""
+
+import json
 import os
+import sys
 from pathlib import Path
 
 import click
+from msgspec import structs, to_builtins
 
 from ...models.errors import InputError
-from .engines import write
+from ...models.files import write_atomically
+from .engine_issues import FOLDER
+from .engines import SURVEY, Survey, kept_survey, markdown, survey_of, write
+from .lossy_engines import lossy_rows
 from .survey import SEEDS, SURVEYED, reports_in, runs_in, seed_counts, seed_rows, survey, unexpected
 
 
@@ -57,3 +67,35 @@ def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> str |
         return said
     click.echo(said)
     return None
+
+
+def merged(kept: Survey, new: Survey) -> Survey:
+    """The kept survey with the new one's rows and findings in the place of those of the same names."""
+    names = {row.name for row in new.rows}
+    rows = [*(row for row in kept.rows if row.name not in names), *new.rows]
+    findings = [*(f for f in kept.findings if f.name not in names), *new.findings]
+    shown = {row.name: row.took for row in rows}
+    took = [int(text.removesuffix(" s")) for text in shown.values() if text]
+    absent = {name: why for name, why in new.absent.items() if name not in shown}
+    together = f"Processor time of {len(took)} audits together: {sum(took)} s."
+    return Survey(rows=rows, findings=findings, absent=absent, together=together, seeds=kept.seeds,
+                  lossy=kept.lossy)  # fmt: skip
+
+
+def take_in(folder: Path) -> None:
+    """Take the reports of a folder into the kept survey, and write their issues."""
+    survey, issues = survey_of(reports_in(folder), runs_in(folder))
+    keep(merged(kept_survey(), survey))
+    for key, text in issues.items():
+        write_atomically(FOLDER / f"{key}.md", text)
+
+
+def keep(survey: Survey) -> None:
+    """Write the survey that is kept here, and its page."""
+    write_atomically(FOLDER / SURVEY, json.dumps(to_builtins(survey), indent=1, ensure_ascii=False) + "\n")
+    write_atomically(FOLDER.parent / "engines.md", markdown(survey))
+
+
+if __name__ == "__main__":
+    for given in sys.argv[1:]:
+        keep(structs.replace(kept_survey(), lossy=lossy_rows())) if given == "--lossy" else take_in(Path(given))

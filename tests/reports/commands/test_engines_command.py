@@ -6,8 +6,10 @@ import re
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
@@ -17,7 +19,9 @@ from draftproof.reports.commands.main import cli
 from draftproof.reports.published import survey as surveys
 from draftproof.reports.published.engine_issues import FIXES, FOLDER
 from draftproof.reports.published.engines import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
+from draftproof.reports.published.lossy_engines import thresholds
 from draftproof.reports.published.survey import SURVEYED, problems_of
+from draftproof.reports.published.surveying import merged
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
 
@@ -227,3 +231,20 @@ def test_each_refuted_row_of_the_page_has_an_issue_and_a_reproduction_of_25_line
     assert of_a_module <= refuted and set(SURVEYED) >= {
         name.removesuffix("-settings") for name in refuted - of_a_module
     }
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
+def test_new_reports_take_the_place_of_rows_of_the_same_name_and_leave_the_others():
+    kept = kept_survey()
+    other = SurveyRow("eagle", "2", "rule", "", "float32", "", "", "", "", "", "", "", "", "3 s")
+    new = structs.replace(kept, rows=[other], findings=[], absent={"eagle": "needs eagle", "what is left": "why"})
+    made = merged(kept, new)
+    assert [row for row in made.rows if row.name == "eagle"] == [other] and "eagle" in {f.name for f in kept.findings}
+    assert {row.name for row in made.rows} == {row.name for row in kept.rows} and made.lossy == kept.lossy
+    assert "eagle" not in {f.name for f in made.findings} and made.absent == {"what is left": "why"}
+
+
+def test_thresholds_of_1_lose_nothing_and_lower_ones_what_is_known_of_sglang_jax():
+    p, q = np.array([1, 2]) / 3, np.array([2, 1]) / 3
+    assert thresholds(1.0, 1.0)(p, q) == pytest.approx(p)
+    assert thresholds(0.5, 0.5)(p, q) == pytest.approx([4 / 9, 5 / 9])  # TV 1/9, as its unpacked test has it

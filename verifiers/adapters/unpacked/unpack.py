@@ -24,13 +24,14 @@ from ..registry import engine_folder
 class Distribution(NamedTuple):
     """requirement: for pip, several with spaces between them, or URL@commit for git. download, unpacked: in MB.
 
-    build: what its source distribution needs to say what it is.
+    build: what its source distribution needs to say what it is. paths: of a repository, where not all of it is wanted.
     """
 
     requirement: str
     download: int
     unpacked: int
     build: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
 
 DISTRIBUTIONS = {
@@ -52,6 +53,17 @@ DISTRIBUTIONS = {
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
     "megatron-lm": Distribution("https://github.com/NVIDIA/Megatron-LM"
                                 "@d98e8a64ddf34856e74b24714e3bedb2f5a39553", 25, 63),
+    "tensorrt-llm": Distribution("https://github.com/NVIDIA/TensorRT-LLM@00be09f78ecf0691f2b8e15dea518d1d6468679e",
+                                 9, 1, paths=("tensorrt_llm/_torch/pyexecutor/sampler",)),
+    "gpt-fast": Distribution("https://github.com/pytorch-labs/gpt-fast@32971d3129541c5bfb4f715abc33d1c5f408d204", 1, 1),
+    "medusa": Distribution("https://github.com/FasterDecoding/Medusa@e2a5d20c048a9b0a4092e6933c34313687422518", 5, 9),
+    "litgpt": Distribution("litgpt==0.5.13", 1, 1),
+    "ipex-llm": Distribution("ipex-llm==2.2.0", 10, 25),
+    "angelslim": Distribution("angelslim==0.5.0", 1, 4),
+    "mlx": Distribution("mlx==0.32.4 mlx-cpu==0.32.4", 12, 37),
+    "mlx-lm": Distribution("mlx-lm==0.32.2", 1, 3),
+    "mlx-vlm": Distribution("mlx-vlm==0.7.10", 4, 18),
+    "vllm-mlx": Distribution("vllm-mlx==0.6.0", 1, 4),
     "lmdeploy": Distribution("lmdeploy==0.18.0", 107, 390),
     "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
                         "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),
@@ -70,7 +82,7 @@ def unpack(engine: str) -> None:
     print(f"{engine}: {given.requirement}, {sizes}", flush=True)
     if "://" in given.requirement:
         url, _, commit = given.requirement.rpartition("@")
-        _checked_out(url, commit, folder)
+        _checked_out(url, commit, folder, given.paths)
         return
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     if not given.build:
@@ -90,11 +102,16 @@ def unpack(engine: str) -> None:
         shutil.copytree(source, folder, symlinks=True)
 
 
-def _checked_out(url: str, commit: str, folder: Path) -> None:
+def _checked_out(url: str, commit: str, folder: Path, paths: Sequence[str] = ()) -> None:
     """One commit of a repository, without its history; its version is the commit."""
+    git = ["git", "-C", str(folder)]
     _run(["git", "init", "--quiet", str(folder)])
-    for words in (["fetch", "--quiet", "--depth", "1", url, commit], ["checkout", "--quiet", "FETCH_HEAD"]):
-        _run(["git", "-C", str(folder), *words])
+    _run([*git, "remote", "add", "origin", url])  # what a partial clone asks for the files that it lacks
+    if paths:
+        _run([*git, "sparse-checkout", "set", "--no-cone", *(f"/{path}" for path in paths)])
+    some = ["--filter=blob:none"] if paths else []
+    _run([*git, "fetch", "--quiet", "--depth", "1", *some, "origin", commit])
+    _run([*git, "checkout", "--quiet", "FETCH_HEAD"])
     (folder / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nVersion: {commit}\n", encoding="utf-8")
 
 

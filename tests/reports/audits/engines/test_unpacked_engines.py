@@ -327,7 +327,12 @@ FILES = {
     "hsd": "transformers/generation/utils.py",
     "lmdeploy": "lmdeploy/pytorch",
     "sglang-jax": "python/sgl_jax",
-}
+    "tensorrt-llm": "tensorrt_llm/_torch/pyexecutor/sampler/two_model_spec_dec.py",
+    "gpt-fast": "generate.py", "litgpt": "litgpt/generate", "medusa": "medusa/model/utils.py",
+    "ipex-llm": "ipex_llm/transformers/speculative.py",
+    "angelslim": "angelslim/compressor/speculative/utils/util.py",
+    "vllm-mlx": "vllm_mlx/mllm_batch_generator.py",
+}  # fmt: skip
 """What a reproduction is given, by its engine."""
 
 
@@ -374,6 +379,13 @@ OTHERWISE = {
     "sglang-jax-tree-scheduled-lossless": ("[6, 9, 7, 8]", "[5, 9, 7, 8]"),
     "lmdeploy-settings-lossless": ("(n,), 0.5)", "(n,), 1.0)"),
     "lmdeploy-support": ("torch.zeros(size)", "torch.ones(size)"),
+    "tensorrt-llm-support": ("torch.zeros(shape)", "torch.ones(shape) / 2"),
+    "gpt-fast-support": ("dtype = torch.bfloat16", "dtype = torch.float32"),
+    "ipex-llm-support": ("dtype, seen = 4_000, torch.bfloat16", "dtype, seen = 4_000, torch.float32"),
+    "angelslim-support": ("0.0  # the", "0.5  # the"),
+    "medusa-nucleus-lossless": ("torch.tensor([[1, 0]])", "torch.tensor([[1, 7]])"),
+    "litgpt-top-p-lossless": ("top_p=0.5", "top_p=1.0"),
+    "vllm-mlx-beside-lossless": ("N, S, seen, asked = 2_000, 2,", "N, S, seen, asked = 2_000, 1,"),
     "openvino-genai-from-outside-lossless": (
         "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
         "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
@@ -383,6 +395,9 @@ OTHERWISE = {
 WHOLE = "-decoder-", "-server-"
 """Parts of the names of reproductions that ask a whole engine or a server, and print what they see."""
 
+
+NEEDS = {"tpu": ("jax",), "sglang-jax": ("jax",), "vllm-mlx": ("mlx", "mlx-lm")}
+"""Folders of packages that a reproduction imports, by the beginning of its name."""
 
 SCRIPTS = [file for file in sorted(FOLDER.glob("*.py")) if not any(part in file.stem for part in WHOLE)]
 
@@ -397,8 +412,9 @@ def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_
     for name, status in ((text, 1), (text.replace(old, new), 0)):
         copy = tmp_path / script.name
         copy.write_text(name)
-        needs_jax = script.stem.startswith(("tpu", "sglang-jax"))  # it has a folder of its own, as engines have
-        here = {**os.environ, "PYTHONPATH": str(engine_folder("jax"))} if needs_jax else None
+        folders = next((f for start, f in NEEDS.items() if script.stem.startswith(start)), ())  # as engines have
+        path = os.pathsep.join(str(engine_folder(folder)) for folder in folders)
+        here = {**os.environ, "PYTHONPATH": path} if folders else None
         command = [sys.executable, *([] if here else ["-I"]), str(copy), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=here)
         assert done.returncode == status and "Traceback" not in done.stderr, done.stderr

@@ -1,0 +1,138 @@
+"""Modes of engines that the page has rows of: their known truth, mends that were tried, and planted bugs."""
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.problem import tree_problem_from
+from draftproof.reports.audits.api import audit
+from draftproof.reports.published.engine_modes import MODES, UNPACKED
+
+pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
+
+MENDED_2026 = """
+from functools import partial
+from draftproof.verifiers.adapters.unpacked import ipex_llm, mlx_engines, tensorrt_llm, tree_posteriors, whole_decoders
+from draftproof.verifiers.adapters.unpacked.ipex_llm import Edit
+
+def lifted(module, *changes, **more):
+    lift = module.lift
+    def changed(engine, path, names, given, edits=(), **said):
+        text = engine_file(engine, path).read_text()
+        mine = [edit for edit in changes if edit.old in text]
+        return lift(engine, path, names, given, [*edits, *mine], **said)
+    module.lift = changed
+    return lambda made: (made(), setattr(module, "lift", lift))[0]
+
+from draftproof.verifiers.adapters.lifted import engine_file
+STRICT = Edit("> accept_probs", ">= accept_probs", "the uniform 0 accepts nothing that is impossible")
+WIDE = Edit("torch.rand_like(accept_draft_prob) > accept", "torch.rand(accept_draft_prob.shape) >= accept", "float32")
+IPEX = (Edit("device=self.device, dtype=self.dtype)", "device=self.device)", "float32"),
+        Edit("random_probs[:drafted_n_tokens] > accept", "random_probs[:drafted_n_tokens] >= accept", "strict"))
+SHIFT = Edit("last_target - last_draft", "last_target", "planted: what is drawn anew comes from the target's row")
+tensorrt = lifted(tensorrt_llm, STRICT)(lambda: tensorrt_llm.verification(True))
+planted = lifted(tensorrt_llm, SHIFT)(lambda: tensorrt_llm.verification(True))
+gpt_fast = lifted(whole_decoders, WIDE)(whole_decoders.gpt_fast)
+ipex = lifted(ipex_llm, *IPEX)(ipex_llm.block)
+angelslim = lifted(tree_posteriors, Edit("if r <= acp:", "if r < acp:", "strict"))(tree_posteriors.angelslim)
+"""
+ENGINES_2026 = {"tensorrt": "tensorrt-llm", "gpt_fast": "gpt-fast", "ipex": "ipex-llm", "angelslim": "angelslim"}
+
+
+@pytest.mark.parametrize("name", ENGINES_2026)
+def test_with_a_strict_test_in_float32_nothing_impossible_comes_out_and_the_law_stays(name, tmp_path):
+    mode = MODES[ENGINES_2026[name]]
+    if missing := mode.missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": mode.dtypes[:1], "timeout": 600.0}
+    found = audit(mode.target, [drawn(3, 1, "zeros")], **settings)
+    refuted = {e.claim: e for e in found.evidence if e.refuted}
+    assert "support" in refuted and "lossless" not in refuted
+    if mode.dtypes[0] == "bfloat16":  # one uniform of 256, of a drafted token that the target never says
+        assert 1e-4 < float(refuted["support"].witness.observed) < 1 / 256
+    (tmp_path / "mended.py").write_text(MENDED_2026)
+    mended = audit(f"{tmp_path / 'mended.py'}:{name}", [drawn(3, 1, "zeros")], **settings)
+    assert {e.claim for e in mended.evidence if e.holds} >= {"lossless", "support"}
+    assert not {e.claim for e in mended.evidence if e.refuted} & {"lossless", "support"}
+    if name == "tensorrt":
+        assert audit(f"{tmp_path / 'mended.py'}:planted", [toy(1)], **settings).verdict == "refuted"
+        padded = audit(mode.target.replace(":tested", ":padded"), [toy(2)], **settings)
+        law = next(e for e in padded.evidence if e.claim == "lossless")
+        assert law.total_variation == pytest.approx(4 / 9, abs=1e-6)
+
+
+def test_medusas_nucleus_draws_anew_what_it_compared_with_and_mended_it_holds(tmp_path):
+    if missing := MODES["medusa-nucleus"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    found = audit(MODES["medusa-nucleus"].target, [toy(1)], **settings)
+    law = next(e for e in found.evidence if e.claim == "lossless")
+    assert law.total_variation == pytest.approx(2 / 27, abs=1e-6)
+    (tmp_path / "mended.py").write_text(MENDED_MEDUSA)
+    assert audit(f"{tmp_path / 'mended.py'}:mended", [toy(1), drawn(3, 1, "zeros")], **settings).verdict == "holds"
+
+
+MENDED_MEDUSA = """
+from draftproof.verifiers.adapters.unpacked import tree_posteriors
+
+def lifted(engine, path, names, given, edits=(), **said):
+    made = lift(engine, path, names, given, edits, **said)
+    said_before, drawn = [], made.functions["get_nucleus_posterior_mask"]
+    multinomial = given["torch"].multinomial
+
+    def mask(*arguments):  # what it draws is kept, for the token after those that were accepted
+        given["torch"].multinomial = lambda *rows: said_before.append(multinomial(*rows)) or said_before[-1]
+        try:
+            said_before.clear()
+            return drawn(*arguments)
+        finally:
+            given["torch"].multinomial = multinomial
+
+    def evaluate(logits, path, *more):
+        best, accepted = evaluate_posterior(logits, path, *more)
+        said_before.append(int(accepted))
+        return best, accepted
+
+    def next_token(logit, temperature, top_p):
+        sampled, accepted = said_before
+        return sampled[accepted] if accepted < len(sampled) else one(logit, temperature, top_p)
+
+    evaluate_posterior, one = made.functions["evaluate_posterior"], made.functions["get_nucleus_one_token"]
+    made.functions.update(get_nucleus_posterior_mask=mask, get_nucleus_one_token=next_token)
+    return made._replace(functions=made.functions | {"evaluate_posterior": evaluate})
+
+lift, tree_posteriors.lift = tree_posteriors.lift, lifted
+mended = tree_posteriors.medusa("nucleus")
+tree_posteriors.lift = lift
+"""
+
+
+def test_vllm_mlx_keeps_the_law_alone_and_loses_it_beside_another_request():
+    if missing := MODES["vllm-mlx"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    alone, beside = (
+        next(e for e in audit(MODES[name].target, [toy(1)], **settings).evidence if e.claim == "lossless")
+        for name in ("vllm-mlx", "vllm-mlx-beside")
+    )
+    assert alone.holds and alone.total_variation < 1e-6
+    assert beside.refuted and beside.total_variation == pytest.approx(1 / 9, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tensorrt-llm-equality", "litgpt", "mlx-vlm", "mlx-vlm-seeded", "vllm-watermark"])
+def test_what_draws_as_its_target_does_holds(name):
+    if missing := MODES[name].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    report = audit(MODES[name].target, [toy(1)], explain=False, dtypes=["float32"], timeout=600.0)
+    assert report.verdict == "holds" and {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+
+
+def test_litgpt_keeps_temperature_and_top_k():
+    if missing := MODES["litgpt"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    given = {"target": ["8/22", "7/22", "6/22", "1/22"], "draft": ["1/4", "3/4", "0", "0"]}
+    law = {"temperature": "1/2", "top_k": 3}
+    asked = tree_problem_from({"name": "asked", "vocabulary": 4, "gamma": 1, **given, "law": law})
+    for module in ("whole_decoders:litgpt_settings", "whole_decoders:gpt_fast_settings", "ipex_llm:settings"):
+        report = audit(f"{UNPACKED}.{module}", [asked], explain=False, dtypes=["float32"], timeout=600.0)
+        laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}  # others have ties at the cut
+        assert laws["asked"].holds, module
