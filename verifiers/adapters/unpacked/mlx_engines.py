@@ -42,7 +42,8 @@ class DrivenRandom:
     """In place of ``mx.random``: what is drawn next."""
 
     def __init__(self, mx: Any):
-        self.mx, self.uniforms, self.draws = mx, None, list[Any]()
+        self.mx, self.draws = mx, list[Any]()
+        self.uniforms: Any = None
 
     def uniform(self, shape: Sequence[int]) -> Any:
         return self.mx.array(self.uniforms)
@@ -93,7 +94,7 @@ class MultiTokenPrediction:
         def model(tokens: Any, **_: Any) -> tuple[Any, Any]:
             return target[:, : tokens.shape[1]], mx.zeros((size, tokens.shape[1], 1))
 
-        model.mtp_forward = lambda *_, **__: draft
+        vars(model)["mtp_forward"] = lambda *_, **__: draft
         generator, drawn = self._generator(size), list[Any]()
         first: list[Callable[..., Any] | None] = [lambda _: mx.zeros((1,), dtype=mx.int64)] * size
         later: list[Callable[..., Any] | None] = [

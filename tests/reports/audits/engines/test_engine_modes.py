@@ -106,7 +106,24 @@ tree_posteriors.lift = lift
 """
 
 
-def test_vllm_mlx_keeps_the_law_alone_and_loses_it_beside_another_request():
+EACH = """
+from functools import partial
+from draftproof.verifiers.adapters.unpacked import mlx_engines
+from draftproof.verifiers.adapters.unpacked.mlx_engines import Edit
+
+own = "residual_tokens_by_uid[uid], residual_logprobs_by_uid[uid] = draft_token, verify_distribution[row]"
+edit = Edit("if not accepted and batch_size == 1:", f"if accepted:\\n{' ' * 24}{own}\\n{' ' * 20}else:", "each its own")
+lift = mlx_engines.lift
+
+def mended(engine, path, names, given, edits=(), **said):
+    return lift(engine, path, names, given, [*edits, edit], **said)
+
+mlx_engines.lift = mended
+beside = mlx_engines.MultiTokenPrediction(True)
+"""
+
+
+def test_vllm_mlx_keeps_the_law_alone_and_loses_it_beside_another_request_until_each_has_its_own_token(tmp_path):
     if missing := MODES["vllm-mlx"].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
@@ -116,6 +133,9 @@ def test_vllm_mlx_keeps_the_law_alone_and_loses_it_beside_another_request():
     )
     assert alone.holds and alone.total_variation < 1e-6
     assert beside.refuted and beside.total_variation == pytest.approx(1 / 9, abs=1e-6)
+    (tmp_path / "mended.py").write_text(EACH)
+    mended = audit(f"{tmp_path / 'mended.py'}:beside", [toy(1)], **settings)
+    assert mended.verdict == "holds" and {e.claim for e in mended.evidence if e.holds} >= {"lossless", "support"}
 
 
 @pytest.mark.parametrize("name", ["tensorrt-llm-equality", "litgpt", "mlx-vlm", "mlx-vlm-seeded", "vllm-watermark"])
