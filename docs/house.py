@@ -102,6 +102,11 @@ def engines(page: str) -> str:
     return (REPORTS / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../reports/engines/")
 
 
+def index_survey(page: str) -> str:
+    """The page of the index's packages."""
+    return (REPORTS / "index-survey.md").read_text(encoding="utf-8")
+
+
 def history(page: str) -> str:
     """The page of histories, as it stands in ``reports``."""
     return (REPORTS / "history.md").read_text(encoding="utf-8")
@@ -195,7 +200,8 @@ def wrong_decoders(page: str) -> str:
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
     "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "engines": engines,
-    "glossary": glossary, "history": history, "index": index, "python": statistics, "rounding": rounding,
+    "glossary": glossary, "history": history, "index": index, "index-survey": index_survey, "python": statistics,
+    "rounding": rounding,
 }  # fmt: skip
 
 
