@@ -1,6 +1,6 @@
 (* What the theorems rest on: nothing but Coq itself.  One term that has all of them is asked about, since every question goes
    through the whole library again; where it is not closed, make asks about each and says which is not. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
 Definition every_theorem :=
   let _ := @lemma_1 in
   let _ := @lemma_3 in
@@ -114,6 +114,11 @@ Definition every_theorem :=
   let _ := @larger_coin_rounding in
   let _ := @decided_rounding in
   let _ := @hierarchical_rounding in
+  let _ := @joint_law_drafts in
+  let _ := @joint_law_target in
+  let _ := @picks_first_race in
+  let _ := @race_near in
+  let _ := @list_matching_rounding in
   let _ := @running_sum_near in
   let _ := @running_sum_tails in
   let _ := @running_sum_bound in
@@ -133,6 +138,7 @@ Definition every_theorem :=
   let _ := @chosen_rounding_met in
   let _ := @any_row_met in
   let _ := @hierarchical_rounding_met in
+  let _ := @races_met in
   let _ := @long_run_met in
   let _ := @mapped_lossless in
   let _ := @one_hot_rule in
@@ -180,5 +186,6 @@ Definition every_theorem :=
   let _ := @naive_sampling_in_floating_point in
   let _ := @chosen_tokens_in_floating_point in
   let _ := @hierarchical_decoding_in_floating_point in
+  let _ := @list_matching_in_floating_point in
   tt.
 Print Assumptions every_theorem.

@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -446,6 +446,43 @@ exists (fun y => Num.min (fl (B y / G y)) 1), w, (fun y => if sumV w == 0 then s
   by rewrite divfK.
 by move=> x; exists (fl (B x / G x)), (fl (fl (B x / G x) + t)).
 Qed.
+(* The races of list matching, over any positive pieces. *)
+Section Races.
+Fixpoint rings_fl n (A : R) (ds : seq R) : R :=
+  if n is n'.+1 then fl ((\sum_(i < size ds) fl (nth 0 ds i * rings_fl n' A (del i ds))) / (A + total_of ds)) else fl A^-1.
+Fixpoint race_fl (spans : seq (seq (piece R))) (A : R) (ds : seq R) : R :=
+  if spans is sp :: rest then \sum_(i < size sp) fl ((nth (nothing R) sp i).1.1
+    * race_fl rest (fl (A + (nth (nothing R) sp i).1.2)) ((nth (nothing R) sp i).2 ++ ds))
+  else rings_fl (size ds) A ds.
+Theorem races_met spans A ds : all (all (@positive R)) spans -> 0 < A -> all (fun x => 0 <= x) ds ->
+  0 <= race_fl spans A ds /\ race_computed u spans A ds (race_fl spans A ds).
+Proof.
+have f0 : 0 <= 1 + e := ltW factor; have self n (x : R) : 0 <= x -> within u n x x.
+  by move=> x0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+have ring n A' ds' : 0 < A' -> all (fun x => 0 <= x) ds' -> 0 <= rings_fl n A' ds' /\ rings_computed u n A' ds' (rings_fl n A' ds').
+  elim: n ds' => [|n IH] ds' A0 h; first by split; [rewrite mulr_ge0 // invr_ge0 ltW | exact: rounded].
+  have nn i : (i < size ds')%N -> 0 <= nth 0 ds' i by move=> lt; exact: (allP h _ (mem_nth 0 lt)).
+  have ih i := IH (del i ds') A0 (all_del i h); have t0 := total_ge0 h.
+  have S0 : 0 <= \sum_(i < size ds') fl (nth 0 ds' i * rings_fl n A' (del i ds')).
+    by apply: sumr_ge0 => i _; rewrite mulr_ge0 // mulr_ge0 ?nn //; have [] := ih i.
+  have D0 : 0 <= A' + total_of ds' by rewrite addr_ge0 // ltW.
+  split; first by rewrite mulr_ge0 // divr_ge0.
+  exists (fun i => rings_fl n A' (del i ds')), (fun i => fl (nth 0 ds' i * rings_fl n A' (del i ds'))).
+  exists (\sum_(i < size ds') fl (nth 0 ds' i * rings_fl n A' (del i ds'))), (A' + total_of ds').
+  by split=> [i _|i _|||]; [have [] := ih i | exact: rounded | exact: self | exact: self | exact: rounded].
+elim: spans A ds => [|sp rest IH] A ds /=; first by move=> _ A0 h; apply: ring.
+move=> /andP[hp hr] A0 h; pose W i := nth (nothing R) sp i.
+have here i : (i < size sp)%N -> 0 <= (W i).1.1 /\ 0 <= race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)
+    /\ race_computed u rest (fl (A + (W i).1.2)) ((W i).2 ++ ds) (race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
+  move=> lt; have /and4P[w0 w1 w2 _] : positive (W i) by exact: (allP hp _ (mem_nth _ lt)).
+  by split=> //; apply: IH; rewrite ?all_cat ?w2 // mulr_gt0 // ltr_paddr.
+have S0 : 0 <= \sum_(i < size sp) fl ((W i).1.1 * race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
+  by apply: sumr_ge0 => i _; have [w0 [r0 _]] := here i (ltn_ord i); rewrite mulr_ge0 // mulr_ge0.
+split=> //; exists (fun i => fl (A + (W i).1.2)), (fun i => race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
+exists (fun i => fl ((W i).1.1 * race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds))).
+by split=> [i _|i lt|i _|]; [exact: rounded | have [_ []] := here i lt | exact: rounded | exact: self].
+Qed.
+End Races.
 End RoundedTrees.
 
 (* Hierarchical verification, every operation off by the factor 1 + e. *)

@@ -4,7 +4,7 @@ From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding.
+From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -332,3 +332,22 @@ Proof.
 move=> /andP[u0 u1] /andP[o0 o1] dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01.
 exact: (hierarchical_rounding u0 u1 o0 o1 dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01).
 Qed.
+(* List matching by shared noise: the law of the target's pick, given the drafts', is a sum of products of positive numbers
+   (race), each off by e at most for a target's row whose p / q are exactly those computed; match_computed is one step.
+   ListMatching.v: in exact numbers the drafts' law is that of independent draws, and the target's is its row. *)
+Theorem list_matching_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u o e a lambda : R)
+    (most : nat) (delta : nat -> R) (B G : seq V -> V -> R) (row : seq V -> nat -> seq V -> V -> R) (last : seq V -> V -> R)
+    gamma f (g : seq V -> R) :
+  0 <= u < 1 -> 0 <= o -> o < 1 -> 0 <= e -> e <= a -> 0 <= lambda -> both o u < 1 -> both o u / (1 - both o u) <= a ->
+  (forall i, 0 <= delta i) ->
+  (forall i k, (0 < k <= level i f)%N -> list_off u o e a lambda most k <= delta i /\
+     forall j, (j <= k)%N -> both (after_rates u a k) (growth u j) < 1) ->
+  (forall s y, rel o (Mb (c ++ s) y) (B s y)) -> (forall s y, rel o (Ms (c ++ s) y) (G s y)) ->
+  (forall s k, (0 < k <= level (size s) f)%N -> match_computed u e lambda most k (B s) (G s) (row s k)) ->
+  (forall s k xs, sumV (row s k xs) = 1 /\ forall y, 0 <= row s k xs y) ->
+  (forall s, sumV (last s) = 1 /\ total_variation (Mb (c ++ s)) (last s) <= o + lambda) ->
+  (forall t, 0 <= g t <= 1) ->
+  `|descend (independent Ms c) (fun _ => pred0) (fun s k xs h => draw (row s k xs) (fun y => h y (y \in xs))) last gamma [::] f
+      (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) delta i + (o + lambda).
+Proof. exact: list_matching_rounding. Qed.

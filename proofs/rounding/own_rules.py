@@ -255,6 +255,33 @@ def hierarchical_bound(size: TreeSize) -> float:
     return total
 
 
+def list_matching_bound(size: TreeSize) -> float:
+    """sum over depths of lambda + 2 both(E, u) + k o + both(o, u), + o + lambda. Source: ``list_matching_rounding``.
+
+    E: of the law of the pick, a sum of positive numbers: a piece's weight, rate and clock are off by ``entry`` at most
+    and K with them, for that row of the target whose p / q are exactly those computed. Each pick is drawn: lambda.
+    """
+    u, o, vocabulary = size.unit, size.off, size.vocabulary
+    of_target, slope = both(o, u), growth(u, vocabulary - 1)
+    total = o + size.last_draw
+    if not of_target < 1 or not slope < 1:
+        return math.inf
+    entry = max(both(_inverse(slope), u), both(both(both(u, u), u), slope), both(slope, both(u, u)))
+    for k in size.levels:
+        known = max(entry, _inverse(of_target))
+        for _ in range(k):
+            known = both(known, u)
+        law = both(_inverse(known), u)
+        for n in range(1, k + 1):
+            of_sum = both(known, growth(u, n))
+            law = both(both(both(both(both(known, law), u), growth(u, n)), _inverse(of_sum)), u)
+        for _ in range(k):
+            law = both(both(both(entry, law), u), growth(u, vocabulary))
+        law = both(both(_inverse(u), both(law, growth(u, k))), u)
+        total += size.last_draw + 2 * both(law, u) + k * o + of_target
+    return total
+
+
 THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-infer": multi_round_bound,
     "without-replacement": multi_round_bound,
@@ -265,6 +292,7 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-hub": spec_hub_bound,
     "scaled-transport": scaled_transport_bound,
     "greedy-multi-path": multi_path_bound,
+    "list-gumbel": list_matching_bound,
     "naive": naive_bound,
     "top-tokens": multi_round_bound,
     "hierarchical": hierarchical_bound,

@@ -1,67 +1,80 @@
 """List matching by shared noise: each draft picks by noise of its own, the target by the least noise of them all."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..arithmetic import Number, Row, normalised
 from ..chance import Chance
 from .descent import Choice, Siblings
 
-Decays = dict[Number, Number]
-"""rate -> coefficient of a sum of exponentials, sum of coefficient exp(-rate t)."""
+Piece = tuple[Number, Number, tuple[Number, ...]]
+"""A draft's pick in a part of the time t: weight exp(-rate t) (1 - exp(-clock t)), the last without a clock."""
 
 
-def picked(target: Row, draft: Row, x: int, first: int | None = None) -> Decays:
-    """Pr(a draft picks x), given that no noise of it lies before the target's time t.
+class RacePieces(NamedTuple):
+    """Of the time between p_v t / q_v, when a draft's token v is out, and the next; v comes at the rate q_v after.
 
-    It picks the least E_v / q_v, and E_v >= p_v t: token v is out before p_v t / q_v, and comes at the rate q_v after.
-    first: the token whose noise is p t itself, for the draft that has the least noise; it ends the race.
+    starts: v -> p_v / q_v. points: these in order. slopes, rates, clocks: of each piece, in units of t.
     """
-    start = {v: p / q for v, (p, q) in enumerate(zip(target, draft, strict=True)) if q != 0}
-    end = None if first is None else start.pop(first, None)
 
-    def rate(time: Number) -> Number:
-        return sum(draft[v] * (time - s) for v, s in start.items() if s < time)
+    starts: dict[int, Number]
+    points: list[Number]
+    slopes: list[Number]
+    rates: list[Number]
+    clocks: list[tuple[Number, ...]]
 
-    if x == first:
-        return {rate(end): sum(target)} if end is not None else {}
-    if x not in start or (end is not None and start[x] >= end):
-        return {}
-    law: Decays = {}
-    later = sorted({s for s in start.values() if s > start[x] and (end is None or s < end)})
-    for low, high in zip([start[x], *later], [*later, end], strict=True):
-        share = draft[x] / sum(draft[v] for v, s in start.items() if s <= low)
-        for time, part in ((low, share), (high, -share)):
-            if time is not None:
-                law[rate(time)] = law.get(rate(time), 0) + part
-    return law
+    def span(self, draft: Row, x: int, end: int | None = None) -> list[Piece]:
+        """Pr(a draft picks x), given that no noise of it lies before the target's time, before the time of ``end``."""
+        if x not in self.starts:
+            return []
+        first, *last = (self.points.index(self.starts[v]) for v in (x, end) if v in self.starts)
+        return [
+            (draft[x] / self.slopes[j], self.rates[j], self.clocks[j])
+            for j in range(first, last[0] if last else len(self.points))
+        ]
 
 
-def product(factors: list[Decays]) -> Decays:
-    """The product of sums of exponentials."""
-    law, *others = factors
-    for factor in others:
-        longer: Decays = {}
-        for (r, a), (s, b) in ((one, other) for one in law.items() for other in factor.items()):
-            longer[r + s] = longer.get(r + s, 0) + a * b
-        law = longer
-    return law
+@lru_cache(maxsize=4096)
+def pieces(target: Row, draft: Row) -> RacePieces:
+    """A draft picks the least E_v / q_v; given the target's time t, E_v >= p_v t."""
+    starts = {v: p / q for v, (p, q) in enumerate(zip(target, draft, strict=True)) if q != 0}
+    points = sorted(set(starts.values()))
+    before = [[v for v, s in starts.items() if s <= point] for point in points]
+    slopes = [sum(draft[v] for v in tokens) for tokens in before]
+    rates = [sum(draft[v] * (point - starts[v]) for v in tokens) for point, tokens in zip(points, before, strict=True)]
+    clocks = [(slope * (b - a),) for slope, a, b in zip(slopes, points, points[1:], strict=False)]
+    return RacePieces(starts, points, slopes, rates, [*clocks, ()])
+
+
+def rings(rate: Number, clocks: tuple[Number, ...]) -> Number:
+    """The integral over t of exp(-rate t) and 1 - exp(-c t) for each clock c: all ring first, whichever is the next."""
+    if not clocks:
+        return 1 / rate
+    parts = (c * rings(rate, (*clocks[:i], *clocks[i + 1 :])) for i, c in enumerate(clocks))
+    return sum(parts) / (rate + sum(clocks))
+
+
+def race(spans: list[list[Piece]], rate: Number, clocks: tuple[Number, ...] = ()) -> Number:
+    """The same of products of pieces, one of each draft's: sums of positive numbers alone."""
+    if not spans:
+        return rings(rate, clocks)
+    return sum(share * race(spans[1:], rate + r, (*c, *clocks)) for share, r, c in spans[0])
 
 
 @lru_cache(maxsize=4096)
 def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Number]:
     """The law of the target's pick, given what the drafts picked, [V].
 
-    The target picks y at a time t of rate K, for K drafts; which of them has that noise is even. Given both, the
-    drafts are independent: so what remains is one integral over t of a product of sums of exponentials.
+    The target picks y at a time t of rate K, for K drafts; which of them has that noise is even, and ends its race: it
+    picks y itself, or what comes before. Given both, the drafts are independent: what remains is one integral over t.
     """
-    k = len(tokens)
-    others = [picked(target, draft, x) for x in tokens]
-    law = []
+    law, cut, k = [], pieces(target, draft), len(tokens)
+    spans = [cut.span(draft, x) for x in tokens]
     for y, p in enumerate(target):
         total = 0
         for i, x in enumerate(tokens if p != 0 else ()):
-            factors = [picked(target, draft, x, first=y), *others[:i], *others[i + 1 :]]
-            total += sum((a / (k + rate) for rate, a in product(factors).items()), 0)
+            own = [(1, cut.rates[cut.points.index(cut.starts[y])], ())] if x == y in cut.starts else []
+            total += race([*spans[:i], own or cut.span(draft, x, y), *spans[i + 1 :]], k)
         law.append(p * total)
     return normalised(law)
 

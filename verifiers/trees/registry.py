@@ -110,7 +110,8 @@ TREE_REFERENCES = {
 }  # fmt: skip
 
 IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution",
-             "spec-hub", "scaled-transport", "greedy-multi-path", "naive", "top-tokens", "hierarchical")  # fmt: skip
+             "spec-hub", "scaled-transport", "greedy-multi-path", "naive", "top-tokens", "hierarchical",
+             "list-gumbel")  # fmt: skip
 """Those of whose rounding, as functions of ``in_floats``, a theorem speaks."""
 
 

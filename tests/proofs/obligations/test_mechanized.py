@@ -50,6 +50,8 @@ THEOREMS = {
     "scaled_transport_valid", "scaled_transport_rounding", "scaled_transport_met", "chosen_law",
     "greedy_multi_path_valid", "greedy_multi_path_rounding", "multi_path_rows_met", "scaled_transport_is_lossless",
     "scaled_transport_in_floating_point", "greedy_multi_path_is_lossless", "greedy_multi_path_in_floating_point",
+    "joint_law_drafts", "joint_law_target", "picks_first_race", "race_near", "list_matching_rounding", "races_met",
+    "list_matching_in_floating_point",
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
@@ -338,6 +340,18 @@ CHANGES = {
     ),
     "a law of the choice without what lies behind": (
         "MultiPath", "(behind [::] x + joint Ms c x) ^+ K - behind [::] x ^+ K.", "joint Ms c x ^+ K.",
+    ),
+    "a race that does not end where the target's token comes": (
+        "ListMatching", "(inn x j && ~~ inn y j)%:R * (q x / slope j) * jump phi j.",
+        "(inn x j)%:R * (q x / slope j) * jump phi j.",
+    ),
+    "clocks that ring one after another without the rate": (
+        "ListMatchingRounding", "rings n' A (del i ds)) / (A + total_of ds) else A^-1.",
+        "rings n' A (del i ds)) / total_of ds else A^-1.",
+    ),
+    "drafts from the given row at no cost": (
+        "ListMatchingTree", "lambda + 2%:R * both law_off u + K%:R * o + of_target.",
+        "lambda + 2%:R * both law_off u + of_target.",
     ),
     "running sums at no cost": (
         "MultiPathRounding", "both (both (both (sums_off i') o) u) (growth u d) else 0.",

@@ -25,7 +25,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from draftproof.verifiers.trees import global_resolution, in_floats, k_seq, optimal_transport, spec_hub
+from draftproof.verifiers.trees import global_resolution, in_floats, k_seq, list_gumbel, optimal_transport, spec_hub
 from draftproof.verifiers.trees.draft_tree import HUB, TOP
 from draftproof.verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES, tree_reference
 
@@ -140,6 +140,7 @@ STEPS = [
     (optimal_transport.step, "optimal-transport"),
     (global_resolution.step, "global-resolution"),
     (spec_hub.step, "spec-hub"),
+    (list_gumbel.step, "list-gumbel"),
 ]
 
 
