@@ -315,6 +315,7 @@ rewrite EZ; split; first by apply: siblings_range => // [|xs]; [exact: Q1 | have
 have near := siblings_off (Q0 s) (@Q1 s) (size f).+1 (fun xs => proj2 (node xs)).
 have GE := siblings_draw (@Q1 s) (size f).+1 (fun xs => a' (key xs)) (fun y => U (rcons s y)) up.
 rewrite -/mm in GE; rewrite [X in _ - X]GE {GE} in near.
+clear IH leaf s_ge0 below EE EZ node hs'.
 set Mm := sumV mm in near.
 have Mm01 : 0 <= Mm <= 1.
   rewrite /Mm /mm -siblings_sumV; apply: siblings_range => // [|xs]; first exact: Q1.
