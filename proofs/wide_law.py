@@ -199,10 +199,18 @@ class WideMeasurement(Law):
         """What each entry after a prefix can consist of: the probabilities of its being emitted, due or drafted."""
         if prefix not in self.draft:
             return np.maximum(observed, right)
-        reached = math.prod(float(self.draft[prefix[:i]][token]) for i, token in enumerate(prefix))
         residual = np.maximum(self.target[prefix] - self.draft[prefix], 0.0)
         share = residual / max(row_sum(residual), 1e-300)
-        return np.maximum(observed, right) + reached * (self.draft[prefix] + share)
+        return np.maximum(observed, right) + self._reached[prefix] * (self.draft[prefix] + share)
+
+    @cached_property
+    def _reached(self) -> dict[Prefix, float]:
+        """The probability with which each prefix is drafted."""
+        reached: dict[Prefix, float] = {(): 1.0}
+        for prefix in sorted(self.draft, key=len):
+            for token in self.problem.drafted(prefix):
+                reached[(*prefix, token)] = reached[prefix] * float(self.draft[prefix][token])
+        return reached
 
     def _beside(self) -> dict[str, Any]:
         beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}

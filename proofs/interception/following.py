@@ -18,7 +18,7 @@ def _fingerprint():
     torch = sys.modules.get("torch")
     prints: list[Any] = [hook_numpy.untraced_state()]
     if torch is not None and hasattr(torch, "default_generator"):
-        prints.append(hash(bytes(torch.default_generator.get_state().numpy())))
+        prints.append(torch.default_generator.get_state().numpy().tobytes())
     return prints
 
 

@@ -247,16 +247,17 @@ class Following(TorchFunctionMode):
                     generator: Any = None, out: None = None) -> Tensor:  # fmt: skip
         if not self.is_chance(generator, input):
             return func(input, num_samples, replacement, generator=generator)
-        if num_samples != 1 or not _can_be_drawn_from(input):
+        rows = input.detach().double().numpy() if input.is_floating_point() else None
+        if num_samples != 1 or rows is None or not _can_be_drawn_from(rows):
             func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
+            rows = input.detach().double().numpy()
         drawn = []
-        for row in input.double().reshape(-1, input.shape[-1]):
-            weights = row.numpy()
-            for _ in range(num_samples):
+        for weights in rows.reshape(-1, input.shape[-1]):
+            for left in range(num_samples)[::-1]:
                 if not weights.any():
                     self.tracer.give_up(f"torch.multinomial from weights of zero at {place()}")
                 drawn.append(self.tracer.draw_row(weights))
-                if not replacement:
+                if left and not replacement:
                     weights = np.where(np.arange(len(weights)) == drawn[-1], 0.0, weights)  # a tracer keeps the others
         return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], num_samples))
 
@@ -280,12 +281,11 @@ RANDOM = {
 }  # fmt: skip
 
 
-def _can_be_drawn_from(weights: Tensor) -> bool:
+def _can_be_drawn_from(rows: np.ndarray) -> bool:
     """Whether torch draws from each of the rows: the draw itself takes far longer on a whole vocabulary."""
-    if not weights.is_floating_point() or weights.ndim not in (1, 2) or not 0 < weights.shape[-1] <= MOST_CATEGORIES:
+    if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
-    totals = weights.double().sum(-1)
-    return bool((weights >= 0).all() and ((totals > 0) & (totals < math.inf)).all())
+    return bool(rows.min() >= 0 and (totals := rows.sum(-1)).min() > 0 and totals.max() < math.inf)
 
 
 MOST_CATEGORIES = 2**24

@@ -35,9 +35,11 @@ class Called(Protocol):
 
 
 class Rows(Protocol):
-    """A problem's rows as the subject gets them. called: whether it has been called with them."""
+    """A problem's rows as the subject gets them. called: whether it has been called with them. steps: of the subject,
+    where what it gets is what the first of them gives (``calling_convention.declare``)."""
 
     called: bool
+    steps: tuple[Callable[..., Any], Callable[..., Any]] | None
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
         """The arguments for a draft block or tree, fresh."""
@@ -53,6 +55,8 @@ class RowsInUse:
 
     sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
     """
+
+    steps = None
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0

@@ -5,6 +5,7 @@ import base64
 import functools
 import itertools
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...models.law import Prefix, prefix_key
 from ...models.wide import WideProblem
+from ...verifiers.adapters.calling_convention import copied
 from .arrays import RowArray
 from .called_ids import turn
 from .exploration import Exploration
@@ -25,6 +27,10 @@ from .wide_laws import BUDGET, explore_wide
 
 MOST_SINGLES = 24
 """Tokens that can be drafted up to which each may be treated specially in any block; of more, those of the block."""
+
+
+SMALL = 2
+"""Bytes of a tensor's entries in types that NumPy may not have."""
 
 
 class _Sent:
@@ -46,10 +52,21 @@ class _Sent:
         self.new.clear()
 
 
+def _anew(given: Any) -> Any:
+    """Another array or tensor in the same memory; of a list, and of entries of few bytes, a copy."""
+    if isinstance(given, list):
+        return [*map(_anew, given)] if isinstance(given[0], np.ndarray) else copied(given)
+    if isinstance(given, np.ndarray):
+        return given.view()
+    return sys.modules["torch"].from_numpy(given.numpy()) if given.dtype.itemsize > SMALL else given.clone()
+
+
 class FollowedFunction(Called, Protocol):
-    """A function whose random numbers are followed. exploration: what is remembered of it on one problem."""
+    """A function whose random numbers are followed. exploration: what is remembered of it on one problem. written:
+    the names of inputs that it was seen to write to."""
 
     exploration: Any
+    written: set[str]
 
 
 class WideRows:
@@ -63,8 +80,9 @@ class WideRows:
         self.problem, self.subject, self.called = problem, subject, False
         self.most_paths, self.sharing = most_paths or MOST_PATHS, True
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
-        self._asked: tuple[Prefix, bool] | None = None
-        self._kept: list = []
+        self._asked: Prefix | None = None
+        self._given: dict[bool, tuple[list, list]] = {}
+        self.steps = getattr(subject.function, "steps", None)
         self._stacked: tuple[Any, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
@@ -80,15 +98,21 @@ class WideRows:
             target = np.stack([self.target[tokens[:i]] for i in steps])
             self._stacked = tokens, target, np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
         _, target, draft = self._stacked
-        return self._as_array(target.copy(), draft.copy(), tokens)
+        given = self._as_array(target.copy(), draft.copy(), tokens)
+        return [*self.steps[0](*given)] if self.steps else given
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         tracer = active()
-        asked = tokens, tracer is None or tracer.rehearsal is not None
-        if asked != self._asked:  # one block is called with many times, first traced and then with plain numbers
-            self._asked, self._kept = asked, self.arguments(tokens)
-        given = self.arguments(tokens)
-        return (watched(given), watched(self._kept)) if watching() else (given, self._kept)
+        traced = self.subject.array != "torch" and tracer is not None and tracer.rehearsal is None
+        if tokens != self._asked:  # one block is called with many times; who keeps what another got may write to it
+            self._asked, self._given = tokens, {}
+        if traced not in self._given:
+            kept = self.arguments(tokens)
+            self._given[traced] = kept, [x.clone() if hasattr(x, "clone") else copied(x) for x in kept]
+        kept, handed = self._given[traced]
+        # What was compared after a call and had not changed is handed out again.
+        given = self.arguments(tokens) if self.subject.written else [*map(_anew, handed)]
+        return (watched(given), watched(kept)) if watching() else (given, kept)
 
     def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
         array, dtype = self.subject.array or "numpy", self.subject.dtype

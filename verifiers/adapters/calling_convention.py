@@ -66,6 +66,8 @@ def declare(function: Callable, **attributes: Any) -> Callable:
     array: one of ARRAYS.
     published: a function without arguments that gives the third-party function behind it.
     rows_in_use: from the probabilities given to the rows that are verified with; believed within rounding alone.
+    steps: the same function in two: what it makes of its arguments, which calls on one wide block share; what is called
+      with that, in the places of the arguments.
     keys: of a watermarked verifier, how many its key space has (``over_keys``).
     drafting: how trees have to be drawn for it, as a tuple of iid, without-replacement and top; if not all of them.
     """
@@ -131,6 +133,12 @@ def logits_of(probabilities: Any) -> Any:
     logits = probabilities.new_full(probabilities.shape, -math.inf)
     logits[there] = probabilities[there].log()
     return logits
+
+
+def as_logits(*given: Any) -> tuple[Any, Any, Any]:
+    """The arguments of the convention as a batch of one: log-probabilities and the tokens."""
+    target, draft, tokens = given
+    return logits_of(target)[None], logits_of(draft)[None], tokens[None]
 
 
 def softmax(probabilities: Any) -> Any:

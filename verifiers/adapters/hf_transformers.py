@@ -7,10 +7,10 @@ generator. Its signature changed over the releases; arguments are passed by name
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import declare, logits_of, on_demand, softmax
+from .calling_convention import as_logits, declare, on_demand, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,7 +21,7 @@ FILE, NAME = "transformers/generation/utils.py", "_speculative_sampling"
 
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
-    return emitted_tokens(logits_of(target_probs)[None], logits_of(draft_probs)[None], draft_tokens[None])[0]
+    return emitted_tokens(*as_logits(target_probs, draft_probs, draft_tokens))[0]
 
 
 def unpacked() -> Callable[..., Any]:
@@ -33,10 +33,10 @@ def unpacked() -> Callable[..., Any]:
     lifted = lift("transformers", FILE, [NAME], {"torch": torch})
 
     def called(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
-        logits = logits_of(target_probs)[None], logits_of(draft_probs)[None]
-        return emitted_tokens(*logits, draft_tokens[None], lifted.functions[NAME])[0]
+        return of_logits(*as_logits(target_probs, draft_probs, draft_tokens))[0]
 
-    return adapted(called, lifted, rows_in_use=softmax, bonus="inside")
+    of_logits = partial(emitted_tokens, function=lifted.functions[NAME])
+    return declare(adapted(called, lifted, rows_in_use=softmax, bonus="inside"), steps=(as_logits, of_logits))
 
 
 def emitted_tokens(
@@ -65,5 +65,5 @@ def published() -> Callable[..., Any]:
     return _speculative_sampling
 
 
-declare(verify, array="torch", rows_in_use=softmax, published=published)
+declare(verify, array="torch", rows_in_use=softmax, published=published, steps=(as_logits, emitted_tokens))
 __getattr__ = on_demand(globals(), {"of_release": unpacked})

@@ -1,0 +1,53 @@
+"""The calls on a wide block share its rows while none writes to them."""
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide import wide
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_measurement import measured_wide
+
+SUBJECTS = "draftproof.tests.subjects.written_rows"
+
+
+def law_of(name, problem, torch=False):
+    with Sandbox(f"{SUBJECTS}:{name}", torch=torch) as child:
+        child.start([toy(1)])
+        return measured_wide(problem, "float64", child.law(problem))
+
+
+@pytest.mark.parametrize("name", ["written_after_use", "in_the_first_rows_it_got"])
+def test_who_writes_to_rows_has_the_law_of_calls_with_fresh_ones_and_it_is_said(name):
+    law = law_of(name, wide(1003, 2))
+    assert judge(law)[0].verdict == "holds" and law.known
+    assert ("inputs-written" in law.findings) == (name == "written_after_use")
+
+
+def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call():
+    law, problem = law_of("written_before_use", wide(129, 1)), wide(129, 1)
+    right, draft = problem.target_row(()), problem.draft_row(())
+    wrong = right.copy()
+    wrong[0] *= 0.9
+    residual = np.maximum(wrong - draft, 0)
+    emitted = np.minimum(wrong, draft) + np.maximum(draft - wrong, 0).sum() * residual / residual.sum()
+    assert law.known and "inputs-written" in law.findings
+    assert law.total_variation == pytest.approx(np.abs(emitted - right).sum() / 2, rel=1e-9)
+
+
+def test_what_is_made_of_the_arguments_once_gives_the_law_of_making_it_in_every_call():
+    pytest.importorskip("torch")
+    for problem in (wide(129, 2, "zeros"), wide(5003, 1)):
+        one, two = (law_of(name, problem, torch=True) for name in ("in_one_step", "in_two_steps"))
+        assert one.known and judge(two)[0].verdict == "holds"
+        assert one.emitted.keys() == two.emitted.keys()
+        assert all((row == two.emitted[prefix]).all() for prefix, row in one.emitted.items())
+
+
+def test_a_wrong_second_step_is_refuted_and_one_that_writes_to_what_it_gets_is_found():
+    pytest.importorskip("torch")
+    wrong = law_of("in_two_steps_wrong", wide(129, 2, "zeros"), torch=True)
+    assert judge(wrong)[0].refuted and wrong.total_variation > 1e-4
+    written = law_of("in_two_steps_written", wide(129, 2, "zeros"), torch=True)
+    assert judge(written)[0].verdict == "holds" and "inputs-written" in written.findings

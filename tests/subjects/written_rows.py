@@ -1,0 +1,67 @@
+"""Verifiers that write to the rows they get, or keep them; and one in two steps."""
+
+import torch
+
+from draftproof.tests.subjects.wide import by_choice
+from draftproof.verifiers.adapters.calling_convention import as_logits, declare
+
+FIRST = []
+
+
+def written_after_use(target, draft, tokens, rng):
+    """Right, and what it got is not as it was."""
+    emitted = by_choice(target, draft, tokens, rng)
+    target[0], draft[-1] = 0.0, 1.0
+    return emitted
+
+
+def written_before_use(target, draft, tokens, rng):
+    """Wrong, but only where it gets again what it has written to: each call lowers the first token more."""
+    target[0, 0] *= 0.9
+    return by_choice(target, draft, tokens, rng)
+
+
+def in_the_first_rows_it_got(target, draft, tokens, rng):
+    """Right: it copies all rows to where the first ones were."""
+    if not FIRST or FIRST[0].shape != target.shape:
+        FIRST[:] = [target]
+    FIRST[0][...] = target
+    return by_choice(FIRST[0], draft, tokens, rng)
+
+
+def verify(target_probs, draft_probs, draft_tokens):
+    return of_logits(*as_logits(target_probs, draft_probs, draft_tokens))
+
+
+def of_logits(target, draft, tokens):
+    """Token verification of one text, on logits."""
+    p, q, tokens = target[0].softmax(-1), draft[0].softmax(-1), tokens[0]
+    at = torch.arange(len(tokens))
+    passed = torch.rand(len(tokens), dtype=p.dtype) <= p[at, tokens] / q[at, tokens]
+    n = int((~passed).cumsum(-1).lt(1).sum())
+    row = p[n] if n == len(tokens) else (p[n] - q[n]).clamp(min=0)
+    return torch.cat([tokens[:n], torch.multinomial(row / row.sum(), 1)])
+
+
+def logits_written(target, draft, tokens):
+    """Right, and its logits are not as they were."""
+    emitted = of_logits(target, draft, tokens)
+    target[0, 0] = 0.0
+    return emitted
+
+
+def other_logits(target, draft, tokens):
+    """Wrong: the target's are less sharp."""
+    return of_logits(target * 0.99, draft, tokens)
+
+
+def _in_two_steps(function):
+    return declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
+                   array="torch", steps=(as_logits, function))  # fmt: skip
+
+
+in_one_step = declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
+                      array="torch")  # fmt: skip
+in_two_steps = _in_two_steps(of_logits)
+in_two_steps_written = _in_two_steps(logits_written)
+in_two_steps_wrong = _in_two_steps(other_logits)
