@@ -50,7 +50,10 @@ class Traced:
 
     def at(self, point: int) -> Any:
         """The concrete number at a point of the source."""
-        value = self.source.value(point)
+        return self.made_of(self.source.value(point))
+
+    def made_of(self, value: Any) -> Any:
+        """What its steps make of a number of the source, or of many."""
         for step in self.steps:
             value = step.apply(value)
         return value
@@ -111,13 +114,9 @@ class Traced:
         cut = source.tracer.exploration.thresholds.get(cached)
         if cut is None:
             with np.errstate(all="ignore"):
-                turns = first != last
-                cut = (
-                    switch(source.low, source.high, lambda k: bool(predicate(self.at(k))), first)
-                    if turns
-                    else source.high
-                )
-                if any(bool(predicate(self.at(k))) != ((k < cut) == first) for k in scattered(source.low, source.high)):
+                true = lambda k: bool(predicate(self.at(k)))  # noqa: E731
+                cut = switch(source.low, source.high, true, first) if first != last else source.high
+                if any(true(k) != ((k < cut) == first) for k in scattered(source.low, source.high)):
                     source.tracer.give_up(f"a random number compared at {place()} rises and falls: no threshold")
             source.tracer.exploration.thresholds[cached] = cut
         if first == last:
@@ -229,7 +228,7 @@ class Traced:
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
             if not (self.is_whole() or other.is_whole()):
-                self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
+                return self.with_itself(other, getattr(operator, name), name, "one expression")
             one, two = (self, other.known()) if other.is_whole() else (self.known(), other)
             return getattr(operator, name)(*((two, one) if reflected else (one, two)))
         if isinstance(other, np.ndarray) and other.ndim:
@@ -242,10 +241,17 @@ class Traced:
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
         if name == "truediv" and reflected and self.sign_changes():
             self.source.tracer.give_up(f"division by a random number that changes sign at {place()}")
-        key = (name, reflected, constant_key(other))
-        if reflected:
-            return self.then(lambda value: op(other, value), *key)
-        return self.then(lambda value: op(value, other), *key)
+        apply = (lambda value: op(other, value)) if reflected else (lambda value: op(value, other))
+        return self.then(apply, name, reflected, constant_key(other))
+
+    def with_itself(self, other: "Traced", op: Callable[[Any, Any], Any], name: str, where: str) -> "Traced":
+        """A sum or product with what was made of the same number, where both rise, or both fall: it does as well."""
+        if other.source is self.source and name in ("add", "mul"):
+            (a, b), (c, d) = self.ends(), other.ends()
+            if ((a <= b and c <= d) or (a >= b and c >= d)) and (name == "add" or min(a, b, c, d) >= 0):
+                both = lambda value: op(self.made_of(value), other.made_of(value))  # noqa: E731
+                return Traced(self.source, (Step(both, (name, self.key(), other.key())),))
+        return self.source.tracer.give_up(f"two random numbers meet in {where} at {place()}")
 
     def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
         """A monotone function of one argument; key: what else determines it."""
@@ -255,9 +261,6 @@ class Traced:
 
     def __neg__(self):
         return self.then(operator.neg, "neg")
-
-    def __pos__(self):
-        return self
 
     def __abs__(self):
         return self.unary(abs, "abs")
@@ -317,6 +320,8 @@ class Traced:
 
     def item(self) -> "Traced":
         return self
+
+    __pos__ = item
 
     def astype(self, dtype: Any) -> Any:
         kind = np.dtype(dtype)

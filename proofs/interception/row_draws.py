@@ -238,6 +238,4 @@ def points_at(number: Any, points: np.ndarray) -> Any:
     else:
         raise TypeError(type(sample))
     with np.errstate(all="ignore"):
-        for step in number.steps:
-            value = step.apply(value)
-    return value
+        return number.made_of(value)

@@ -258,7 +258,8 @@ class Functions:
             return func(*args, **kwargs)
         number = random[0]
         if len(random) > 1:
-            self.tracer.give_up(f"two random numbers meet in torch's {name} at {place()}")
+            alone = len(random) == len(operands) == 2 and not build(operands)[1]
+            return random[0].with_itself(random[1], func, name if alone else "", f"torch's {name}")
         where = next(k for k, x in enumerate(operands) if x is number)
 
         def applied(function):
