@@ -1,9 +1,10 @@
 """Whole audits, timed from outside: transformers in each precision, the zoo, the exact tests.
 
-Limits: transformers at float64 under 60 s, the zoo under 5 minutes, pytest -m exact under 60 s.
+Limits: transformers at float64 under 60 s of processor time, the zoo under 5 minutes, pytest -m exact under 60 s.
 """
 
 import importlib.util
+import os
 import platform
 import subprocess
 import sys
@@ -20,9 +21,9 @@ def main():
     )
     if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
         for dtype, limit in (("float64", 60), ("float32", None), ("bfloat16", None)):
-            start = time.perf_counter()
+            start = _processor_time()
             report = audit("transformers", dtypes=[dtype])
-            took = time.perf_counter() - start
+            took = _processor_time() - start
             worst = max(e.total_variation for e in report.evidence if e.claim == "lossless")
             print(
                 f"transformers {dtype:<9} {took:6.1f} s  {_against(took, limit)}  "
@@ -41,6 +42,11 @@ def main():
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "exact"], capture_output=True, text=True)
     took = time.perf_counter() - start
     print(f"pytest -m exact        {took:6.1f} s  {_against(took, 60)}  {done.stdout.strip().splitlines()[-1]}")
+
+
+def _processor_time():
+    """Seconds of processor time, of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
 
 
 def _against(took, limit):
