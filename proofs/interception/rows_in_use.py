@@ -24,6 +24,9 @@ MOST_KEPT = 4096
 """Blocks whose arguments are kept: a block is called with many times."""
 
 
+Steps = tuple[Callable[..., Any], Callable[..., Any]]
+
+
 class Called(Protocol):
     """What rows are made for: a function, what it takes them as, whether it takes draft trees, and arrays with gaps."""
 
@@ -39,7 +42,7 @@ class Rows(Protocol):
     where what it gets is what the first of them gives (``calling_convention.declare``)."""
 
     called: bool
-    steps: tuple[Callable[..., Any], Callable[..., Any]] | None
+    steps: Steps | None
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
         """The arguments for a draft block or tree, fresh."""
@@ -56,7 +59,7 @@ class RowsInUse:
     sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
     """
 
-    steps = None
+    steps: Steps | None = None
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
