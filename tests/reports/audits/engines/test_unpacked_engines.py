@@ -379,6 +379,7 @@ OTHERWISE = {
     "sglang-jax-tree-scheduled-lossless": ("[6, 9, 7, 8]", "[5, 9, 7, 8]"),
     "lmdeploy-settings-lossless": ("(n,), 0.5)", "(n,), 1.0)"),
     "lmdeploy-support": ("torch.zeros(size)", "torch.ones(size)"),
+    "lmdeploy-kernels-support": ("uniform = torch.zeros(1, 1)", "uniform = torch.ones(1, 1) / 2"),
     "tensorrt-llm-support": ("torch.zeros(shape)", "torch.ones(shape) / 2"),
     "gpt-fast-support": ("dtype = torch.bfloat16", "dtype = torch.float32"),
     "ipex-llm-support": ("dtype, seen = 4_000, torch.bfloat16", "dtype, seen = 4_000, torch.float32"),
