@@ -102,6 +102,8 @@ def _show(judgement: "Judgement", console: "Console") -> None:
         console.print(f"\n{judged.status} {judged.vector} ({', '.join(judged.flags)}): {escape(why)}", soft_wrap=True)
     if len(noted) > SHOWN:
         console.print(f"\nand {len(noted) - SHOWN:,} more (--json has all)")
+    if code := judgement.code():
+        console.print(f"\nto paste below your verifier:\n\n{escape(code)}", soft_wrap=True)
     for judged in judgement.vectors:
         if judged.status == NOT_REFUTED:
             console.print(f"{judged.vector}: {judged.why}", soft_wrap=True)

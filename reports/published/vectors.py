@@ -4,21 +4,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...verifiers.zoo.catalogue import CONTROLS, TREE_CONTROLS, ZooEntry
-from ..audits.vectors.answers import RULES
+from ..audits.vectors.answers import GREEDY, RULES
 from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement
 from ..audits.vectors.suite import FLAGS, suite
 from .vectors_of_zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY
 
 ALL_CONTROLS = {**CONTROLS, **TREE_CONTROLS}
-UNSEEN = {"B03": "no vector has a greedy request"}
-"""Mutants that fail no vector, and why."""
 
 
 def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
     """The table of reports/vectors.md."""
     caught = [(entry, j) for entry, j in rows if j.verdict == "refuted"]
     by_block = [
-        entry for entry, j in caught if any(x.status == FAILED and x.vector.startswith(RULES) for x in j.vectors)
+        entry
+        for entry, j in caught
+        if any(x.status == FAILED and x.vector.startswith((*RULES, GREEDY)) for x in j.vectors)
     ]
     clean = [entry for entry, j in rows if entry.name in ALL_CONTROLS and not j.statuses()[FAILED]]
     mutants = [entry for entry, _ in rows if entry.name in ALL_MUTANTS]
@@ -66,7 +66,5 @@ def _row(entry: ZooEntry, judgement: Judgement) -> str:
         statuses = Counter(j.status for j in judgement.vectors if ("law" in j.fields) == law)
         cell = f"{statuses[FAILED]} of {statuses.total() - statuses[LEFT_OUT]}"
         cells.append(f"{cell}, {statuses[MISSING]} unknown" if statuses[MISSING] else cell)
-    if entry.name in UNSEEN and not judgement.statuses()[FAILED]:
-        return f"| {entry.name} | {entry.title} | {' | '.join(cells)} | **none**: {UNSEEN[entry.name]} |"
     flags = ", ".join(f"{flag} {n[FAILED]}" for flag, n in judgement.by_flag().items() if n[FAILED])
     return f"| {entry.name} | {entry.title} | {' | '.join(cells)} | {flags or '**none**'} |"

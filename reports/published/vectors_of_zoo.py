@@ -14,6 +14,7 @@ from ...proofs.measurement import measured
 from ...proofs.sandbox import Sandbox
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry
+from ..audits.vectors.answers import GREEDY
 from ..audits.vectors.judgement import Judgement, judge
 from ..audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
 from ..audits.vectors.results import Results, answered_in_float64
@@ -96,14 +97,14 @@ def _in_batches(entry: ZooEntry) -> Results:
     """The results of a verifier of batches: requests of one batch in one call, each as long as its draft tokens."""
     function, batches = _function(entry), dict[str, list[Mapping[str, Any]]]()
     for vector in suite()["vectors"]:
-        if vector["rule"] == "token":
+        if vector["rule"] in ("token", GREEDY):
             batches.setdefault(vector.get("batch", vector["id"]), []).append(vector)
     answers = {}
     for batch in batches.values():
         vectors = sorted(batch, key=lambda v: v.get("place", 0))
         for vector, tokens in zip(vectors, function.together([*map(_batch_row, vectors)]), strict=True):
             answers[vector["id"]] = {"accepted": len(tokens) - 1, "raced": tokens}
-    return answered_in_float64(f"{entry.name} {entry.title}", ("token",), ("accepted", "raced"), answers)
+    return answered_in_float64(f"{entry.name} {entry.title}", ("token", GREEDY), ("accepted", "raced"), answers)
 
 
 def _function(entry: ZooEntry) -> Any:
@@ -121,7 +122,8 @@ def _batch_row(vector: Mapping[str, Any]) -> Row:
     target, draft = _rows(vector)
     accept, noise = (np.array(vector["random"][numbers]["numbers"], float) for numbers in ("accept", "noise"))
     random_numbers = {"accept": accept[:long], "noise": noise}
-    return Row(target[: long + 1], draft[:long], np.array(vector["tokens"][:long], int), random_numbers)
+    tokens = np.array(vector["tokens"][:long], int)
+    return Row(target[: long + 1], draft[:long], tokens, random_numbers, vector["rule"] == GREEDY)
 
 
 def _answer(entry: ZooEntry, vector: Mapping[str, Any], field: str) -> dict[str, Any]:

@@ -49,6 +49,20 @@ def _form(form: Callable[[Fraction], Any], numerator: int, denominator: int) -> 
 
 RULES = ("token", "block", "greedy-block")
 
+GREEDY = "greedy"
+"""In place of a rule: a request at temperature 0, of any rule. Drafts are kept while they are the target's argmax."""
+
+
+def decided(rule: str, block: Block) -> tuple[str, Block]:
+    """The rule and the block that decide; of a greedy request token verification of the target at temperature 0.
+
+    No row of such a request has two largest entries.
+    """
+    if rule != GREEDY:
+        return rule, block
+    rows = [[type(p)(p == max(row)) for p in row] for row in block.target]
+    return "token", Block(rows, block.draft, block.tokens)
+
 
 class Numbers(NamedTuple):
     """The random numbers of one verification.
@@ -96,6 +110,7 @@ class _Decided:
 
 def thresholds(rule: str, block: Block) -> tuple[Fraction | None, ...]:
     """[gamma] h_1..h_gamma of a rule on a block; None where 0/0 stands and every value gives the same law."""
+    rule, block = decided(rule, block)
     forwards = rule == "token"
     chance = _Decided(lambda _: forwards)  # so that every threshold is asked for
     if block.gamma:
@@ -124,6 +139,7 @@ def conditioning(rule: str, block: Block, length: int) -> Fraction:
 
 def answer(rule: str, block: Block, numbers: Numbers) -> Answer:
     """The answer of a rule."""
+    rule, block = decided(rule, block)
     uniforms = iter(numbers.accept if rule == "token" else numbers.accept[::-1])
     chance = _Decided(lambda probability: next(uniforms, 0) < probability)
     accepted = REFERENCES[rule].verify(block, chance).accepted
@@ -142,6 +158,7 @@ def tolerances(rule: str, block: Block, accepted: int) -> dict[str, dict[str, fl
     enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the
     residual's mass S_tau (1 behind a block that is accepted whole). To first order: a yardstick, no theorem.
     """
+    rule, block = decided(rule, block)
     gamma, vocabulary = block.gamma, len(block.target[0])
     inner = [] if rule == "token" else [conditioning(rule, block, i) for i in range(1, gamma)]
     least = min((d for d in inner if d), default=Fraction(1))

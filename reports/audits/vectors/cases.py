@@ -16,7 +16,7 @@ from msgspec import Struct
 from ....models.json_files import read_file
 from ....verifiers.arithmetic import residual
 from ....verifiers.draft_block import Block
-from .answers import RULES, Numbers, answer, float32, survival, thresholds
+from .answers import GREEDY, RULES, Numbers, answer, float32, survival, thresholds
 
 ZERO, ONE = Fraction(0), Fraction(1)
 BITS = 24
@@ -29,7 +29,7 @@ Weights = list[int] | dict[str, int]
 class Case(NamedTuple):
     """One deterministic vector's input.
 
-    rule: one of ``RULES``.
+    rule: one of ``RULES``, or GREEDY.
     block: rows and tokens; gamma may be 0.
     numbers: what decides.
     flags: classes of bug that it is made to catch.
@@ -89,6 +89,7 @@ def cases() -> Iterator[Case]:
             yield from _every_outcome(rule, given)
         yield from _ends_of_the_uniform(rule)
         yield from _batch(rule)
+    yield from _greedy()
 
 
 def _every_outcome(rule: str, given: Inputs) -> Iterator[Case]:
@@ -217,3 +218,35 @@ def _batch(rule: str) -> Iterator[Case]:
 def _turned(rows: Sequence[Sequence[Fraction]], places: int) -> list[list[Fraction]]:
     """The rows with every token's id moved on, around the end of the vocabulary."""
     return [[row[(x - places) % len(row)] for x in range(len(row))] for row in rows]
+
+
+def _greedy() -> Iterator[Case]:
+    """Requests at temperature 0, alone and in a batch with sampled ones; every number leads a sampler elsewhere."""
+    block = INPUTS[0].block
+    for tau in range(block.gamma + 1):
+        yield _greedy_case(block, tau, f"temperature 0: {tau} of {block.gamma} are the target's argmax")
+    for place, (length, tau) in enumerate(((2, 1), (3, 1), (0, 0), (2, 2), (3, 0))):
+        turned = Block(_turned(block.target[: length + 1], place), _turned(block.draft[:length], place),
+                       tuple((x + place) % 3 for x in block.tokens[:length]))  # fmt: skip
+        comment, batch = f"request {place} of a batch of both temperatures", ("mixed-batch", place, 3)
+        if place % 2:
+            known = thresholds("token", turned)
+            led = (_leading_to("token", accepted, known, Fraction(1, 16)) for accepted in (tau, 0, 2))
+            numbers = _numbers("token", turned, next(accept for accept in led if accept is not None), place)
+            yield Case("token", turned, numbers, ("RaggedBatch",), comment, batch=batch)
+        else:
+            yield _greedy_case(turned, tau, comment)._replace(batch=batch)
+
+
+def _greedy_case(block: Block, tau: int, comment: str) -> Case:
+    """Drafts of which the first tau are the target's most likely tokens, and the next is not."""
+    best = [max(range(len(row)), key=row.__getitem__) for row in block.target]
+    others = [max((q, y) for y, q in enumerate(row) if y != x)[1] for x, row in zip(best, block.draft)]
+    tokens = (*best[:tau], *others[tau:])
+    accept = tuple(ZERO if i == tau else 1 - Fraction(1, 2**BITS) for i in range(block.gamma))
+    row = block.target[tau]
+    other = max((x for x in range(len(row)) if x != best[tau]), key=row.__getitem__)
+    last = _on_lattice(sum(row[:other], ZERO) + row[other] / 2)
+    noise = tuple(Fraction(1, 2**10) if x == other else ONE for x in range(len(row)))
+    drafted = Block(block.target, block.draft, tokens)
+    return Case(GREEDY, drafted, Numbers(accept, last, noise), ("GreedyRequest",), comment)

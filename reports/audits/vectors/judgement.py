@@ -16,7 +16,7 @@ from ..completed_law import Outcome, completed_law, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .law_vectors import LawCase, law_cases
 from .results import FIELDS, Results, number
-from .suite import FLAGS, suite
+from .suite import FLAGS, conventions_of, suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
 """missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.
@@ -77,6 +77,12 @@ class Judgement(NamedTuple):
         left = counts[LEFT_OUT] or counts[NOT_REFUTED] or any(flag[LEFT_OUT] for flag in self.by_flag().values())
         return "inconclusive" if left else "holds"
 
+    def code(self) -> str:
+        """Python to paste that shows the smallest vector of a block that failed; "" if none did."""
+        failed = {judged.vector for judged in self.vectors if judged.status == FAILED}
+        blocks = [vector for vector in suite()["vectors"] if vector["id"] in failed]
+        return code_of(min(blocks, key=lambda v: (v["gamma"] + 1) * v["vocabulary"])) if blocks else ""
+
     def as_json(self) -> dict[str, Any]:
         given = self.results
         return {
@@ -87,6 +93,7 @@ class Judgement(NamedTuple):
             "judged": [
                 {"id": j.vector, "status": j.status, "fields": dict(j.fields), "why": j.why} for j in self.vectors
             ],
+            "code": self.code(),
         }  # fmt: skip
 
 
@@ -102,9 +109,8 @@ def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ..
     if vector["rule"] not in results.rules:
         return []
     if "random" in vector:
-        random = vector["random"]
-        uniforms = (*random["accept"]["numbers"][: vector["drafted"]], random["last"]["numbers"])
-        if random["bits"] > results.bits or (results.open == "left" and 0 in uniforms):
+        without = (*results.without, *(["half-open"] if results.open == "left" else []))
+        if vector["random"]["bits"] > results.bits or {*without} & {*conventions_of(vector)}:
             return []
     return [field for field in fields if field in results.gives]
 
@@ -155,6 +161,19 @@ def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str
             within = f"within {allowed:.2g}" if possible else "exactly, the target excludes it"
             return f"entry {i}: expected {wanted} {within}, got {got}"
     return ""
+
+
+def code_of(vector: Mapping[str, Any]) -> str:
+    """Python that calls ``verify`` on the numbers of a vector of a block, and what it should give."""
+    n, random = vector["drafted"], vector["random"]
+    given = {
+        "target": vector["target"]["numbers"][: n + 1], "draft": vector["draft"]["numbers"][:n],
+        "tokens": vector["tokens"][:n], "accept": random["accept"]["numbers"][:n],
+        "last": random["last"]["numbers"], "noise": random["noise"]["numbers"],
+    }  # fmt: skip
+    expected = {name: vector["expected"][name] for name in ("accepted", "emitted", "raced")}
+    lines = [f"# {vector['id']}: {vector['comment']}", *(f"{name} = {value}" for name, value in given.items())]
+    return "\n".join([*lines, f"print(verify({', '.join(given)}))  # expected {expected}"])
 
 
 def _off(difference: Any, allowed: float) -> bool:

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct, field
 
 from ....models.errors import InputError
 from ....models.json_files import convert, read_file
-from .answers import RULES
+from .answers import GREEDY, RULES
 from .law_vectors import LOSSLESS, TREE_RULES
-from .suite import suite
+from .suite import CONVENTIONS, suite
 
 FORMAT = "draftproof-results-1"
 
@@ -30,6 +30,7 @@ class Results(Struct, frozen=True, forbid_unknown_fields=True):
     dtype: the number type in which it computes.
     bits: of the finest uniforms that it takes.
     open: the end of [0, 1] that its uniforms never reach: "right", or "left" if they are never 0.
+    without: conventions that are not its own: vectors whose answer rests on one of them are left out.
     rules, gives: what it claims to be, and which answers it promises.
     answers: vector's id -> answer's name -> answer.
     """
@@ -43,6 +44,7 @@ class Results(Struct, frozen=True, forbid_unknown_fields=True):
     answers: dict[str, Given] = field(name="results")
     bits: Literal[24, 32, 53] = 53
     open: Literal["right", "left"] = "right"
+    without: tuple[str, ...] = ()
 
 
 def load_results(file: str) -> Results:
@@ -66,9 +68,11 @@ def results_from(data: Any, name: str = "results") -> Results:
             f"{name}: answers to the vectors {results.vectors!r}, expected those of this version, "
             f"{suite()['digest']!r}; export them again"
         )
-    claimable = (*RULES, LOSSLESS, *TREE_RULES)
+    claimable = (*RULES, GREEDY, LOSSLESS, *TREE_RULES)
     if other := [rule for rule in results.rules if rule not in claimable]:
         raise InputError(f"{name}: rules has {other[0]!r}, expected some of {', '.join(claimable)}")
+    if other := [name for name in results.without if name not in CONVENTIONS]:
+        raise InputError(f"{name}: without has {other[0]!r}, expected some of {', '.join(CONVENTIONS)}")
     known = {vector["id"]: vector["rule"] for part in ("vectors", "laws") for vector in suite()[part]}
     for vector, given in results.answers.items():
         if vector not in known:

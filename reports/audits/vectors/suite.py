@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from ....models.json_files import plain, read_file
 from ....models.law import prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_fraction
-from .answers import answer, forms, tolerances
+from .answers import GREEDY, answer, forms, tolerances
 from .cases import Case, cases
 from .law_vectors import LawCase, law_cases
 
@@ -38,6 +38,32 @@ class Flag(Struct, frozen=True):
 FLAGS = read_file(dict[str, Flag], Path(__file__).with_name("flags.json"))
 
 
+CONVENTIONS = {
+    "strict": "a sub-block passes if u < h: a uniform stands at its threshold, where u <= h gives another answer",
+    "half-open": "uniforms are of [0, 1): one of them is 0",
+    "bonus": "the whole block passes, and the verifier draws the token after it",
+    "padding": "behind a request's last draft token stand -1 and rows of 0",
+    "batch": "requests are verified in one call, by their place in the batch",
+    "greedy": "a request at temperature 0: the target's argmax, which no row has twice",
+}
+"""What answers rest on beside the rule."""
+
+
+def conventions_of(vector: Mapping[str, Any]) -> list[str]:
+    """Those that the answer of a vector of a block rests on."""
+    n, random, expected = vector["drafted"], vector["random"], vector["expected"]
+    accept, greedy = random["accept"]["exact"][:n], vector["rule"] == GREEDY
+    rests = {
+        "strict": not greedy and any(u == h for u, h in zip(accept, expected["thresholds"]["exact"])),
+        "half-open": not greedy and "0" in (*accept, random["last"]["exact"]),
+        "bonus": expected["accepted"] == n,
+        "padding": n < vector["gamma"],
+        "batch": "batch" in vector,
+        "greedy": greedy,
+    }  # fmt: skip
+    return [name for name in CONVENTIONS if rests[name]]
+
+
 FORMAT = "draftproof-vectors-1"
 SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.js")
 """Files that stand beside the vectors: the two formats, and a program for each of two languages."""
@@ -49,7 +75,12 @@ def suite() -> dict[str, Any]:
     content = {"vectors": list(_numbered(cases())), "laws": [_law_vector(case) for case in law_cases()]}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return {"format": FORMAT, "digest": digest, "flags": plain(FLAGS), **content}
+    rests = {vector["id"]: conventions_of(vector) for vector in content["vectors"]}
+    conventions = {
+        name: {"says": says, "vectors": [vector for vector, names in rests.items() if name in names]}
+        for name, says in CONVENTIONS.items()
+    }
+    return {"format": FORMAT, "digest": digest, "flags": plain(FLAGS), "conventions": conventions, **content}
 
 
 def export(folder: str) -> list[Path]:

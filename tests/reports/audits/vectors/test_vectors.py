@@ -1,12 +1,16 @@
 """Test vectors: right verifiers pass them, planted bugs fail them, and what is missing is never passed."""
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +20,13 @@ from draftproof.models.problem import problem_from
 from draftproof.proofs import verdict_rule
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
-from draftproof.reports.audits.vectors.answers import RULES, answer, forms, thresholds, tolerances
+from draftproof.reports.audits.vectors.answers import GREEDY, RULES, answer, forms, thresholds, tolerances
 from draftproof.reports.audits.vectors.cases import cases
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED, judge
 from draftproof.reports.audits.vectors.results import results_from
-from draftproof.reports.audits.vectors.suite import FLAGS, export, suite
+from draftproof.reports.audits.vectors.suite import CONVENTIONS, FLAGS, export, suite
 from draftproof.reports.commands.main import main
+from draftproof.verifiers.adapters.registry import engine_folder
 from draftproof.verifiers.evidence import REFUTED
 from draftproof.verifiers.registry import REFERENCES
 
@@ -36,9 +41,23 @@ def results(answers, rules, gives=tuple(FIELDS), dtype="float64", **other):
     return {**about, "rules": list(rules), "gives": list(gives), "results": promised, **other}
 
 
+def at_temperature_0(vector):
+    """What a greedy request is answered: no number of its own counts."""
+    n, rows = vector["drafted"], vector["target"]["numbers"][: vector["drafted"] + 1]
+    best = [row.index(max(row)) for row in rows]
+    kept = [x == y for x, y in zip(vector["tokens"][:n], best)]
+    tau = [*kept, False].index(False)
+    tokens = [*best[:tau], best[tau]]
+    weights = [float(x == best[tau]) for x in range(vector["vocabulary"])]
+    return {"thresholds": [*map(float, kept)], "accepted": tau, "weights": weights, "emitted": tokens, "raced": tokens}
+
+
 def in_precision(vector, dtype, planted=""):
     """A right verifier in NumPy numbers of a precision, or one with a planted bug."""
     n, rule = vector["drafted"], vector["rule"]
+    if rule == GREEDY and planted != "sampled":
+        return at_temperature_0(vector)
+    rule = "token" if rule == GREEDY else rule
     if planted in ("placeholder", "nothing drafted") and (n or planted == "nothing drafted"):
         n = max(n, 1) if planted == "nothing drafted" else vector["gamma"]
     p, q = (np.array(vector[name]["numbers"], dtype) for name in ("target", "draft"))
@@ -155,7 +174,8 @@ def test_every_form_of_a_number_is_the_nearest():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_right_verifiers_pass_every_vector_in_both_precisions(dtype):
-    judgement = judged_answers(answers(dtype), RULES, dtype=dtype, bits=53 if dtype == "float64" else 24)
+    rules = (*RULES, GREEDY)
+    judgement = judged_answers(answers(dtype), rules, dtype=dtype, bits=53 if dtype == "float64" else 24)
     assert [j for j in judgement.vectors if j.status in (FAILED, MISSING)] == []
     fine = [v for v in suite()["vectors"] if v["random"]["bits"] > 24]
     assert len(fine) == 12
@@ -171,12 +191,13 @@ PLANTED = {
     "bytes": "WideVocabulary",
     "drops weights": "OneToken",
     "float32 uniforms": "LargestUniform",
+    "sampled": "GreedyRequest",
 }
 
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_bugs_that_the_zoo_does_not_have_fail_the_vectors_made_for_them(planted):
-    judgement = judged_answers(answers(planted=planted), RULES)
+    judgement = judged_answers(answers(planted=planted), (*RULES, GREEDY))
     assert judgement.verdict == "refuted"
     assert judgement.by_flag()[PLANTED[planted]][FAILED]
 
@@ -203,6 +224,47 @@ def test_a_flag_is_not_passed_by_answers_in_which_its_bug_would_not_show():
     assert by_flag["LongestSubBlock"] == {PASSED: flagged["LongestSubBlock"]}
     coarse = judged_answers(answers(), ["token"], bits=24).by_flag()
     assert coarse["LargestUniform"] == {PASSED: 2, LEFT_OUT: 16}
+
+
+def test_a_program_names_the_conventions_that_are_not_its_own_and_their_vectors_alone_are_left_out():
+    """Each convention is broken by a program that fails what rests on it, and nothing once it says so."""
+    every = (*RULES, GREEDY)
+    named = {name: {*about["vectors"]} for name, about in suite()["conventions"].items()}
+    assert named.keys() == CONVENTIONS.keys() and all(named.values())
+    broken = {name: answers() | {key: {"error": "not so here"} for key in ids} for name, ids in named.items()}
+    for name, ids in named.items():
+        whole, without = (judged_answers(broken[name], every, without=given) for given in ([], [name]))
+        assert {j.vector for j in whole.vectors if j.status == FAILED} == ids
+        assert not without.statuses()[FAILED] and without.statuses()[PASSED] == len(suite()["vectors"]) - len(ids)
+    at_most = answers(planted="at most")
+    assert judged_answers(at_most, RULES, without=["strict", "half-open"]).statuses()[FAILED] == 0
+    assert judged_answers(at_most, RULES, without=["bonus", "padding"]).statuses()[FAILED]
+    assert {v["id"] for v in suite()["vectors"] if v["rule"] == GREEDY} == named["greedy"]
+    assert all(
+        sorted(row)[-1] > sorted(row)[-2] for v in suite()["vectors"] if v["rule"] == GREEDY
+        for row in v["target"]["numbers"][: v["drafted"] + 1]
+    )  # fmt: skip
+
+
+def test_a_failure_comes_with_code_that_shows_it(capsys):
+    """The smallest failing vector as Python: run with a right verifier it prints what is expected, with a wrong not."""
+    from draftproof.reports.audits.vectors.example import verify
+
+    code = judged_answers(answers(planted="at most"), ["token"]).code()
+    assert code.startswith("# token-") and code.count("\n") < 12
+    printed = []
+    exec(code, {"verify": verify, "print": printed.append})
+    expected = json.loads(code.partition("# expected ")[2].replace("'", '"'))
+    assert {name: printed[0][name] for name in expected} == expected
+    assert judged_answers(answers(), ["token"]).code() == ""
+
+
+def test_earlier_vectors_keep_their_ids_and_contents():
+    """Those of form 1 as they were first published, by digest; what came later stands behind them."""
+    added = {v["id"] for v in suite()["vectors"] if v["rule"] == GREEDY or v.get("batch") == "mixed-batch"}
+    first = {"vectors": [v for v in suite()["vectors"] if v["id"] not in added], "laws": suite()["laws"]}
+    text = json.dumps(first, sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "6f4487e87b64752c"
 
 
 def test_a_rule_for_uniforms_that_are_never_0_is_right_where_it_says_so():
@@ -387,6 +449,32 @@ def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path, monkeypatc
         assert said.startswith(f"draftproof: {file}: ") and said.count("\n") == 1
     assert command(monkeypatch, capsys, "check", tmp_path / "none.json")[0] == 2
     assert command(monkeypatch, capsys, "export", "--out", file)[0] == 2
+
+
+WRONG_RUNNERS = {
+    "jax": ("accept < thresholds", "accept <= thresholds"), "triton": ("* q < p)", "* q <= p)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", WRONG_RUNNERS)
+def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package, tmp_path, monkeypatch, capsys):
+    file = Path(__file__).parents[4] / "examples" / f"vectors_{package}.py"
+    if not file.is_file():
+        pytest.skip("examples are in the repository, not in the wheel")
+    folders = [str(engine_folder(package))] if find_spec(package) is None and engine_folder(package).is_dir() else []
+    if find_spec(package) is None and not folders:
+        pytest.skip(f"needs {package}: pip install {package}, or make engines")
+    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(folders)}
+    export(str(tmp_path))
+    source = file.read_text(encoding="utf-8")
+    assert WRONG_RUNNERS[package][0] in source
+    for text, expected in ((source, 0), (source.replace(*WRONG_RUNNERS[package]), 1)):
+        (tmp_path / file.name).write_text(text, encoding="utf-8")
+        run = [sys.executable, file.name, "vectors.json", "results.json"]
+        subprocess.run(run, cwd=tmp_path, check=True, timeout=3600, env=environment)
+        status, said, _ = command(monkeypatch, capsys, "check", tmp_path / "results.json")
+        assert status == expected, said
+        assert ("to paste below your verifier" in said) == (expected == 1)
 
 
 @pytest.mark.parametrize("example", ["example.py", "example.js"])
