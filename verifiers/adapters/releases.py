@@ -134,8 +134,8 @@ def commits(history: VerifierHistory, repository: Path, old: str, new: str) -> l
     line = "log", "--first-parent", "--reverse", *SHORT, f"{first}..{last}", "--"
     between = _git(repository, *line, *(f":(glob)**/{file.path}" for file in history.files)).splitlines()
     ends = [_git(repository, "show", "--no-patch", *SHORT, at).strip() for at in (first, last)]
-    lines = dict.fromkeys([ends[0], *between, ends[1]])
-    return [Release(*line.split(), f"{GIT}{repository.absolute()}") for line in lines]
+    lines = (line.split() for line in dict.fromkeys([ends[0], *between, ends[1]]))
+    return [Release(version, day, f"{GIT}{repository.absolute()}") for version, day in lines]
 
 
 SHORT = "--abbrev=12", "--format=%h %cs"
