@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parents[1] / "index"
 PAGE, ROWS, PACKAGES = FOLDER.with_name("index-survey.md"), FOLDER / "rows.jsonl", FOLDER / "packages.json"
 
 
-class Mode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class PackageMode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One way in which a package verifies.
 
     mode: in words. subject: what is audited, a file of reports/index or an adapter's name. options: of the audit.
@@ -44,7 +44,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     package: str
     says: str
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[PackageMode, ...] = ()
     why: str = ""
     version: str = ""
     day: str = ""
@@ -93,7 +93,7 @@ def unpacked(package: str) -> tuple[Path, str]:
     return folder, HeaderParser().parsestr(metadata.read_text(encoding="utf-8"), headersonly=True)["Version"]
 
 
-def audited(package: Package, mode: Mode) -> IndexRow:
+def audited(package: Package, mode: PackageMode) -> IndexRow:
     """The row of a mode, by a quick audit in a process of its own."""
     folder, version = unpacked(package.package)
     engines = os.environ | {"DRAFTPROOF_INDEX": str(folder.parent), "DRAFTPROOF_ENGINES": str(folder.parent)}
