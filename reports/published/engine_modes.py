@@ -10,7 +10,7 @@ from ...verifiers.adapters.registry import Adapter
 UNPACKED = "draftproof.verifiers.adapters.unpacked"
 
 
-class Mode(Adapter, frozen=True):
+class EngineMode(Adapter, frozen=True):
     """An adapter that is named by its module.
 
     problems: in place of the survey's: some of toy1, toy2, zeros1.
@@ -28,10 +28,10 @@ POINT = "none: a drafted token counts as drawn with probability 1"
 def _mode(
     name: str, place: str, source: str, engines: tuple[str, ...], tried: str, problems: tuple[str, ...] = (),
     lossy: bool = False, **said: Any
-) -> Mode:  # fmt: skip
+) -> EngineMode:  # fmt: skip
     said = {"dtypes": ("float32",), "array": "torch", "randomness": "torch's global generator", "bonus": "inside",
             "draft": "probabilities", **said}  # fmt: skip
-    return Mode(name, f"{UNPACKED}.{place}", ("torch",), "torch", source, engines=engines, tried=tried,
+    return EngineMode(name, f"{UNPACKED}.{place}", ("torch",), "torch", source, engines=engines, tried=tried,
                 problems=problems, lossy=lossy, **said)  # fmt: skip
 
 

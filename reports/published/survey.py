@@ -23,7 +23,7 @@ from ..audits.migration import migrated
 from ..audits.report import Report
 from ..audits.settings import AuditSettings
 from ..audits.subject import subject_from
-from .engine_modes import MODES, Mode
+from .engine_modes import MODES, EngineMode
 
 OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
@@ -102,7 +102,7 @@ def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     Own problems can have targets and drafts that are nearly the same, where accepting everything is right: rows without
     a scale stand beside them.
     """
-    if isinstance(adapter, Mode) and adapter.problems:
+    if isinstance(adapter, EngineMode) and adapter.problems:
         if not seed:
             named = {"toy1": toy(1), "toy2": toy(2), "zeros1": drawn(3, 1, "zeros")}
             return [named[name] for name in adapter.problems]
@@ -127,7 +127,7 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
         return audit_engine(what, samples=samples, levels=LEVELS if what.exact else LEVELS[1:], seed=seed)
     timeout = INTERPRETED if "triton" in what.engines else TIMEOUT
     settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=timeout, seed=seed)
-    if isinstance(what, Mode):
+    if isinstance(what, EngineMode):
         subject = subject_from(what.target, what.array, what.dtypes)._replace(source=what.source)
         return run_audit(subject, settings)
     return run_audit(subject_from(what.name), settings)
