@@ -293,6 +293,7 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "scaled-transport": scaled_transport_bound,
     "greedy-multi-path": multi_path_bound,
     "list-gumbel": list_matching_bound,
+    "shared-gumbel": list_matching_bound,
     "naive": naive_bound,
     "top-tokens": multi_round_bound,
     "hierarchical": hierarchical_bound,

@@ -5,6 +5,7 @@ from functools import lru_cache
 from ..arithmetic import Number, Row
 from ..chance import Chance
 from .descent import Choice, Siblings
+from .list_gumbel import given_drafts
 
 
 @lru_cache(maxsize=4096)
@@ -35,10 +36,11 @@ def coupled(target: Row, draft: Row) -> list[list[Number]]:
 def step(siblings: Siblings, chance: Chance) -> Choice:
     """The target's pick under the noise with which the draft picked x; accepted if it is x.
 
+    Pr(y | x) = coupled[x][y] / q(x), computed as list matching with one draft: by sums of positive numbers alone.
     Guarantee: valid for a single draft; Pr(accepted) >= (1 - TV) / (1 + TV). For a seed of the noise the text is the
         same whichever draft is used.
     Source: Daliri et al. 2024, "Coupling without Communication and Drafter-Invariant Speculative Decoding".
     """
     (x,) = siblings.tokens
-    y = chance.draw(coupled(tuple(siblings.target), tuple(siblings.drafts[0]))[x])
+    y = chance.draw(given_drafts(tuple(siblings.target), tuple(siblings.drafts[0]), (x,)))
     return Choice(y, y == x)

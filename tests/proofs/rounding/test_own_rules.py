@@ -25,7 +25,15 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from draftproof.verifiers.trees import global_resolution, in_floats, k_seq, list_gumbel, optimal_transport, spec_hub
+from draftproof.verifiers.trees import (
+    global_resolution,
+    in_floats,
+    k_seq,
+    list_gumbel,
+    optimal_transport,
+    shared_gumbel,
+    spec_hub,
+)
 from draftproof.verifiers.trees.draft_tree import HUB, TOP
 from draftproof.verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES, tree_reference
 
@@ -141,15 +149,16 @@ STEPS = [
     (global_resolution.step, "global-resolution"),
     (spec_hub.step, "spec-hub"),
     (list_gumbel.step, "list-gumbel"),
+    (shared_gumbel.step, "shared-gumbel"),
 ]
 
 
 @pytest.mark.parametrize(("step", "rule"), STEPS)
 def test_one_step_in_eight_bits_is_within_its_theorem(step, rule):
-    """bfloat16, where bounds are below 1: V = 2, or 3 with a hub, two siblings, coins and draws exact."""
+    """bfloat16, where bounds are below 1: V = 2, or 3 with a hub, two siblings or one draft, coins and draws exact."""
     seen = []
     for seed in range(4):
-        problem = dyadic(in_field(drawing(drawn(2 + (rule in HOW), 1, "generic", seed), 2, how=HOW.get(rule, "iid"))))
+        problem = dyadic(in_field(drafted(rule, drawn(2 + (rule in HOW), 1, "generic", seed), 2)))
 
         def law(number, given=problem):
             def chosen(chance):
