@@ -1,14 +1,4 @@
-"""The checker of coupling certificates. It needs nothing but the file, and shares no code with what makes them.
-
-from fractions import Fraction
-from itertools import product
-
-from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of, tokens
-
-COUPLING_FORMAT = "draftproof-coupling/1"
-FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
-MOST_COUPLED_BLOCKS = 4096
-Every pair of blocks is looked at."""
+"""The checker of coupling certificates. It needs nothing but the file, and shares no code with what makes them."""
 
 from fractions import Fraction
 from itertools import product

@@ -11,7 +11,8 @@ prefix to the model that is less likely to produce it,
     draft_potential(x) = #{l : M_s(x^l) < M_b(x^l)},   target_potential(y) = #{l : M_b(y^l) <= M_s(y^l)},
 
 whose value is sum_l sum_x min(M_b(x^l), M_s(x^l)). The coupling is greedy block verification itself: its draft block,
-and the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8)."""
+and the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8).
+"""
 
 from itertools import accumulate
 from operator import mul
