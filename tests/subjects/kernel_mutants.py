@@ -10,7 +10,7 @@ from typing import NamedTuple
 from draftproof.verifiers.adapters.triton_kernels import Kernels
 
 PACKAGE = "draftproof.verifiers.triton_kernels"
-FILES = "numbers", "parts", "token_verification", "block_verification", "launching"
+FILES = "parts", "token_verification", "block_verification", "launching"
 
 
 class Change(NamedTuple):
@@ -55,8 +55,8 @@ MUTANTS = {
         for file in ("token_verification", "block_verification")
     ],
     # coins have the places of the last token's numbers
-    "numbers_repeat": [Change("numbers", "tl.constexpr(keyed_uniforms.FIRST_COIN)", "tl.constexpr(0)")],
-    "seed_of_the_slot": [Change("numbers", "keyed_uniform(tl.load(seeds + 2 * b)",
+    "numbers_repeat": [Change("parts", "tl.constexpr(keyed_uniforms.FIRST_COIN)", "tl.constexpr(0)")],
+    "seed_of_the_slot": [Change("parts", "keyed_uniform(tl.load(seeds + 2 * b)",
     "keyed_uniform(b + tl.load(seeds + 2 * b)")],
     # a placeholder is looked up as token 0
     "placeholder_ignored": [
@@ -80,4 +80,4 @@ def mutant(name: str, algorithm: str, form: str = "") -> Kernels:
     """The kernels with the bug of that name."""
     modules = changed(f"kernels_{name}", *MUTANTS[name])
     modules["launching"].TILE = 2
-    return Kernels(algorithm, form, modules["launching"], modules["numbers"])
+    return Kernels(algorithm, form, modules["launching"], modules["parts"])

@@ -20,7 +20,7 @@ from ....verifiers.registry import Reference
 from ..sandboxed import sampled
 from ..subject import SubjectSpec
 
-LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
+LAW_MODULES = ("decoding", "law", "problem", "rationals")
 """The modules of ``models`` that the law of a reference verifier runs through, with the package of the verifiers."""
 
 
