@@ -6,8 +6,10 @@ import json
 import pytest
 import torch
 
+from draftproof.models.distilling.fitted_drafter import distilled_folder
 from draftproof.models.pairs.evaluation import acceptance
 from draftproof.models.pairs.gguf_checkpoint import read_gguf
+from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.packaged_pair import SMOLLM2, packaged_pair
 from draftproof.models.pairs.presets import CHAT, load_preset
 
@@ -62,6 +64,15 @@ def test_the_drafters_accept_with_the_rates_that_the_documents_state(pairs, text
     better, worse = (float(acceptance(laws[0], law).mean()) for law in laws[1:])
     assert 0.65 < better < 0.85
     assert 0.35 < worse < 0.62
+
+
+def test_the_distilled_drafter_accepts_with_the_rate_that_the_documents_state(pairs, text):
+    distilled_folder()
+    drafter = load_pair("smollm2:target", "smollm2:distilled").draft
+    assert drafter.config.num_hidden_layers == 2
+    with torch.inference_mode():
+        target, own = (model(text[0][None]).logits[0, :-1].softmax(-1) for model in (pairs[0].target, drafter))
+    assert 0.2 < float(acceptance(target, own)[5:].mean()) < 0.6
 
 
 @pytest.mark.parametrize(("mutant", "verdict"), [(None, "inconclusive"), ("L01", "refuted")])
