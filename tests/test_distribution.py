@@ -143,7 +143,7 @@ def built(tmp_path_factory):
 
 LEFT_OUT = (
     *("reports/engines/", "reports/evidence/", "reports/history/", "reports/index/"),
-    *("reports/published/", "proofs/papers/"),
+    *("reports/published/", "proofs/papers/", "models/distilling/"),
     *("proofs/coq/", "proofs/driven/decoders/", "verifiers/adapters/unpacked/"),
     "reports/pages/engines.html.j2",
 )
