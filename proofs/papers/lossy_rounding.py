@@ -17,23 +17,25 @@ Row = tuple[Any, ...]
 
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
-    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own, on this path.
+    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own; infinite but for a path.
 
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``.
     """
+    if not problem.tree.chain:
+        return math.inf
     unit = epsilon / 2
     last = off + running_sum_bound(problem.vocabulary, unit, lattice)
     return (LOSSY[rule](problem, unit, lattice, off) + last) * (1 + SURE)
 
 
-def _drafts(problem: Problem) -> Iterator[tuple[float, Row, int]]:
-    """Every token that may be drafted: how often, the target's row there, and the token."""
+def _drafts(problem: Problem) -> Iterator[tuple[Prefix, float, Row, int]]:
+    """Every token that may be drafted: behind what, how often, the target's row there, and the token."""
 
-    def below(prefix: Prefix, often: float) -> Iterator[tuple[float, Row, int]]:
+    def below(prefix: Prefix, often: float) -> Iterator[tuple[Prefix, float, Row, int]]:
         if len(prefix) < problem.gamma:
             for token, q in enumerate(problem.draft.row(prefix)):
                 if q != 0:
-                    yield often * as_float(q), problem.target.row(prefix), token
+                    yield prefix, often * as_float(q), problem.target.row(prefix), token
                     yield from below((*prefix, token), often * as_float(q))
 
     yield from below((), 1.0)
@@ -62,15 +64,21 @@ def _entropy_adaptive(problem: Problem, u: float, lattice: float, off: float) ->
 
 
 def _judge(problem: Problem, u: float, lattice: float, off: float) -> float:
-    """Doubtful: 10 p(x) within ``both(off, u)`` of max p, each of its own. Source: ``compared_alike``."""
+    """Doubtful: 10 p(x) within ``both(off, u)`` of max p, each of its own; of a depth the prefix with most of it.
+
+    Source: ``compared_alike``, ``judged_rounding``.
+    """
     e = both(off, u) + SURE**2
 
     def doubtful(row: Row, x: int) -> bool:
         mine, best = 10 * as_float(row[x]), as_float(max(row))
         return (1 - e) * mine <= (1 + e) * best and (1 - e) * best <= (1 + e) * mine
 
-    doubts = sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
-    return problem.gamma * (lattice + _coin(u, off) + _rest(u, off)) + doubts
+    doubts: dict[Prefix, float] = {}
+    for prefix, _, row, x in _drafts(problem):
+        doubts[prefix] = doubts.get(prefix, 0.0) + as_float(problem.draft.row(prefix)[x]) * doubtful(row, x)
+    worst = sum(max((d for x, d in doubts.items() if len(x) == n), default=0.0) for n in range(problem.gamma))
+    return problem.gamma * (lattice + _coin(u, off) + _rest(u, off)) + worst
 
 
 def _typical(problem: Problem, u: float, lattice: float, off: float) -> float:
@@ -81,7 +89,7 @@ def _typical(problem: Problem, u: float, lattice: float, off: float) -> float:
         threshold = min(EPSILON, DELTA * math.exp(sum(w * math.log(w) for w in p if w > 0)))
         return abs(p[x] - threshold) <= 2.0**-40 + 16 * off * len(row)
 
-    return sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
+    return sum(often for _, often, row, x in _drafts(problem) if doubtful(row, x))
 
 
 def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
@@ -93,7 +101,7 @@ def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
         apart = [abs(w - p[x]) for t, w in enumerate(p) if t != x and row[t] != row[x]]
         return min(apart, default=1.0) <= near or abs(max(p) - p[x] - 0.6) <= near
 
-    return sum(often for often, row, x in _drafts(problem) if doubtful(row, x))
+    return sum(often for _, often, row, x in _drafts(problem) if doubtful(row, x))
 
 
 LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {

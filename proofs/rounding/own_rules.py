@@ -1,5 +1,7 @@
 """How far floating point can move the law of one of our own rules for trees, as proved in Coq, in closed form.
 
+Counted here, and not in Coq: how often a transport plan is changed, the law of drafts, and that SpecHub makes a plan.
+
 The operations are those of ``verifiers/trees``, followed one by one under the standard model. u: half of epsilon.
 """
 
@@ -119,7 +121,8 @@ def k_seq_bound(size: TreeSize) -> float:
 
 def _law_of_drafts(size: TreeSize, k: int) -> float:
     """Of the probability of a set of k independent drafts: products of k numbers, and their sum."""
-    return both(growth(both(size.off, size.unit), k), growth(size.unit, 1 + math.comb(k - 1, (k - 1) // 2)))
+    orders = math.comb(k - 1, min((k - 1) // 2, size.vocabulary - 1))  # that give one set of n tokens, n <= V
+    return both(both(growth(both(size.off, size.unit), k), size.unit), growth(size.unit, 1 + orders))
 
 
 def transport_bound(size: TreeSize) -> float:
@@ -178,20 +181,25 @@ def multi_path_bound(size: TreeSize) -> float:
             spread = both(both(both(spread, sums), u), u)
     row = both(both(both(both(size.off, spread), u), _inverse(spread)), u)
     rows = replace(problem, draft=chosen, drafting=None)
-    if not row < 1 or not _ordered(ExactRows(rows), problem, 1 + 8 * u):
+    e = both(both(size.off, _inverse(size.off)), u)
+    if problem.tree.paths is None or not row < 1 or not _ordered(ExactRows(rows), problem, (1 + e) * (1 + 3 * e)):
         return math.inf
     return problem_bound(rows, 2 * u, size.lattice, row, size.last_draw)
 
 
 def _ordered(rows: ExactRows, problem: Problem, apart: float, prefix: tuple[int, ...] = ()) -> bool:
-    """Whether ratios of the two rows that differ are that factor apart, after every prefix that may be chosen."""
+    """Whether ratios of the two rows are that factor apart, after every prefix that may be chosen.
+
+    Equal ones may be exchanged by rounding as near ones are, but for those of equal entries or rows, and of zeros.
+    """
     if len(prefix) == problem.gamma:
         return True
-    here = zip(problem.target.row(prefix), problem.draft.row(prefix), strict=True)
-    values = sorted({ratio(p, q) for p, q in here})
-    return all(as_float(a) * apart < as_float(b) for a, b in pairwise(values)) and all(
-        _ordered(rows, problem, apart, (*prefix, x)) for x, _, _ in rows.drafted(prefix)
-    )
+    target, draft = (tuple(model.row(prefix)) for model in (problem.target, problem.draft))
+    values = sorted((ratio(p, q), p, q) for p, q in zip(target, draft, strict=True) if p != 0 or q != 0)
+    return all(
+        target == draft or as_float(a) * apart < as_float(b) or (p, q) == (r, s) or p == r == 0 or q == s == 0
+        for (a, p, q), (b, r, s) in pairwise(values)
+    ) and all(_ordered(rows, problem, apart, (*prefix, x)) for x, _, _ in rows.drafted(prefix))
 
 
 def spec_hub_bound(size: TreeSize) -> float:
