@@ -44,8 +44,8 @@ PROVABLE_CLAIMS = {
     "u, the depth of its sum and the number of siblings; a transport by a plan within one in u and the augmentations; "
     "Global Resolution, whatever its solver returned, within one in u and the number of sets of drafts; scaled "
     "transport within one that counts each depth once; greedy multi-path within block verification's on its rows; "
-    "naive sampling, chosen tokens, hierarchical decoding, list matching within theirs; lossy rules within one of "
-    "their exact laws",
+    "naive sampling, chosen tokens, hierarchical decoding, list matching, Tree Monte Carlo within theirs; lossy rules "
+    "within one of their exact laws",
     "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry, on the "
     "problems compared",
     "tokens-per-iteration": "token verification decodes (1 - a^{gamma+1}) / (1 - a) tokens an iteration at "

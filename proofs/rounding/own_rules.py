@@ -290,6 +290,24 @@ def list_matching_bound(size: TreeSize) -> float:
     return total
 
 
+def tree_monte_carlo_bound(size: TreeSize) -> float:
+    """E + k + kappa + nu + lambda, E what all weights together are off. Source: ``tree_monte_carlo_rounding``.
+
+    A token more: E becomes (1 + G) (E + W) + G + 2 W, W of the weights, which count a second time in what is left of
+    the draft. kappa: of a look-up among V gamma + 1 weights, twice because it counts the sum of absolute differences.
+    """
+    u, o, gamma = size.unit, size.off, len(size.levels)
+    once = both(both(o, _inverse(o)), u)
+    scaled = both(u, both(both(both(_inverse(growth(u, size.vocabulary - 1)), u), _inverse(o)), u))
+    e = k = 0.0
+    for _ in range(gamma):
+        weights = (1 + u) * (both(both(k, o), u) + o) + u
+        e = (1 + scaled) * (e + weights) + scaled + 2 * weights
+        k = both(both(k, once), u)
+    kappa = 2 * running_sum_bound(size.vocabulary * gamma + 1, u, size.lattice)
+    return e + k + kappa + o + size.last_draw
+
+
 THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-infer": multi_round_bound,
     "without-replacement": multi_round_bound,
@@ -305,5 +323,6 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "naive": naive_bound,
     "top-tokens": multi_round_bound,
     "hierarchical": hierarchical_bound,
+    "tree-monte-carlo": tree_monte_carlo_bound,
 }
 """The rules whose own operations are bounded."""

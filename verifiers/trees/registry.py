@@ -111,7 +111,7 @@ TREE_REFERENCES = {
 
 IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution",
              "spec-hub", "scaled-transport", "greedy-multi-path", "naive", "top-tokens", "hierarchical",
-             "list-gumbel", "shared-gumbel")  # fmt: skip
+             "list-gumbel", "shared-gumbel", "tree-monte-carlo")  # fmt: skip
 """Those of whose rounding, as functions of ``in_floats``, a theorem speaks."""
 
 

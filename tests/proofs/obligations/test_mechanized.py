@@ -55,6 +55,7 @@ THEOREMS = {
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
+    "monte_carlo_block", "tree_monte_carlo_rounding",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
     "hierarchical_decoding_in_floating_point",
@@ -384,6 +385,12 @@ CHANGES = {
     "a largest ratio that costs no operation": (
         "PathRounding", "both (both (survival_error u o (ratio_off n')) u) u else 0.",
         "survival_error u o (ratio_off n') else 0.",
+    ),
+    "what is left of the draft at no cost": (
+        "MonteCarloRounding", "+ scaled_off + 2%:R * booked_cost n' else 0.", "+ scaled_off else 0.",
+    ),
+    "weights that are not scaled": (
+        "MonteCarloRounding", "then 1 else left_of x z / mass x / s x z.", "then 1 else left_of x z / mass x.",
     ),
     "numbers of trees rounded by more than the unit": (
         "Instances", "(lambda0 : 0 <= lambda) (eu : `|e| <= u).", "(lambda0 : 0 <= lambda) (eu : `|e| <= 1).",
