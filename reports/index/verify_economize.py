@@ -13,7 +13,9 @@ from economize.decoding.selectors import TopPSampler  # noqa: E402
 def made():
     made_one = verifiers.RejectionVerifier.__new__(verifiers.RejectionVerifier)
     made_one.config = SimpleNamespace()
-    return made_one, TopPSampler()
+    selector = TopPSampler()
+    selector.generator_for = lambda device: None  # torch's own generator in place of one seeded anew for each call
+    return made_one, selector
 
 
 @of_logits
