@@ -4,7 +4,7 @@ What a rule decides without a coin jumps: drafts that are doubtful count in full
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...models.law import Prefix
@@ -13,7 +13,7 @@ from ...models.rationals import as_float
 from ...verifiers.trees.typical import DELTA, EPSILON
 from ..rounding.theorem import SURE, both, growth, running_sum_bound
 
-Row = tuple[Any, ...]
+Row = Sequence[Any]
 
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
