@@ -1,12 +1,13 @@
 """The exact law of any program over chance, by running it once for every way its choices can fall."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ..verifiers.chance import NothingToDrawError
 from .field import QQ
 
 Outcome = TypeVar("Outcome", bound=Hashable)
+Result = TypeVar("Result")
 ONE = QQ(1)
 
 
@@ -44,8 +45,11 @@ class Branching:
 
     def choose(self, probabilities: Sequence[Any]) -> int:
         """Which branch this path takes; the probabilities add up to one."""
-        if (again := self.replayed()) is not None:
-            return again
+        again = self.replayed()
+        return self.first(probabilities) if again is None else again
+
+    def first(self, probabilities: Sequence[Any]) -> int:
+        """Which branch is taken first of a choice that no path has come to before."""
         branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
         if self.likeliest_first:
             branches.sort(key=lambda branch: -branch[1])
@@ -64,22 +68,22 @@ class EnumeratedChance:
         self._branching = branching
 
     def flip(self, probability: Any) -> bool:
-        if not 0 <= probability <= 1:
-            raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
+        if 0 < probability < 1:
+            return self._branching.choose((probability, 1 - probability)) == 0
         if probability == 0 or probability == 1:
             return probability == 1
-        return self._branching.choose((probability, 1 - probability)) == 0
+        raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
 
     def draw(self, weights: Sequence[Any]) -> int:
         if (again := self._branching.replayed()) is not None:
             return again
-        if any(weight < 0 for weight in weights):
+        if min(weights) < 0:
             raise ValueError(f"draw from a negative weight: {[str(w) for w in weights]}")
         total = sum(weights)
         if total == 0:
             raise NothingToDrawError(f"draw from weights that are all zero: {[str(w) for w in weights]}")
         one = self._branching.one  # so that plain whole numbers divide exactly too
-        return self._branching.choose([one * weight / total for weight in weights])
+        return self._branching.first(weights if total == 1 else [one * weight / total for weight in weights])
 
 
 def law_of(program: Callable[[Any], Outcome], one: Any = ONE) -> dict[Outcome, Any]:
@@ -91,10 +95,16 @@ def law_of(program: Callable[[Any], Outcome], one: Any = ONE) -> dict[Outcome, A
     Guarantee: exact; the probabilities of all outcomes add up to ``one``.
     Raises: ValueError if a flip is outside [0, 1] or a draw has negative or only zero weights.
     """
+    law: dict[Outcome, Any] = {}
+    for outcome, probability in paths_of(program, one):
+        law[outcome] = law.get(outcome, 0) + probability
+    return law
+
+
+def paths_of(program: Callable[[Any], Result], one: Any = ONE) -> Iterator[tuple[Result, Any]]:
+    """What a program over chance returns on each of its paths, with the path's probability; else as ``law_of``."""
     branching = Branching(one)
     chance = EnumeratedChance(branching)
-    law: dict[Outcome, Any] = {}
     while branching.begin():
-        outcome = program(chance)
-        law[outcome] = law.get(outcome, 0) + branching.probability
-    return law
+        result = program(chance)
+        yield result, branching.probability

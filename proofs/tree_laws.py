@@ -3,7 +3,7 @@
 The output law maps each emitted sequence, the accepted path and one token more, to its probability, as for blocks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from ..verifiers.trees.traversal import traversal
 from ..verifiers.trees.tree_monte_carlo import drafted, tree_monte_carlo
 from ..verifiers.trees.typical import is_typical, typical
 from .block_laws import OutputLaw, sub_block_law
-from .enumeration import ONE, law_of
+from .enumeration import ONE, law_of, paths_of
 
 MOST_TREES = 2**18
 """Ways to draw a tree beyond which they are not enumerated one by one."""
@@ -58,8 +58,8 @@ def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
     return law
 
 
-def siblings_after(problem: Problem, text: Prefix, alive: int) -> Callable[[Any], Siblings]:
-    """How the siblings after one text, which ``alive`` nodes have, are drawn by a chance.
+def siblings_after(problem: Problem, text: Prefix, alive: int) -> Iterable[tuple[Siblings, Any]]:
+    """The siblings after one text, which ``alive`` nodes have: each way to draw them, with its probability.
 
     Raises: InputError for too many ways to draw them.
     """
@@ -69,12 +69,15 @@ def siblings_after(problem: Problem, text: Prefix, alive: int) -> Callable[[Any]
     if ways > MOST_SIBLINGS:
         many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
         raise InputError(f"{many} are too many to enumerate, expected at most {MOST_SIBLINGS:,}")
+    if alive * count == 1 and how != TOP:
+        return [(Siblings(target, (row,), (x,), how), q) for x, q in enumerate(row) if q != 0]
 
     def draw(chance: Any) -> Siblings:
         drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
-        return Siblings(target, tuple([q for _, q in drawn]), tuple([x for x, _ in drawn]), how)
+        tokens, rows = zip(*drawn, strict=True)
+        return Siblings(target, rows, tokens, how)
 
-    return draw
+    return paths_of(draw)
 
 
 def descent_law(problem: Problem, step: Step) -> OutputLaw:
@@ -88,14 +91,12 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
 
     def one_step(text: Prefix, alive: int) -> dict[tuple[Choice, int], Any]:
         """The law of the choice and of how many siblings have the chosen token."""
-        draw = siblings_after(problem, text, alive)
-
-        def draw_and_choose(chance):
-            drawn = draw(chance)
-            choice = step(drawn, chance)
-            return choice, drawn.tokens.count(choice.token) if choice.accepted else 0
-
-        return law_of(draw_and_choose)
+        chosen: dict[tuple[Choice, int], Any] = {}
+        for drawn, mass in siblings_after(problem, text, alive):
+            for choice, p in paths_of(partial(step, drawn)):
+                key = choice, drawn.tokens.count(choice.token) if choice.accepted else 0
+                chosen[key] = chosen.get(key, 0) + mass * p
+        return chosen
 
     def walk(text: Prefix, numbers: dict[int, Any]) -> None:
         """numbers: how many nodes have this text -> the probability that it is accepted with that number."""
@@ -127,17 +128,18 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
 
     def one_step(text: Prefix, alive: int, weight: Any) -> dict[tuple, Any]:
         """The law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
-        draw = siblings_after(problem, text, alive)
-
-        def draw_and_choose(chance):
-            drawn = draw(chance)
+        chosen: dict[tuple, Any] = {}
+        for drawn, mass in siblings_after(problem, text, alive):
             tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
-            if sum(weights[:-1]) == 0:
-                return None, tuple(left)
-            x = tokens[chance.draw(weights[:-1])]
-            return (x, drawn.tokens.count(x), sum(weights[:-1]) / sum(weights)), tuple(left)
-
-        return law_of(draw_and_choose)
+            offered_mass = sum(weights[:-1])
+            if offered_mass == 0:
+                chosen[None, tuple(left)] = chosen.get((None, tuple(left)), 0) + mass
+                continue
+            for x, w in zip(tokens, weights[:-1], strict=True):
+                if w != 0:
+                    key = (x, drawn.tokens.count(x), offered_mass / sum(weights)), tuple(left)
+                    chosen[key] = chosen.get(key, 0) + mass * w / offered_mass
+        return chosen
 
     def walk(text: Prefix, alive: int, weight: Any, mass: Any) -> None:
         left: Sequence[Any] = [weight * p for p in problem.target.row(text)]
@@ -289,15 +291,18 @@ def monte_carlo_law(problem: Problem) -> OutputLaw:
     def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
         """Pr(text) with the scales behind it, over the sum of weights; earlier: that of earlier outputs."""
         target = problem.target.row(text)
-        rest, share = [weight * p for p in target], mass / (earlier + weight)
-        if len(text) < problem.gamma:
+        if len(text) == problem.gamma:
+            rest, share = [weight * p for p in target], mass / (earlier + weight)
+        else:
             draft, share = problem.draft.row(text), 0
             rest = residual(target, draft, weight)
+            left = sum(rest)
             for x, q in enumerate(draft):
                 if q != 0:
                     scale, onward = drafted(target, draft, weight, x)
-                    share += scale * drawn((*text, x), onward, scale * (earlier + sum(rest)), mass * q)
-        law.update({(*text, y): w * share for y, w in enumerate(rest) if w * share != 0})
+                    share += scale * drawn((*text, x), onward, scale * (earlier + left), mass * q)
+        if share != 0:
+            law.update({(*text, y): w * share for y, w in enumerate(rest) if w != 0})
         return share
 
     drawn((), 1, 0, ONE)

@@ -15,7 +15,7 @@ from ...models.rationals import as_float
 from ...models.tree_battery import drawing, lattice_pairs
 from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
-from ...verifiers.trees.cactus import raised
+from ...verifiers.trees.cactus import peak, raised
 from ...verifiers.trees.judge import judge_step
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ...verifiers.trees.typical import is_typical
@@ -145,7 +145,7 @@ def ensemble_variation() -> ClaimJudgement:
 
 def raised_rows_stay_near(delta: float) -> ClaimJudgement:
     """KL(h || p) <= delta for the row h that a drafted token is verified against; the largest of all pairs."""
-    found = [(divergence(raised(p, x, delta), p), k, x) for k, pair in enumerate(ONE_STEP)
+    found = [(divergence(raised(p, x, peak(p, x, delta)), p), k, x) for k, pair in enumerate(ONE_STEP)
              for p, q in [rows(pair)] for x, w in enumerate(q) if w]  # fmt: skip
     over = next((one for one in found if one[0] > delta), None)
     if over is None:

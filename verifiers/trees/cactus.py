@@ -18,9 +18,9 @@ def peak(target: Row, x: int, delta: float) -> Number:
     return minimum(target[x] + one * more / FINE, one)
 
 
-def raised(target: Row, x: int, delta: float) -> list[Number]:
+def raised(target: Row, x: int, h: Number) -> list[Number]:
     """h: the other tokens of p are scaled to what h(x) leaves, [V]."""
-    h, one = peak(target, x, delta), sum(target)
+    one = sum(target)
     share = (one - h) / (one - target[x]) if target[x] != one else 0
     return [h if t == x else w * share for t, w in enumerate(target)]
 
@@ -34,9 +34,12 @@ def cactus_step(delta: float = 0.1) -> Step:
 
     def step(siblings: Siblings, chance: Chance) -> Choice:
         (x,), (q,) = siblings.tokens, siblings.drafts
-        p = siblings.target  # h(x) is at least p(x)
-        if p[x] > q[x] or chance.flip(minimum(ratio(peak(p, x, delta), q[x]), 1)):
+        p = siblings.target
+        if p[x] > q[x]:  # h(x) is at least p(x)
             return Choice(x, True)
-        return Choice(chance.draw(residual(raised(p, x, delta), q)), False)
+        h = peak(p, x, delta)
+        if chance.flip(minimum(ratio(h, q[x]), 1)):
+            return Choice(x, True)
+        return Choice(chance.draw(residual(raised(p, x, h), q)), False)
 
     return step

@@ -1,6 +1,6 @@
 """Static ensemble: the draft is verified against a mixture of target and draft. Lossy."""
 
-from ..arithmetic import minimum, ratio, residual
+from ..arithmetic import Number, minimum, ratio, residual
 from ..chance import Chance
 from .descent import Choice, Siblings, Step
 
@@ -13,11 +13,14 @@ def ensemble_step(part: int = 1, whole: int = 2) -> Step:
     Source: DIVERSE (2604.07622); transformers, assistant_ensemble_weight.
     """
 
+    def mixed(p: Number, q: Number) -> Number:
+        return (part * p + (whole - part) * q) / whole
+
     def step(siblings: Siblings, chance: Chance) -> Choice:
         (x,), (q,) = siblings.tokens, siblings.drafts
-        mixed = [(part * a + (whole - part) * b) / whole for a, b in zip(siblings.target, q, strict=True)]
-        if chance.flip(minimum(ratio(mixed[x], q[x]), 1)):
+        p = siblings.target
+        if chance.flip(minimum(ratio(mixed(p[x], q[x]), q[x]), 1)):
             return Choice(x, True)
-        return Choice(chance.draw(residual(mixed, q)), False)
+        return Choice(chance.draw(residual(list(map(mixed, p, q)), q)), False)
 
     return step
