@@ -4,7 +4,7 @@ ones rows."""
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-LookUp = tuple[int, str] | None
+LookUp = tuple[float, str] | None
 """Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
 
 

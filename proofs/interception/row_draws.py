@@ -188,7 +188,7 @@ class WideTracer(Tracer):
         if len(interval) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
-        row = self.new_row(weights, lambda index, point: sum(interval[index]) // 2, (source.bits, ""))
+        row = self.new_row(weights, lambda index, point: sum(interval[index]) // 2, (math.log2(high - low), ""))
         row.source = source
         source.low, source.high = interval[row.base]
         source.fresh = False

@@ -135,11 +135,11 @@ def entries_explained(dtype: str, bound: float, entries: "ndarray") -> "ndarray"
     return (2 * bound + 64 * EPSILON[dtype]) * entries + (2.0**-22 if dtype == "float16" else 2.0**-120)
 
 
-def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> float:
+def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None) -> float:
     """What a look-up in a running sum is allowed in addition: sum over k of min(w_k, u S_k) + min(w_k, 2^-bits / 4).
 
     masses: w, the row's probabilities in the order of the sum; those left out count with every sum. bits: of the
-    uniform that is looked up, k / 2^bits.
+    uniform that is looked up, one of 2^bits points: fewer where it was compared before.
     most: what an entry can have had at most, on the same scale; the sum may have lost it altogether.
     u S_k: in the standard model each addition is off by u = epsilon / 2 of the sum so far, from whichever end it runs:
     S_k = max(w_1 + .. + w_k, w_k + .. + w_V), and no entry loses more than it has. Half of it is what entries are off,
@@ -154,14 +154,14 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | N
     return float((had.clip(max=EPSILON[dtype] / 2 * reach) + had.clip(max=2.0**-bits / 4)).sum())
 
 
-def look_up_explained(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None,
+def look_up_explained(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None,
                       anywhere: bool = False) -> float:  # fmt: skip
     """The same by the theorem: ``wide.running_sum_cost``. anywhere: in an order that is not known."""
     had = masses if most is None else masses.clip(min=most)
     return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
 
 
-def look_up_entries(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> "ndarray":
+def look_up_entries(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None) -> "ndarray":
     """By how much the same can move each entry, by the theorem: ``wide.running_sum_entries``."""
     had = masses if most is None else masses.clip(min=most)
     return running_sum_entries(masses, had, EPSILON[dtype] / 2, 2.0**-bits)

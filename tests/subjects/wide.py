@@ -32,6 +32,17 @@ def by_search(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
 
 
+def rescaled_too_low(target, draft, tokens, rng):
+    """The rejecting uniform is drawn with again, rescaled, and a 10^9th too low."""
+    for i, x in enumerate(tokens):
+        u, h = rng.random(), ratio(target[i][x], draft[i][x])
+        if not u < h:
+            edges = np.cumsum(drawable(excess(target[i], draft[i]), target[i]))
+            place = np.searchsorted(edges, (u - h) / (1 - h) * (1 - 1e-9) * edges[-1], "right")
+            return answer(tokens[:i], min(place, len(edges) - 1))
+    return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
 def by_method_search(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, lambda w: _edges(w).searchsorted(rng.random(), side="right"))
 

@@ -119,3 +119,16 @@ def test_what_the_small_problems_refute_is_not_examined_on_wide_ones():
 
 def test_the_specification_is_as_short_as_said():
     assert all(len(json.dumps(as_json(p))) < 600 or p.kind == "near" for p in wide_battery())  # which names 143 tokens
+
+
+def test_a_uniform_that_was_compared_before_has_fewer_points_to_be_looked_up_with():
+    """Where target and draft are near, a rejected uniform is on few of them: 3.5e-14 was beyond what a fresh one may."""
+    near = [p for p in wide_battery() if p.name == "wide-near-draft-V2000-gamma1"]
+    audits = {
+        rule: audit(rule, near, dtypes=["float64"], explain=False)
+        for rule in ("draftproof.verifiers.zoo.controls:one_uniform_rescaled", f"{SUBJECTS}:rescaled_too_low")
+    }
+    assert [report.verdict for report in audits.values()] == ["holds", "refuted"]
+    for report in audits.values():
+        (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
+        assert law.bound < 4e-13
