@@ -47,6 +47,7 @@ class WideMeasurement(Law):
       looked_up_certain: by the rule, in the type in which operations were followed.
     looked_up_entries: prefix -> what they may move each entry by, [V].
     slack: (what is cleared, what is refuted): the bounds of the law as a whole by which its entries are bounded.
+    resolution: the total variation by which the law itself may be wrong, of races: any entry may be.
     """
 
     problem: WideProblem
@@ -65,6 +66,7 @@ class WideMeasurement(Law):
     looked_up_certain: float = 0.0
     looked_up_entries: Mapping[Prefix, Row] = field(default_factory=dict)
     slack: tuple[float, float] = (math.inf, math.inf)
+    resolution: float = 0.0
 
     @property
     def method(self) -> Method:
@@ -144,6 +146,7 @@ class WideMeasurement(Law):
             tolerance=excused(min(rule, in_pairs) + min(looked_up), resolution),
             explained=excused(max(rule, longest) + max(looked_up), resolution),
             arithmetic=used.judged if used.judged != self.dtype else None,
+            resolution=resolution,
             certain=excused(certain, resolution) if used.certain != used.judged else math.inf,
             slack=(math.inf, math.inf) if half else tuple(max(rule, most) + resolution for most in (in_pairs, longest)),
         )
@@ -190,6 +193,7 @@ class WideMeasurement(Law):
         for prefix, (observed, right) in self.frontier.items():
             gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
             most = entries_explained(self.computed_in, slack, self._consists_of(prefix, observed, right))
+            most = most + self.resolution
             if prefix in looked_up:
                 most = most + looked_up[prefix][0]
             beyond += part * row_sum(np.maximum(gap - most, 0.0))

@@ -111,6 +111,18 @@ def test_what_a_look_up_moves_a_drafted_token_by_it_moves_the_texts_by_that_go_o
     assert lossless(law.allowing(0.0, 0.0)).verdict == verdict
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(0.9, HOLDS), (1.5, REFUTED)])
+def test_an_entry_of_a_law_known_to_a_resolution_may_be_off_by_it_and_no_more(share, verdict):
+    """A race in float64, of which an entry of 4e-6 was off by 5e-18: a false alarm once."""
+    problem = wide(127, 0)
+    law = WideMeasurement(problem, dtype="float64", exactness="resolution").with_given_rows()
+    row = law.target[()].copy()
+    rare = row.argsort()[:2]
+    row[rare] += share * 1.3e-13, -share * 1.3e-13
+    assert lossless(replace(law, emitted={(): row}).allowing(0.0, 1.3e-13)).verdict == verdict
+    assert share > 1 or lossless(replace(law, emitted={(): row}).allowing(0.0, 0.0)).verdict == REFUTED
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_law_just_beyond_its_own_rule_is_refuted_however_the_token_is_drawn(dtype):
     problem = wide(9_001, 1)
