@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn
@@ -117,7 +118,9 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
 
         for original in _originals(known, affordable) or [session.measure(ALONE)]:
             problem = original.problem
-            reason, lawless = _examined(session, laws, known, original)
+            reason, lawless = _examined(session, laws, known, original, some := _only(original))
+            if reason and some:  # the laws of its twins as a whole may refute it
+                reason, lawless = _examined(session, laws, known, original)
             if not lawless:
                 break
         session.withheld = reason
@@ -141,6 +144,8 @@ def why_reads_withdraw(session: FunctionSession) -> str | None:
 def _originals(known: Sequence[Measurement], affordable: Callable[[Measurement], bool]) -> list[Measurement]:
     """Of many paths, but not too many; those after the first for functions that have no law on its twins.
 
+    Where all have too many, the one of the fewest, of which some draft blocks are examined.
+
     None on a tie of a declared law: its twins are so near that arithmetic decides on which side they are.
     """
     known = [m for m in known if not on_a_tie(m.problem)] or known
@@ -152,16 +157,20 @@ def _originals(known: Sequence[Measurement], affordable: Callable[[Measurement],
 
 
 def _examined(
-    session: FunctionSession, laws: list[Measurement], known: Sequence[Measurement], original: Measurement
+    session: FunctionSession,
+    laws: list[Measurement],
+    known: Sequence[Measurement],
+    original: Measurement,
+    only: list[Prefix] | None = None,
 ) -> tuple[str | None, bool]:
     """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do.
 
-    laws: those of the twins are added. known: the laws of the audit's own problems.
+    laws: those of the twins are added. known: the laws of the audit's own problems. only: as in ``Repeated``.
     """
     problem = original.problem
     problems = [problem, *twins(problem)]
-    here = [_repeated(session, session.sandbox, p) for p in problems]
-    laws += [r.measurement for r in here[1:]]
+    here = [_repeated(session, session.sandbox, p, only) for p in problems]
+    laws += [r.measurement for r in here[1:]] if only is None else []
     session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
     unknown = _unknown(here)
     if unknown or not here[0].walks:
@@ -178,6 +187,16 @@ def _examined(
     repetition = Repetition(session, groups, about["reads"], about["calls"])
     reasons = [_noticed(session, difference) for check in CHECKS for difference in check.differences(repetition)]
     return next(iter(reasons), None), False
+
+
+def _only(original: Measurement) -> list[Prefix] | None:
+    """The draft blocks of a problem that are examined with all its twins: those on which the most texts are emitted, of
+    MOST_PATHS together; None for all."""
+    if original.paths <= MOST_PATHS or original.problem.tree.how == TOP:
+        return None
+    most = sorted(original.blocks, key=lambda block: -len(original.blocks[block]))
+    paths = accumulate(len(original.blocks[block]) for block in most)
+    return [block for block, so_far in zip(most, paths) if so_far <= MOST_PATHS] or most[:1]
 
 
 def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> list[Measurement]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import draftproof
-from draftproof.models.battery import drawn
+from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.models.related import twins
 from draftproof.reports.audits.api import audit
@@ -69,6 +69,18 @@ def test_a_law_that_holds_here_and_now_alone_is_withdrawn(name, word):
     assert report.verdict == "inconclusive"
     assert any(word in text for kind, text in report.findings.items() if kind in ("state", "surroundings"))
     assert all(e.verdict == "no-evidence" and e.detail.reason for e in report.evidence)
+
+
+@pytest.mark.parametrize(
+    "name, verdict",
+    [("quiet_logging", "holds"), ("rows_by_shape", "refuted"), ("count_of_one_token", "inconclusive"),
+     long("rows_by_draft_tokens", "refuted"), long("streak_of_rejections", "inconclusive")],
+)  # fmt: skip
+def test_of_a_long_block_given_by_hand_some_drafts_are_repeated_and_all_where_state_is_seen(name, verdict):
+    report = audit(f"{stateful.__file__}:{name}", [toy(6)], explain=False, levels=("exact",), dtypes=["float64"])
+    examined = {e.problem for e in report.evidence if e.claim == "lossless"}
+    assert (report.verdict, len(examined)) == (verdict, 1 if verdict == "holds" else 7)
+    assert ("state" in report.findings) == (verdict != "holds")
 
 
 @pytest.mark.parametrize("name", [*stateful.QUIET[:2], *map(long, stateful.QUIET[2:])])

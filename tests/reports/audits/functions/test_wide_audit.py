@@ -122,7 +122,7 @@ def test_the_specification_is_as_short_as_said():
 
 
 def test_a_uniform_that_was_compared_before_has_fewer_points_to_be_looked_up_with():
-    """Where target and draft are near, a rejected uniform is on few of them: 3.5e-14 was beyond what a fresh one may."""
+    """Where target and draft are near, a rejected uniform is on few: 3.5e-14 was beyond what a fresh one may."""
     near = [p for p in wide_battery() if p.name == "wide-near-draft-V2000-gamma1"]
     audits = {
         rule: audit(rule, near, dtypes=["float64"], explain=False)
