@@ -116,7 +116,7 @@ class _Traced(Followed):
         weights[-1] = max(1 - math.fsum(weights[:-1]), 0.0)  # the last category takes what is left, as in NumPy
         counts = np.zeros(len(weights), dtype=np.int64)
         for _ in range(int(n)):
-            counts[tracer.draw_row(weights)] += 1
+            counts[tracer.draw_row(weights, (53, "float64"))] += 1  # it subtracts one after the other from 1
         return counts
 
     @followed

@@ -28,6 +28,17 @@ def by_multinomial(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, w).argmax())
 
 
+def by_multinomial_of_less(target, draft, tokens, rng):
+    """Of more than a thousand tokens the last but one is drawn a 10^7th too seldom."""
+    return _token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, _less(w)).argmax())
+
+
+def _less(weights):
+    weights = np.array(weights)
+    weights[-2] *= 1 - 1e-7 * (len(weights) > 1000)
+    return weights / weights.sum()
+
+
 def by_search(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
 
