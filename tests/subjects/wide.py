@@ -39,6 +39,16 @@ def _less(weights):
     return weights / weights.sum()
 
 
+def by_sums_a_little_too_small(target, draft, tokens, rng):
+    """Of more than a hundred tokens the last one takes 10^-10 too much."""
+
+    def pick(row):
+        edges = np.cumsum(row) / np.sum(row) * (1 - 1e-10 * (len(row) > 100))
+        return min(int((rng.random() >= edges).sum()), int(np.flatnonzero(row)[-1]))
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
 def by_search(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
 
