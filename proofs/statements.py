@@ -38,7 +38,7 @@ PROVABLE_CLAIMS = {
     "through once in N, < never",
     "rounding": "block, token and greedy block verification and recursive rejection in floating point are within a "
     "bound in u, in total variation: block verification's in gamma and the depth of the sums, and each one's on a "
-    "problem, prefix by prefix",
+    "problem, prefix by prefix; block verification as a stream within one in u, gamma and the depth of the sums",
     "rounding-trees": "on draft trees, in floating point: multi-round rejection, equal siblings together or without "
     "replacement, and traversal verification are within a bound in u that counts each node once; k-SEQ within one in "
     "u, the depth of its sum and the number of siblings; a transport by a plan within one in u and the augmentations; "

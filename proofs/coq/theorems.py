@@ -38,7 +38,8 @@ _THEOREMS = {
     "lattice_lt_0 lattice_le_0 support_leak",
     "rounding": "sum_near coin_near row_near block_rounding near_law_here coin_here problem_rounding token_rounding "
     "near_law_rows greedy_rounding tree_rounding running_sum_near running_sum_tails running_sum_bound "
-    "looked_up_in_a_running_sum rounding_met greedy_rounding_met tree_rounding_met running_sum_met",
+    "looked_up_in_a_running_sum stream_rounding rounding_met greedy_rounding_met tree_rounding_met running_sum_met "
+    "stream_rounding_met",
     "rounding-trees": "descend_near multi_round_rounding transport_rounding traversal_rounding k_seq_rounding "
     "plan_near transport_plan_rounding multi_round_rounding_met traversal_rounding_met k_seq_rounding_met plan_met "
     "choices_met resolution_rounding resolution_met scaled_transport_rounding scaled_transport_met "

@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -63,6 +63,51 @@ split=> [x|x|x y].
 - exact: kaps0.
 have -> : kap (rcons x y) = survival_error u 0 (kap x) by rewrite /kap size_rcons.
 rewrite /next_error; case: ifP => // _; apply: survival_error_ge0 => //; [exact: ltr01 | exact: kaps0].
+Qed.
+(* The stream by the same numbers: at most one outcome replaces the one so far, by the computed weights' shares. *)
+Definition of_step x y : R := if (size x < gamma)%N then w x y else fl (P x * b x y).
+Definition kept_of x : R := fl (1 - P x).
+Definition of_all x : R := sumV (of_step x) + kept_of x.
+Definition is_skipped x : bool := fl (fl (sumV (of_step x) + 1) - P x) == 0.
+Definition replaces x y : R := if is_skipped x then 0 else if of_all x == 0 then b x y else of_step x y / of_all x.
+Definition stays x : R := if is_skipped x then 1 else if of_all x == 0 then 0 else kept_of x / of_all x.
+Theorem stream_rounding_met : u < 1 -> [/\ survivals_given u (fun x => b x) (fun x => s x) P,
+  forall x, weights_here gamma u (fun x => b x) (fun x => s x) P of_step x,
+  forall x, step_computed u 0 d P stays of_step replaces x,
+  (forall x y, 0 <= replaces x y) /\ (forall x, 0 <= stays x) & forall x, sumV (replaces x) + stays x = 1].
+Proof.
+move=> u1; have [Pg Wg _ _ _] := rounding_met; have f0 : 0 <= 1 + e.
+  by have := e0; rewrite ler_norml addrC -ler_subl_addr sub0r => /andP[lo _]; rewrite (le_trans _ lo) // ler_opp2 ltW.
+have P01 x : 0 <= P x <= 1.
+  rewrite /P; elim: (rev x) => [|y r /andP[p0 _]] /=; first by rewrite ler01 lexx.
+  rewrite le_minl lexx orbT andbT le_minr ler01 andbT mulr_ge0 // mulr_ge0 // mulr_ge0 // divr_ge0 //; exact: row_ge0.
+have k0 x : 0 <= kept_of x by rewrite mulr_ge0 // subr_ge0; have /andP[] := P01 x.
+have w0' x y : 0 <= of_step x y.
+  rewrite /of_step; case: ifP => _; first exact: w0.
+  by rewrite mulr_ge0 // mulr_ge0 ?row_ge0 //; have /andP[] := P01 x.
+have S0 x : 0 <= sumV (of_step x) by apply: sumV_ge0.
+have A0 x : 0 <= of_all x by rewrite addr_ge0.
+have zero x : of_all x == 0 -> sumV (of_step x) = 0 /\ kept_of x = 0 by rewrite paddr_eq0 // => /andP[/eqP-> /eqP->].
+split=> // [x|x||x].
+- rewrite /weights_here; case: ifP => lt; last by move=> y; rewrite /of_step lt; apply: fl_rounds.
+  by have [z [f h]] := Wg x; exists z, f => y; rewrite /of_step lt; apply: h.
+- exists (kept_of x), (sumV (of_step x)), (fl (sumV (of_step x) + 1)), (fl (fl (sumV (of_step x) + 1) - P x)).
+  split; try exact: fl_rounds; first by split=> //; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+  rewrite -/(is_skipped x); case: ifP => sk; first by rewrite /replaces /stays sk.
+  exists (replaces x), (stays x); rewrite /replaces /stays sk; have [/zero[z z']|nz] := boolP (of_all x == 0).
+    split; first by rewrite row_sum addr0.
+    + by split=> // y; apply: row_ge0.
+    + by move=> y; rewrite z z' addr0 mulr0 (sumV_eq0 (w0' x) z).
+    + by rewrite mul0r z'.
+    by rewrite subrr normr0 addr0 mulr0 (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+  split; first by rewrite sumVZr -mulrDl -/(of_all x) mulfV.
+  + by split=> [y|]; rewrite divr_ge0.
+  + by move=> y; rewrite divfK.
+  + by rewrite divfK.
+  by rewrite subrr normr0 addr0 mulr0 (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+- split=> [x y|x]; rewrite /replaces /stays; case: (is_skipped x); rewrite ?ler01 //; case: ifP; rewrite ?row_ge0 // => _; exact: divr_ge0.
+rewrite /replaces /stays; case: (is_skipped x); first by rewrite sumV0 add0r.
+by have [_|nz] := boolP (of_all x == 0); [rewrite row_sum addr0 | rewrite sumVZr -mulrDl -/(of_all x) mulfV].
 Qed.
 End Rounding.
 

@@ -55,7 +55,7 @@ THEOREMS = {
     "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
     "rejection_without_replacement_is_lossless",
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
-    "monte_carlo_block", "tree_monte_carlo_rounding",
+    "monte_carlo_block", "tree_monte_carlo_rounding", "stream_rounding", "stream_rounding_met",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
     "hierarchical_decoding_in_floating_point",
@@ -391,6 +391,9 @@ CHANGES = {
     ),
     "weights that are not scaled": (
         "MonteCarloRounding", "then 1 else left_of x z / mass x / s x z.", "then 1 else left_of x z / mass x.",
+    ),
+    "a step of a stream that is skipped at no cost": (
+        "StreamRounding", "Num.max (both k u) (u / (1 - u)).", "both k u.",
     ),
     "numbers of trees rounded by more than the unit": (
         "Instances", "(lambda0 : 0 <= lambda) (eu : `|e| <= u).", "(lambda0 : 0 <= lambda) (eu : `|e| <= 1).",

@@ -22,7 +22,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.tree_laws import law_of, siblings_after
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
-from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
+from draftproof.tests.proofs.rounding.test_rounding_bounds import block_distance, distance, moved
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.trees import (
@@ -55,7 +55,7 @@ def problem_of(rule):
 
 
 def test_each_rule_that_is_a_function_has_a_theorem():
-    assert set(THEOREMS) == set(IN_FLOATS)
+    assert set(THEOREMS) == {*IN_FLOATS, "block-stream"}
 
 
 @pytest.mark.parametrize("rule", IN_FLOATS)
@@ -180,6 +180,13 @@ def test_one_step_in_eight_bits_is_within_its_theorem(step, rule):
     print(rule, seen)
     assert all(deviation <= bound for deviation, bound in seen)
     assert any(deviation > 0 for deviation, _ in seen) and min(bound for _, bound in seen) < 1
+
+
+def test_block_verification_as_a_stream_in_eight_bits_is_within_its_theorem():
+    for size in ((2, 1), (2, 2), (3, 1)):
+        problem = dyadic(in_field(drawn(*size, "generic")))
+        bound = own_bound("block-stream", problem, 2.0**-7, lattice=0)
+        assert 0 < block_distance(problem, "block-stream", EightBits) <= bound < 1
 
 
 def test_a_theorem_that_says_nothing_is_infinite_and_excuses_no_more_than_anything():
