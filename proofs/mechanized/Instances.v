@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -567,6 +567,41 @@ split; [by split=> //; apply: whole | by split=> //; apply: whole | exact: round
 by move=> _; apply: rounded.
 Qed.
 End RoundedPath.
+
+(* Thresholds: sums and quotients that are e too large, tails that are e too small; so that no tail grows. *)
+Section RoundedTails.
+Variables (V : vocabulary) (R : realFieldType) (u e acc : R) (Fd : R -> R) (row : V -> R).
+Hypotheses (e0 : 0 <= e) (eu : e <= u) (e1 : e <= 1) (acc0 : 0 < acc) (row0 : forall y, 0 <= row y).
+Implicit Types (es : seq V) (x : V).
+Definition heap_fl es : R := foldl (fun m x => fl e (m + row x)) 0 es.
+Definition over_fl es : R := Num.min (fl e (fl e (10%:R * heap_fl es) / acc)) 1.
+Definition tail_fl es : R := if nilp es then 1 else (1 - e) * (1 - over_fl es).
+Definition share_fl es x : R := Fd (clipped (fl e (1 - fl e (tail_fl (rcons es x) / tail_fl es)))).
+Theorem thresholds_rounding_met : tails_computed u acc row heap_fl tail_fl /\ shares_computed u Fd tail_fl share_fl.
+Proof.
+have up z : Rounding.rounds u z (fl e z) by apply: fl_rounds; rewrite ger0_norm.
+have f0 : 0 <= 1 + e by rewrite addr_ge0 ?ler01.
+have m1 es x : heap_fl (rcons es x) = fl e (heap_fl es + row x) by rewrite /heap_fl foldl_rcons.
+have m0 es : 0 <= heap_fl es by elim/last_ind: es => [|es x IH]; rewrite ?lexx // m1 mulr_ge0 // addr_ge0.
+have grow z : 0 <= z -> z <= fl e z by move=> z0; rewrite /fl mulrDl mul1r ler_addl mulr_ge0.
+have k0 : 0 <= 1 - e by rewrite subr_ge0.
+have le z z' : z <= z' -> Num.min z 1 <= Num.min z' 1 :> R.
+  by move=> le; rewrite le_minr [X in _ && X]le_minl lexx orbT andbT le_minl le.
+have mono es x : over_fl es <= over_fl (rcons es x).
+  apply: le; rewrite /fl; apply: ler_wpmul2l => //; rewrite ler_pmul2r ?invr_gt0 //.
+  apply: ler_wpmul2l => //; apply: ler_wpmul2l; first exact: ler0n.
+  by rewrite m1; apply: le_trans (grow _ _); [rewrite ler_addl | rewrite addr_ge0].
+split; last by move=> es x; exists (fl e (tail_fl (rcons es x) / tail_fl es)), (fl e (1 - fl e (tail_fl (rcons es x) / tail_fl es))).
+split=> // es x; exists (fl e (10%:R * heap_fl (rcons es x))), (fl e (fl e (10%:R * heap_fl (rcons es x)) / acc)).
+have tE : tail_fl (rcons es x) = (1 - e) * (1 - over_fl (rcons es x)) by rewrite /tail_fl /nilp size_rcons.
+split=> //; first by rewrite m1.
+  rewrite tE /Rounding.rounds -/(over_fl _); have -> (z : R) : (1 - e) * z - z = - e * z by ring.
+  by rewrite normrM normrN (ger0_norm e0); apply: ler_wpmul2r.
+rewrite tE /tail_fl; case: nilP => _; last by apply: ler_wpmul2l => //; rewrite ler_add2l ler_opp2.
+have o0 : 0 <= over_fl (rcons es x) by rewrite le_minr ler01 andbT mulr_ge0 // divr_ge0 ?(ltW acc0) // mulr_ge0 // mulr_ge0 ?ler0n.
+apply: le_trans (ler_pimull _ _) _; rewrite ?ler_subl_addr ?ler_addl // subr_ge0 le_minl lexx orbT //.
+Qed.
+End RoundedTails.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)
 Theorem long_run_met (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) :

@@ -10,18 +10,22 @@ from typing import Any
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
+from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
+from ..rounding.own_rules import levels_of
 from ..rounding.theorem import SURE, both, growth, running_sum_bound
 
 Row = Sequence[Any]
 
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
-    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own; infinite but for a path.
+    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own.
 
-    Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``.
+    Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
+    Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
+    ThresholdRounding.v, ``thresholds_rounding``.
     """
-    if not problem.tree.chain:
+    if not problem.tree.chain and not (rule in OF_TREES and problem.tree.how == IID):
         return math.inf
     unit = epsilon / 2
     last = off + running_sum_bound(problem.vocabulary, unit, lattice)
@@ -74,11 +78,33 @@ def _judge(problem: Problem, u: float, lattice: float, off: float) -> float:
         mine, best = 10 * as_float(row[x]), as_float(max(row))
         return (1 - e) * mine <= (1 + e) * best and (1 - e) * best <= (1 + e) * mine
 
+    return problem.gamma * (lattice + _coin(u, off) + _rest(u, off)) + sum(_doubts(problem, doubtful))
+
+
+def _doubts(problem: Problem, doubtful: Callable[[Row, int], bool]) -> list[float]:
+    """How often one draft is doubtful, at each depth: behind the prefix with most of it."""
     doubts: dict[Prefix, float] = {}
     for prefix, _, row, x in _drafts(problem):
         doubts[prefix] = doubts.get(prefix, 0.0) + as_float(problem.draft.row(prefix)[x]) * doubtful(row, x)
-    worst = sum(max((d for x, d in doubts.items() if len(x) == n), default=0.0) for n in range(problem.gamma))
-    return problem.gamma * (lattice + _coin(u, off) + _rest(u, off)) + worst
+    return [max((d for x, d in doubts.items() if len(x) == n), default=0.0) for n in range(problem.gamma)]
+
+
+def _thresholds(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """sum over depths and siblings j of tail(j) + tail(j + 1) + both(u, u) + eta, and what is doubtful.
+
+    tail(j): of what is left of the coin behind j siblings, none of it at first. Doubtful: 10 p(x) within
+    ``both(off, u)`` of 5, as in ``thresholds_rounding``, once a sibling.
+    """
+    e = both(off, u) + SURE**2
+
+    def tail(j: int) -> float:
+        return both(both(both(off, growth(u, j)), u), u) + u if j else 0.0
+
+    doubts = _doubts(problem, lambda row, x: abs(10 * as_float(row[x]) - 5) <= e * 10 * as_float(row[x]))
+    return sum(
+        sum(tail(j) + tail(j + 1) + both(u, u) + lattice for j in range(n)) + n * doubt
+        for n, doubt in zip(levels_of(problem.tree), doubts, strict=True)
+    )
 
 
 def _typical(problem: Problem, u: float, lattice: float, off: float) -> float:
@@ -110,5 +136,9 @@ LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "judge": _judge,
     "typical": _typical,
     "top-n": _top_n,
+    "thresholds": _thresholds,
 }
 """The lossy rules that have a theorem."""
+
+OF_TREES = ("thresholds",)
+"""Those whose bound here is for more siblings than one."""
