@@ -12,7 +12,7 @@ from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
-from ..rounding.own_rules import levels_of
+from ..rounding.own_rules import TreeSize, hierarchical_cost, levels_of
 from ..rounding.theorem import SURE, both, growth, running_sum_bound
 
 Row = Sequence[Any]
@@ -23,7 +23,7 @@ def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off
 
     Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
-    ThresholdRounding.v, ``thresholds_rounding``.
+    ThresholdRounding.v, ``thresholds_rounding``; PublishedRounding.v, ``published_rounding``.
     """
     if not problem.tree.chain and not (rule in OF_TREES and problem.tree.how == IID):
         return math.inf
@@ -130,6 +130,12 @@ def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
     return sum(often for _, often, row, x in _drafts(problem) if doubtful(row, x))
 
 
+def _hierarchical_as_published(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """As the capped rule, but for the whole draft's coin. Source: ``published_rounding``."""
+    size = TreeSize(problem.vocabulary, levels_of(problem.tree), u, lattice, off, 0.0, problem)
+    return hierarchical_cost(size, capped=False)
+
+
 LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "ensemble": _ensemble,
     "entropy-adaptive": _entropy_adaptive,
@@ -137,6 +143,7 @@ LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "typical": _typical,
     "top-n": _top_n,
     "thresholds": _thresholds,
+    "hierarchical-as-published": _hierarchical_as_published,
 }
 """The lossy rules that have a theorem."""
 

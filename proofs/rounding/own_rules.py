@@ -248,18 +248,24 @@ def naive_bound(size: TreeSize) -> float:
 
 
 def hierarchical_bound(size: TreeSize) -> float:
-    """sum over depths of (coin + eta + W) + nu + lambda. Source: PathRounding.v, ``hierarchical_rounding``.
+    """sum over depths of (coin + eta + W) + nu + lambda. Source: PathRounding.v, ``hierarchical_rounding``."""
+    return hierarchical_cost(size, capped=True) + size.off + size.last_draw
+
+
+def hierarchical_cost(size: TreeSize, capped: bool) -> float:
+    """The same without the last token; not capped, the whole draft's coin is the joint ratio itself.
 
     W: of the weights. A joint ratio, and the largest so far, are off by e, survivals by k.
+    Source: PublishedRounding.v, ``published_rounding``, if not capped.
     """
     u, o, gamma = size.unit, size.off, len(size.levels)
     once, uu = both(both(o, _inverse(o)), u), both(u, u)
-    total, e = o + size.last_draw, 0.0
+    total, e = 0.0, 0.0
     for i in range(gamma + 1):
         k = both(both(e, _inverse(e)), u)
         weights = (1 + u) * (both(both(k, o), u) + o) + u
         sums = weights + growth(u, size.vocabulary - 1) * (1 + weights)
-        coin = 3 * sums + uu * (1 + 2 * sums) + u if i < gamma else k
+        coin = 3 * sums + uu * (1 + 2 * sums) + u if i < gamma else k if capped else e
         total += (i > 0) * (coin + size.lattice) + (i < gamma) * weights
         e = both(both(both(both(e, once), u), u), u)
     return total

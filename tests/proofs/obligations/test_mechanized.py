@@ -56,7 +56,7 @@ THEOREMS = {
     "rejection_without_replacement_is_lossless",
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
     "monte_carlo_block", "tree_monte_carlo_rounding", "stream_rounding", "stream_rounding_met",
-    "thresholds_rounding", "thresholds_rounding_met",
+    "thresholds_rounding", "thresholds_rounding_met", "larger_near", "published_rounding",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
     "hierarchical_decoding_in_floating_point",
@@ -399,6 +399,11 @@ CHANGES = {
     "a tail that costs nothing behind a sibling": (
         "ThresholdRounding", ": R := off i + off i.+1 + once.", ": R := off i + once.",
     ),
+    "a whole draft accepted less often than it is kept": (
+        "PublishedRounding", "(own_end : forall x, final gamma ends x -> q x <= own x).",
+        "(own_end : forall x, final gamma ends x -> 0 <= own x).",
+    ),
+    "a joint ratio at no cost": ("PublishedRounding", "else ratio_off u o i) + eta.", "else 0) + eta."),
     "a threshold above 1": ("ThresholdRounding", "(acc10 : acc <= 10%:R)", "(acc10 : acc <= 20%:R)"),
     "a step of a stream that is skipped at no cost": (
         "StreamRounding", "Num.max (both k u) (u / (1 - u)).", "both k u.",

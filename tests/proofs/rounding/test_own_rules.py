@@ -22,7 +22,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.tree_laws import law_of, siblings_after
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
-from draftproof.tests.proofs.rounding.test_rounding_bounds import block_distance, distance, moved
+from draftproof.tests.proofs.rounding.test_rounding_bounds import block_distance, distance, moved, tree_distance
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.trees import (
@@ -183,6 +183,14 @@ def test_one_step_in_eight_bits_is_within_its_theorem(step, rule, bound_of):
     assert any(deviation > 0 for deviation, _ in seen) and min(bound for _, bound in seen) < 1
 
 
+def test_hierarchical_decoding_as_published_in_eight_bits_is_within_its_theorem():
+    rule = tree_reference("hierarchical-as-published")
+    for size, most in (((2, 1), 0.5), ((2, 2), 1.5)):
+        problem = dyadic(in_field(drawn(*size, "generic")))
+        off = tree_distance(problem, EightBits, verify_tree=rule.verify)
+        assert 0 < off <= lossy_bound(rule.name, problem, 2.0**-7, lattice=0) < most
+
+
 def test_block_verification_as_a_stream_in_eight_bits_is_within_its_theorem():
     for size in ((2, 1), (2, 2), (3, 1)):
         problem = dyadic(in_field(drawn(*size, "generic")))
@@ -252,7 +260,7 @@ SEVERAL = [(rule, kind, 2) for rule in OF_TREES for kind in ("generic", "zeros")
 def test_a_lossy_rule_in_floating_point_is_as_near_its_own_exact_law_as_its_theorem_says(sandbox, rule, kind, siblings):
     """A bias of 1.01 times the bound is not within it; nor is the target's law, where the rule is off."""
     sandbox.load(subject_from(rule, dtypes=(sandbox.dtype,)).target, [toy(1)])
-    problem = drawn(3, 1, kind)
+    problem = drawn(3, 1 + (rule == "hierarchical-as-published"), kind)
     if tree_reference(rule).shape != "path":
         problem = drawing(problem, siblings)
     law = measured(problem, sandbox.dtype, sandbox.law(problem))
@@ -261,7 +269,7 @@ def test_a_lossy_rule_in_floating_point_is_as_near_its_own_exact_law_as_its_theo
     bound = lossy_bound(rule, law.in_use, EPSILON[sandbox.dtype], unit, 2 * unit)
     off = distance(law.outputs(), exact)
     print(rule, kind, sandbox.dtype, off, bound)
-    assert off <= bound < 100 * unit
+    assert off <= bound < 200 * unit
     assert distance(moved(exact, 1.01 * bound), exact) > bound
 
 

@@ -77,12 +77,12 @@ def block_distance(problem, name, dtype, changed=lambda rows: rows):
     return distance(enumerated_law(problem, Reference(name, verify, "in floats")), output_law(problem, reference(name)))
 
 
-def tree_distance(problem, dtype, changed=lambda rows: rows):
+def tree_distance(problem, dtype, changed=lambda rows: rows, verify_tree=multi_round):
     def verify(tree, chance):
         rows = changed(floats(tree.target, dtype)), floats(tree.draft, dtype)
-        return multi_round(tree._replace(target=rows[0], draft=rows[1]), Rounded(chance))
+        return verify_tree(tree._replace(target=rows[0], draft=rows[1]), Rounded(chance))
 
-    return distance(enumerated_tree_law(problem, verify), enumerated_tree_law(problem, multi_round))
+    return distance(enumerated_tree_law(problem, verify), enumerated_tree_law(problem, verify_tree))
 
 
 @pytest.mark.parametrize("name", RUN)
