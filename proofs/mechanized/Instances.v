@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -602,6 +602,31 @@ have o0 : 0 <= over_fl (rcons es x) by rewrite le_minr ler01 andbT mulr_ge0 // d
 apply: le_trans (ler_pimull _ _) _; rewrite ?ler_subl_addr ?ler_addl // subr_ge0 le_minl lexx orbT //.
 Qed.
 End RoundedTails.
+
+(* Cactus: differences, products and coins that are e too large, the scale e too small; so that it is at most 1. *)
+Section RoundedRaise.
+Variables (V : vocabulary) (R : realFieldType) (u e : R) (P G : V -> R) (x : V) (one h : R).
+Hypotheses (e0 : 0 <= e) (eu : e <= u) (e1 : e <= 1) (Ph : P x <= h) (h1 : h <= one).
+Definition scale_fl : R := if one == P x then 0 else (1 - e) * (fl e (one - h) / fl e (one - P x)).
+Definition raised_left_fl y : R := Num.max (fl e ((if y == x then h else fl e (P y * scale_fl)) - G y)) 0.
+Theorem cactus_rounding_met : [/\ scale_computed u P x h one scale_fl, left_computed u P G x h scale_fl raised_left_fl &
+  exists2 z, Rounding.rounds u (h / G x) z & Num.min (fl e (h / G x)) 1 = Num.min z 1].
+Proof.
+have up z : Rounding.rounds u z (fl e z) by apply: fl_rounds; rewrite ger0_norm.
+split; [|move=> y|by exists (fl e (h / G x))].
+- exists (fl e (one - h)), (fl e (one - P x)); split=> //; rewrite /scale_fl; case: eqP => [_|/eqP ne]; rewrite ?lexx ?ler01 //.
+    have d0 : 0 < one - P x by rewrite subr_gt0 lt_neqAle eq_sym ne (le_trans Ph).
+    have f0 : 0 < 1 + e by rewrite (lt_le_trans ltr01) // ler_addl.
+    have q0 : 0 <= fl e (one - h) / fl e (one - P x) by rewrite divr_ge0 // mulr_ge0 ?(ltW f0) ?(ltW d0) // subr_ge0.
+    have q1 : fl e (one - h) / fl e (one - P x) <= 1.
+      by rewrite ler_pdivr_mulr ?mulr_gt0 // mul1r ler_wpmul2l ?(ltW f0) // ler_add2l ler_opp2.
+    by rewrite mulr_ge0 ?subr_ge0 //; apply: mulr_ile1; rewrite ?subr_ge0 // ler_subl_addr ler_addl.
+  rewrite /Rounding.rounds; set q := _ / _; have -> : (1 - e) * q - q = - e * q by ring.
+  by rewrite normrM normrN (ger0_norm e0); apply: ler_wpmul2r.
+exists (if y == x then h else fl e (P y * scale_fl)), (fl e ((if y == x then h else fl e (P y * scale_fl)) - G y)).
+by split=> //; case: (y == x).
+Qed.
+End RoundedRaise.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)
 Theorem long_run_met (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) :

@@ -10,6 +10,7 @@ from typing import Any
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
+from ...verifiers.trees.cactus import FINE
 from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
 from ..rounding.own_rules import TreeSize, hierarchical_cost, levels_of
@@ -17,13 +18,17 @@ from ..rounding.theorem import SURE, both, growth, running_sum_bound
 
 Row = Sequence[Any]
 
+RAISED = 0.1
+"""Cactus's delta."""
+
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
     """The total variation by which rounding can move the law of one of ``LOSSY`` from its own.
 
     Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
-    ThresholdRounding.v, ``thresholds_rounding``; PublishedRounding.v, ``published_rounding``.
+    ThresholdRounding.v, ``thresholds_rounding``; PublishedRounding.v, ``published_rounding``;
+    CactusRounding.v, ``cactus_rounding``.
     """
     if not problem.tree.chain and not (rule in OF_TREES and problem.tree.how == IID):
         return math.inf
@@ -136,6 +141,38 @@ def _hierarchical_as_published(problem: Problem, u: float, lattice: float, off: 
     return hierarchical_cost(size, capped=False)
 
 
+def _cactus(problem: Problem, u: float, lattice: float, off: float) -> float:
+    """sum over depths of eta + u + o + i, and over drafts x of tau(x), and of what is left where x may be rejected.
+
+    i: of 1 / q. tau: of what p(x) is raised to, its operations and the steps of 2^-40 by which the root may be another,
+    found from the interval of its argument, in float64. Of a depth the prefix with most of it.
+    Source: CactusRounding.v, ``cactus_rounding``, ``peak_near``, ``root_near``.
+    """
+    sigma = both(off, growth(u, problem.vocabulary - 1))
+    operations, once = both(both(sigma, u), u), off / (1 - off) if off < 1 else math.inf
+    if not operations <= 1:
+        return math.inf
+    before = sigma + off
+    costs: dict[Prefix, float] = {}
+    for prefix, _, row, x in _drafts(problem):
+        p, q = as_float(row[x]), as_float(problem.draft.row(prefix)[x])
+        more, steps = _root(p, off)
+        tau = operations + (steps + u * (more + steps)) / FINE
+        scale = before + u * (1 + before) + (1 + u) * (sigma + tau + u * (1 + sigma + tau)) + u
+        left = (1 + u) * (scale + both(off, u) + tau + off) + u
+        rejected = p + (more - steps - 1) / FINE < q * (1 + SURE)
+        costs[prefix] = costs.get(prefix, lattice + u + off + once) + tau + rejected * left
+    return sum(max((w for x, w in costs.items() if len(x) == n), default=0.0) for n in range(problem.gamma))
+
+
+def _root(p: float, off: float) -> tuple[float, int]:
+    """The most that sqrt(2 delta p (1 - p)) can be in steps of ``FINE``, and by how many of them it may be another."""
+    argument = 2 * RAISED * p * (1 - p)
+    apart = 2 * RAISED * p * (off + 2.0**-50) + argument * 2.0**-48
+    least, most = (math.sqrt(max(t, 0.0)) * FINE for t in (argument - apart, argument + apart))
+    return most * (1 + 2.0**-48), math.floor(most * (1 + 2.0**-48)) - math.floor(least * (1 - 2.0**-48))
+
+
 LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "ensemble": _ensemble,
     "entropy-adaptive": _entropy_adaptive,
@@ -144,6 +181,7 @@ LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "top-n": _top_n,
     "thresholds": _thresholds,
     "hierarchical-as-published": _hierarchical_as_published,
+    "cactus": _cactus,
 }
 """The lossy rules that have a theorem."""
 

@@ -57,6 +57,7 @@ THEOREMS = {
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
     "monte_carlo_block", "tree_monte_carlo_rounding", "stream_rounding", "stream_rounding_met",
     "thresholds_rounding", "thresholds_rounding_met", "larger_near", "published_rounding",
+    "peak_near", "root_near", "cactus_rounding", "cactus_rounding_met",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
     "hierarchical_decoding_in_floating_point",
@@ -404,6 +405,13 @@ CHANGES = {
         "(own_end : forall x, final gamma ends x -> 0 <= own x).",
     ),
     "a joint ratio at no cost": ("PublishedRounding", "else ratio_off u o i) + eta.", "else 0) + eta."),
+    "what is left of a raised row at no cost": (
+        "CactusRounding", "tau s x + (h s x < ms s x)%R%:R * raised_cost u o sigma (tau s x)).", "tau s x).",
+    ),
+    "a scale above 1": ("CactusRounding", "0 <= share' <= 1 & if one == P x", "0 <= share' <= 2%:R & if one == P x"),
+    "a probability that is not raised": (
+        "CactusRounding", "(ph : forall s x, rb s x <= h s x)", "(ph : forall s x, 0 <= h s x)",
+    ),
     "a threshold above 1": ("ThresholdRounding", "(acc10 : acc <= 10%:R)", "(acc10 : acc <= 20%:R)"),
     "a step of a stream that is skipped at no cost": (
         "StreamRounding", "Num.max (both k u) (u / (1 - u)).", "both k u.",

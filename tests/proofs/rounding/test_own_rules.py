@@ -151,6 +151,7 @@ STEPS = [
     (list_gumbel.step, "list-gumbel", own_bound),
     (shared_gumbel.step, "shared-gumbel", own_bound),
     (tree_reference("thresholds").step, "thresholds", lossy_bound),
+    (tree_reference("cactus").step, "cactus", lossy_bound),
 ]
 
 
@@ -269,7 +270,7 @@ def test_a_lossy_rule_in_floating_point_is_as_near_its_own_exact_law_as_its_theo
     bound = lossy_bound(rule, law.in_use, EPSILON[sandbox.dtype], unit, 2 * unit)
     off = distance(law.outputs(), exact)
     print(rule, kind, sandbox.dtype, off, bound)
-    assert off <= bound < 200 * unit
+    assert off <= bound < 400 * unit
     assert distance(moved(exact, 1.01 * bound), exact) > bound
 
 
