@@ -1,6 +1,6 @@
 (* What the theorems rest on: nothing but Coq itself.  One term that has all of them is asked about, since every question goes
    through the whole library again; where it is not closed, make asks about each and says which is not. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding PathRounding PublishedRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding SharesRounding PathRounding PublishedRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
 Definition every_theorem :=
   let _ := @lemma_1 in
   let _ := @lemma_3 in
@@ -123,6 +123,9 @@ Definition every_theorem :=
   let _ := @peak_near in
   let _ := @root_near in
   let _ := @cactus_rounding in
+  let _ := @shares_rounding in
+  let _ := @lattice_shares in
+  let _ := @truncated_rounding in
   let _ := @joint_law_drafts in
   let _ := @joint_law_target in
   let _ := @picks_first_race in
@@ -155,6 +158,7 @@ Definition every_theorem :=
   let _ := @stream_rounding_met in
   let _ := @thresholds_rounding_met in
   let _ := @cactus_rounding_met in
+  let _ := @truncated_met in
   let _ := @races_met in
   let _ := @long_run_met in
   let _ := @mapped_lossless in

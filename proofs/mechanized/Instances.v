@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding SharesRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -304,7 +304,23 @@ exists a; split=> // [S y|S]; first by rewrite divr_ge0.
 exists (a S); split=> // [y|]; first by rewrite divr_ge0.
 by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
 Qed.
-(* Global Resolution, whatever shares its solver returned. *)
+(* Global Resolution, stopped early: its solver's shares as they are; and scaled. *)
+Theorem truncated_met (D : vocabulary) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (key : seq V -> D)
+    (share : seq V -> nat -> D -> V -> R) (B : seq V -> V -> R) (kappa : R) : 0 <= kappa ->
+  (forall s k S, 0 <= TransportRounding.drafted (Q s) (spent s) key k S) -> (forall s k S y, 0 <= share s k S y) ->
+  exists left : seq V -> nat -> V -> R, forall s k, truncated_step u Q spent key share share B left u kappa d s k.
+Proof.
+move=> kappa0 dr0 s0; have f0 : 0 <= 1 + e := ltW factor.
+pose L s k S := fl (TransportRounding.drafted (Q s) (spent s) key k S); pose P s k S y := fl (L s k S * share s k S y).
+exists (fun s k y => Num.max (fl (B s y - sumV ((P s k)^~ y))) 0) => s k; exists (L s k), (P s k), (fun y => sumV ((P s k)^~ y)).
+split=> [S|S y|y|y|S].
+- by rewrite /rel -{2}(ger0_norm (dr0 s k S)); apply: rounded.
+- exact: rounded.
+- rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 // sumV_ge0 // => S.
+  by rewrite mulr_ge0 // mulr_ge0 // mulr_ge0.
+- by exists (fl (B s y - sumV ((P s k)^~ y))).
+by rewrite /apart (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+Qed.
 Theorem resolution_met (D : vocabulary) (B : V -> R) (drafted : D -> R) (share : D -> V -> R) kappa : 0 <= kappa ->
   (forall S, 0 <= drafted S) -> (forall y, 0 <= B y) -> (forall S y, 0 <= share S y) -> (forall S, sumV (share S) <= 1) ->
   exists (a : D -> V -> R) (w : V -> R),

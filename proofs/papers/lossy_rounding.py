@@ -15,6 +15,7 @@ from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
 from ..rounding.own_rules import TreeSize, hierarchical_cost, levels_of
 from ..rounding.theorem import SURE, both, growth, running_sum_bound
+from .shares_rounding import truncated_cost
 
 Row = Sequence[Any]
 
@@ -28,7 +29,7 @@ def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off
     Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
     ThresholdRounding.v, ``thresholds_rounding``; PublishedRounding.v, ``published_rounding``;
-    CactusRounding.v, ``cactus_rounding``.
+    CactusRounding.v, ``cactus_rounding``; SharesRounding.v, ``truncated_rounding``.
     """
     if not problem.tree.chain and not (rule in OF_TREES and problem.tree.how == IID):
         return math.inf
@@ -182,8 +183,9 @@ LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
     "thresholds": _thresholds,
     "hierarchical-as-published": _hierarchical_as_published,
     "cactus": _cactus,
+    "global-resolution-truncated": truncated_cost,
 }
 """The lossy rules that have a theorem."""
 
-OF_TREES = ("thresholds",)
+OF_TREES = ("thresholds", "global-resolution-truncated")
 """Those whose bound here is for more siblings than one."""

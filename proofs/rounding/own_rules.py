@@ -72,7 +72,7 @@ def levels_of(drafting: Drafting) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _inverse(error: float) -> float:
+def inverse(error: float) -> float:
     """Of 1 / x. Source: ProblemRounding.v, ``rel_inv``, whose hypothesis is an error below 1."""
     return error / (1 - error) if error < 1 else math.inf
 
@@ -80,7 +80,7 @@ def _inverse(error: float) -> float:
 def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
     """Of a sibling's coin, of the weights that it leaves, and of the row. Source: SiblingRounding.v."""
     u = size.unit
-    coin = both(both(both(nu, _inverse(nu)), u), u)
+    coin = both(both(both(nu, inverse(nu)), u), u)
     weights = (1 + u) * (both(nu, u) + nu) + u
     return coin, weights, 2 * (weights + u * (1 + weights))
 
@@ -107,9 +107,9 @@ def k_seq_bound(size: TreeSize) -> float:
     """sum over depths of (k (eta + coin) + 2 rest(k)) + nu + lambda, k the siblings. Source: ``k_seq_rounding``."""
     u, nu = size.unit, size.off
     share = both(nu, u)
-    coin = both(both(nu, _inverse(share)), u)
+    coin = both(both(nu, inverse(share)), u)
     of_sum = both(share, growth(u, size.vocabulary - 1))
-    part = both(share, _inverse(of_sum))
+    part = both(share, inverse(of_sum))
     one_less = of_sum + u * (1 + of_sum)
     total = nu + size.last_draw
     for k in size.levels:
@@ -121,7 +121,7 @@ def k_seq_bound(size: TreeSize) -> float:
     return total
 
 
-def _law_of_drafts(size: TreeSize, k: int) -> float:
+def law_of_drafts_off(size: TreeSize, k: int) -> float:
     """Of the probability of a set of k independent drafts: products of k numbers, and their sum."""
     orders = math.comb(k - 1, min((k - 1) // 2, size.vocabulary - 1))  # that give one set of n tokens, n <= V
     return both(both(growth(both(size.off, size.unit), k), size.unit), growth(size.unit, 1 + orders))
@@ -145,7 +145,7 @@ def _plan(size: TreeSize, k: int, nu: float) -> float:
     """What a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``."""
     sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
     made = growth(size.unit, size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets))
-    of_law = _law_of_drafts(size, k)
+    of_law = law_of_drafts_off(size, k)
     return both(nu, made) + both(of_law, made) if of_law < 1 else math.inf
 
 
@@ -158,7 +158,7 @@ def scaled_transport_bound(size: TreeSize) -> float:
     u, total = size.unit, size.off + size.last_draw + size.lattice
     for k in size.levels:
         n = min(k, size.vocabulary)
-        weight = both(both(growth(u, n - 1), _inverse(growth(u, n))), u)
+        weight = both(both(growth(u, n - 1), inverse(growth(u, n))), u)
         left = _plan(size, k, both(size.off, u)) + weight + 2 * running_sum_bound(n, u, size.lattice)
         error = left + growth(u, size.vocabulary - 1) * (1 + left)
         for _ in range(2):
@@ -181,9 +181,9 @@ def multi_path_bound(size: TreeSize) -> float:
         sums, spread = both(both(both(sums, size.off), u), growth(u, size.vocabulary)), 0.0
         for _ in range(size.levels[0] - 1):
             spread = both(both(both(spread, sums), u), u)
-    row = both(both(both(both(size.off, spread), u), _inverse(spread)), u)
+    row = both(both(both(both(size.off, spread), u), inverse(spread)), u)
     rows = replace(problem, draft=chosen, drafting=None)
-    e = both(both(size.off, _inverse(size.off)), u)
+    e = both(both(size.off, inverse(size.off)), u)
     if problem.tree.paths is None or not row < 1 or not _ordered(ExactRows(rows), problem, (1 + e) * (1 + 3 * e)):
         return math.inf
     return problem_bound(rows, 2 * u, size.lattice, row, size.last_draw)
@@ -213,9 +213,9 @@ def spec_hub_bound(size: TreeSize) -> float:
     """
     u, nu, total = size.unit, size.off, size.off + size.last_draw
     of_sum = both(nu, growth(u, size.vocabulary - 1))
-    of_law = both(both(both(both(nu, nu), u), _inverse(of_sum)), u)
+    of_law = both(both(both(both(nu, nu), u), inverse(of_sum)), u)
     made = growth(u, size.vocabulary + 4)
-    kappa = 3 * (u + size.lattice) + 2 * _inverse(growth(u, size.vocabulary + 1))
+    kappa = 3 * (u + size.lattice) + 2 * inverse(growth(u, size.vocabulary + 1))
     return total + len(size.levels) * 2 * (both(nu, made) + both(of_law, made) + kappa) if of_law < 1 else math.inf
 
 
@@ -230,16 +230,21 @@ def resolution_bound(size: TreeSize) -> float:
     for k in size.levels:
         drafts = min(k, size.vocabulary)
         sets = sum(math.comb(size.vocabulary - 1, n - 1) for n in range(1, drafts + 1))
-        accepted = both(both(_law_of_drafts(size, k), u), growth(u, sets))
+        accepted = both(both(law_of_drafts_off(size, k), u), growth(u, sets))
         if accepted >= 1:
             return math.inf
-        left = nu + (u + both(u, u)) * (1 + nu) + (u + _inverse(accepted)) * (1 + both(u, nu))
-        shares = sum_error(u, size.vocabulary - 1)
-        weights, of_row = (1 + u) * (1 + shares), both(nu, growth(u, size.vocabulary))
-        of_sum = weights - 1 + growth(u, k) * weights + of_row + u * (1 + of_row)
-        kappa = of_sum + u * (1 + shares) + 2 * running_sum_bound(drafts + 1, u, size.lattice)
-        total += 2 * (left + kappa)
+        left = nu + (u + both(u, u)) * (1 + nu) + (u + inverse(accepted)) * (1 + both(u, nu))
+        total += 2 * (left + choice_by_shares(size, drafts, k))
     return total
+
+
+def choice_by_shares(size: TreeSize, drafts: int, k: int) -> float:
+    """kappa of ``resolution_bound``."""
+    u = size.unit
+    shares = sum_error(u, size.vocabulary - 1)
+    weights, of_row = (1 + u) * (1 + shares), both(size.off, growth(u, size.vocabulary))
+    of_sum = weights - 1 + growth(u, k) * weights + of_row + u * (1 + of_row)
+    return of_sum + u * (1 + shares) + 2 * running_sum_bound(drafts + 1, u, size.lattice)
 
 
 def naive_bound(size: TreeSize) -> float:
@@ -259,10 +264,10 @@ def hierarchical_cost(size: TreeSize, capped: bool) -> float:
     Source: PublishedRounding.v, ``published_rounding``, if not capped.
     """
     u, o, gamma = size.unit, size.off, len(size.levels)
-    once, uu = both(both(o, _inverse(o)), u), both(u, u)
+    once, uu = both(both(o, inverse(o)), u), both(u, u)
     total, e = 0.0, 0.0
     for i in range(gamma + 1):
-        k = both(both(e, _inverse(e)), u)
+        k = both(both(e, inverse(e)), u)
         weights = (1 + u) * (both(both(k, o), u) + o) + u
         sums = weights + growth(u, size.vocabulary - 1) * (1 + weights)
         coin = 3 * sums + uu * (1 + 2 * sums) + u if i < gamma else k if capped else e
@@ -282,18 +287,18 @@ def list_matching_bound(size: TreeSize) -> float:
     total = o + size.last_draw
     if not of_target < 1 or not slope < 1:
         return math.inf
-    entry = max(both(_inverse(slope), u), both(both(both(u, u), u), slope), both(slope, both(u, u)))
+    entry = max(both(inverse(slope), u), both(both(both(u, u), u), slope), both(slope, both(u, u)))
     for k in size.levels:
-        known = max(entry, _inverse(of_target))
+        known = max(entry, inverse(of_target))
         for _ in range(k):
             known = both(known, u)
-        law = both(_inverse(known), u)
+        law = both(inverse(known), u)
         for n in range(1, k + 1):
             of_sum = both(known, growth(u, n))
-            law = both(both(both(both(both(known, law), u), growth(u, n)), _inverse(of_sum)), u)
+            law = both(both(both(both(both(known, law), u), growth(u, n)), inverse(of_sum)), u)
         for _ in range(k):
             law = both(both(both(entry, law), u), growth(u, vocabulary))
-        law = both(both(_inverse(u), both(law, growth(u, k))), u)
+        law = both(both(inverse(u), both(law, growth(u, k))), u)
         total += size.last_draw + 2 * both(law, u) + k * o + of_target
     return total
 
@@ -305,8 +310,8 @@ def tree_monte_carlo_bound(size: TreeSize) -> float:
     the draft. kappa: of a look-up among V gamma + 1 weights, twice because it counts the sum of absolute differences.
     """
     u, o, gamma = size.unit, size.off, len(size.levels)
-    once = both(both(o, _inverse(o)), u)
-    scaled = both(u, both(both(both(_inverse(growth(u, size.vocabulary - 1)), u), _inverse(o)), u))
+    once = both(both(o, inverse(o)), u)
+    scaled = both(u, both(both(both(inverse(growth(u, size.vocabulary - 1)), u), inverse(o)), u))
     e = k = 0.0
     for _ in range(gamma):
         weights = (1 + u) * (both(both(k, o), u) + o) + u
@@ -327,8 +332,8 @@ def block_stream_bound(size: TreeSize) -> float:
     for _ in range(len(size.levels) + 1):
         weights = (1 + u) * (both(both(k, o), u) + o) + u
         sums = weights + growth(u, size.vocabulary - 1) * (1 + weights)
-        total += sums + max(both(k, u), _inverse(u)) + kappa
-        k = both(both(k, both(both(o, _inverse(o)), u)), u)
+        total += sums + max(both(k, u), inverse(u)) + kappa
+        k = both(both(k, both(both(o, inverse(o)), u)), u)
     return total
 
 

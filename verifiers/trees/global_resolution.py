@@ -33,9 +33,10 @@ def overfull(target: Row, draft: Row, count: int) -> frozenset[int]:
     return frozenset(order[:best])
 
 
-@lru_cache(maxsize=4096)
-def solved(target: Row, draft: Row, count: int, sweeps: int) -> tuple[dict[Drafts, dict[int, Number]], list[Number]]:
-    """Pr(x is accepted of the drafts S), for each S; and Pr(x is drafted and accepted), [V].
+def weighed(
+    target: Row, draft: Row, count: int, sweeps: int
+) -> tuple[dict[Drafts, Number], dict[Drafts, Drafts], list[Number]]:
+    """Pr(S) and A(S) of the drafts S, and e^w(x) as a multiple of 2^-40, [V].
 
     S that lies in H may leave its token to those outside H, and any other S gives it to its tokens outside H: A(S).
     x of A(S) is chosen with probability e^w(x) / sum over A(S) of e^w, where w minimises
@@ -57,12 +58,19 @@ def solved(target: Row, draft: Row, count: int, sweeps: int) -> tuple[dict[Draft
         weights = [w * a / c if c > 0 else 0.0 for w, a, c in zip(weights, p, column, strict=True)]
         largest = max(weights)
         weights = [w / largest for w in weights]
-    fine = [one * round(w * FINE) for w in weights]
+    return law, among, [one * round(w * FINE) for w in weights]
+
+
+@lru_cache(maxsize=4096)
+def solved(target: Row, draft: Row, count: int, sweeps: int) -> tuple[dict[Drafts, dict[int, Number]], list[Number]]:
+    """Pr(x is accepted of the drafts S), for each S; and Pr(x is drafted and accepted), [V]: shares by ``weighed``."""
+    one = sum(target)
+    law, among, fine = weighed(target, draft, count, sweeps)
     shares: dict[Drafts, dict[int, Number]] = {}
     for s, tokens in among.items():
         total = sum(fine[t] for t in tokens)
         shares[s] = {t: fine[t] / total if total != 0 and t in tokens else 0 * one for t in s}
-    accepted = [sum((law[s] * share[t] for s, share in shares.items() if t in share), 0) for t in range(len(p))]
+    accepted = [sum((law[s] * share[t] for s, share in shares.items() if t in share), 0) for t in range(len(target))]
     return shares, accepted
 
 

@@ -58,6 +58,7 @@ THEOREMS = {
     "monte_carlo_block", "tree_monte_carlo_rounding", "stream_rounding", "stream_rounding_met",
     "thresholds_rounding", "thresholds_rounding_met", "larger_near", "published_rounding",
     "peak_near", "root_near", "cactus_rounding", "cactus_rounding_met",
+    "shares_rounding", "lattice_shares", "truncated_rounding", "truncated_met",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
     "hierarchical_decoding_in_floating_point",
@@ -411,6 +412,17 @@ CHANGES = {
     "a scale above 1": ("CactusRounding", "0 <= share' <= 1 & if one == P x", "0 <= share' <= 2%:R & if one == P x"),
     "a probability that is not raised": (
         "CactusRounding", "(ph : forall s x, rb s x <= h s x)", "(ph : forall s x, 0 <= h s x)",
+    ),
+    "shares that drift at no cost": (
+        "SharesRounding", "((drift i + kappa i) + truncated_rest", "(kappa i + truncated_rest",
+    ),
+    "steps of a lattice at no cost": (
+        "SharesRounding", "(e + n * sumV (fun y => (among y)%:R) / (t * sumV F)) + sum_error u d.",
+        "e + sum_error u d.",
+    ),
+    "shares that take more than there is": (
+        "SharesRounding", "(a1 : forall s k xs, sumV (a s k xs) <= 1).",
+        "(a1 : forall s k xs, sumV (a s k xs) <= 2%:R).",
     ),
     "a threshold above 1": ("ThresholdRounding", "(acc10 : acc <= 10%:R)", "(acc10 : acc <= 20%:R)"),
     "a step of a stream that is skipped at no cost": (

@@ -119,14 +119,20 @@ def test_the_rule_in_floating_point_is_within_its_theorem_and_a_biased_one_is_no
 class EightBits(float):
     """A number of 8 significant bits, as bfloat16's: each operation is rounded to nearest."""
 
+    bits = 8
+
     def __new__(cls, value):
         mantissa, exponent = math.frexp(value)
-        return super().__new__(cls, math.ldexp(round(mantissa * 2**8), exponent - 8))
+        return super().__new__(cls, math.ldexp(round(mantissa * 2**cls.bits), exponent - cls.bits))
+
+
+class TwelveBits(EightBits):
+    bits = 12
 
 
 for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
     _of_floats = getattr(float, f"__{_name}__")
-    setattr(EightBits, f"__{_name}__", lambda x, y, f=_of_floats: EightBits(f(x, float(y))))
+    setattr(EightBits, f"__{_name}__", lambda x, y, f=_of_floats: type(x)(f(x, float(y))))
 
 
 class Exactly:
@@ -152,13 +158,17 @@ STEPS = [
     (shared_gumbel.step, "shared-gumbel", own_bound),
     (tree_reference("thresholds").step, "thresholds", lossy_bound),
     (tree_reference("cactus").step, "cactus", lossy_bound),
+    (tree_reference("global-resolution-truncated").step, "global-resolution-truncated", lossy_bound),
 ]
 
 
 @pytest.mark.parametrize(("step", "rule", "bound_of"), STEPS)
 def test_one_step_in_eight_bits_is_within_its_theorem(step, rule, bound_of):
-    """bfloat16, where bounds are below 1: V = 2, or 3 with a hub, two siblings or one draft, coins and draws exact."""
-    seen = []
+    """bfloat16, where bounds are below 1: V = 2, or 3 with a hub, two siblings or one draft, coins and draws exact.
+
+    A solver's three sweeps have none there, but in 12 bits.
+    """
+    seen, short = [], TwelveBits if "truncated" in rule else EightBits
     for seed in range(4):
         problem = dyadic(in_field(drafted(rule, drawn(2 + (rule in HOW), 1, "generic", seed), 2)))
 
@@ -176,9 +186,9 @@ def test_one_step_in_eight_bits_is_within_its_theorem(step, rule, bound_of):
             return found
 
         entries = [float(p) for row in (problem.target.row(()), problem.draft.row(())) for p in row]
-        off = max(abs(float(EightBits(p)) / p - 1) for p in entries)
-        bound = bound_of(rule, problem, 2.0**-7, 0.0, off)
-        seen.append((distance(law(lambda p: EightBits(float(p))), law(rational)), bound))
+        off = max(abs(float(short(p)) / p - 1) for p in entries)
+        bound = bound_of(rule, problem, 2.0 ** (1 - short.bits), 0.0, off)
+        seen.append((distance(law(lambda p: short(float(p))), law(rational)), bound))
     print(rule, seen)
     assert all(deviation <= bound for deviation, bound in seen)
     assert any(deviation > 0 for deviation, _ in seen) and min(bound for _, bound in seen) < 1
@@ -270,7 +280,14 @@ def test_a_lossy_rule_in_floating_point_is_as_near_its_own_exact_law_as_its_theo
     bound = lossy_bound(rule, law.in_use, EPSILON[sandbox.dtype], unit, 2 * unit)
     off = distance(law.outputs(), exact)
     print(rule, kind, sandbox.dtype, off, bound)
-    assert off <= bound < 400 * unit
+    steps = 2.0**-34 if rule == "global-resolution-truncated" else 0.0
+    if steps and (kind, siblings) == (
+        "generic",
+        1,
+    ):  # two tokens' quotients are equal: which one goes first is rounding's
+        assert bound == math.inf and (sandbox.dtype == "float64" or off > 0.07)
+        return
+    assert off <= bound < 700 * unit + steps
     assert distance(moved(exact, 1.01 * bound), exact) > bound
 
 
