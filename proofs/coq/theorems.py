@@ -47,7 +47,7 @@ _THEOREMS = {
     "row_rounding judged_rounding larger_coin_rounding decided_rounding thresholds_rounding cactus_rounding "
     "published_rounding shares_rounding truncated_rounding hierarchical_rounding tree_monte_carlo_rounding "
     "chosen_rounding_met any_row_met hierarchical_rounding_met thresholds_rounding_met cactus_rounding_met "
-    "truncated_met picks_first_race race_near list_matching_rounding races_met",
+    "truncated_met tree_monte_carlo_met picks_first_race race_near list_matching_rounding races_met",
     "several-drafts": "recursive_rejection_valid traversal_valid k_seq_law descend_valid multi_round_step "
     "spec_infer_valid without_replacement_valid without_replacement_distinct k_seq_tree_valid chosen_law "
     "greedy_multi_path_valid naive_valid monte_carlo_block joint_law_drafts joint_law_target",

@@ -156,6 +156,7 @@ Definition every_theorem :=
   let _ := @any_row_met in
   let _ := @hierarchical_rounding_met in
   let _ := @stream_rounding_met in
+  let _ := @tree_monte_carlo_met in
   let _ := @thresholds_rounding_met in
   let _ := @cactus_rounding_met in
   let _ := @truncated_met in
@@ -207,6 +208,8 @@ Definition every_theorem :=
   let _ := @naive_sampling_in_floating_point in
   let _ := @chosen_tokens_in_floating_point in
   let _ := @hierarchical_decoding_in_floating_point in
+  let _ := @tree_monte_carlo_in_floating_point in
+  let _ := @block_stream_in_floating_point in
   let _ := @list_matching_in_floating_point in
   tt.
 Print Assumptions every_theorem.

@@ -109,6 +109,58 @@ split=> // [x|x||x].
 rewrite /replaces /stays; case: (is_skipped x); first by rewrite sumV0 add0r.
 by have [_|nz] := boolP (of_all x == 0); [rewrite row_sum addr0 | rewrite sumVZr -mulrDl -/(of_all x) mulfV].
 Qed.
+(* Tree Monte Carlo by the same numbers: what is left of the draft, what scales the weights, and the weights of all outputs. *)
+Definition of_draft x y : R := Num.max (fl (s x y - fl (P x * b x y))) 0.
+Definition scaling x y : R := if sumV (of_draft x) == 0 then 1 else fl (fl (of_draft x y / sumV (of_draft x)) / s x y).
+Fixpoint outputs_from (r : seq V) : nat -> V -> R :=
+  if r is z :: r' then fun i y => fl (scaling (rev r') z * book (size r') (outputs_from r') (w (rev r')) i y) else fun _ _ => 0.
+Definition outputs x : nat -> V -> R := outputs_from (rev x).
+Theorem tree_monte_carlo_met : u < 1 -> [/\ survivals_given u (fun x => b x) (fun x => s x) P,
+  forall x, both_weights_given u (fun x => b x) (fun x => s x) P w of_draft x,
+  forall x, scales_given u d (fun x => s x) of_draft scaling x, MonteCarloRounding.weights_computed u w scaling outputs &
+  exists (whole : seq V -> R) (drawn : seq V -> nat -> V -> R), forall x, exists (r : nat -> V -> R) (k : R),
+    [/\ booked (size x) r + k = 1, (forall i y, 0 <= r i y) /\ 0 <= k,
+        forall i y, (i < size x)%N -> r i y * (booked (size x) (outputs x) + P x) = outputs x i y,
+        k * (booked (size x) (outputs x) + P x) = P x &
+        booked (size x) (fun i y => `|drawn x i y - r i y|) + `|whole x - k| <= 0]].
+Proof.
+move=> u1; have [Pg _ _ _ _] := rounding_met; have f0 : 0 <= 1 + e.
+  by have := e0; rewrite ler_norml addrC -ler_subl_addr sub0r => /andP[lo _]; rewrite (le_trans _ lo) // ler_opp2 ltW.
+have P0 x : 0 <= P x.
+  rewrite /P; elim: (rev x) => [|y r p0] /=; first exact: ler01.
+  by rewrite le_minr ler01 andbT mulr_ge0 // mulr_ge0 // mulr_ge0 // divr_ge0 //; apply: row_ge0.
+have d0 x y : 0 <= of_draft x y by rewrite /of_draft le_maxr lexx orbT.
+have D0 x : 0 <= sumV (of_draft x) by apply: sumV_ge0.
+have t0 x y : 0 <= scaling x y.
+  by rewrite /scaling; case: ifP => _; rewrite ?ler01 // mulr_ge0 // divr_ge0 ?row_ge0 // mulr_ge0 // divr_ge0.
+have l0 x i y : 0 <= outputs x i y.
+  rewrite /outputs; elim: (rev x) i y => //= z r IH i y; rewrite mulr_ge0 // mulr_ge0 // /book.
+  by case: ifP => _; rewrite ?w0 ?IH.
+split=> // [x|x|x z i y _|].
+- exists (fun y => fl (P x * b x y)), (fun y => fl (fl (P x * b x y) - s x y)), (fun y => fl (s x y - fl (P x * b x y))) => y.
+  by split=> //; apply: fl_rounds.
+- exists (sumV (of_draft x)); split; first by rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+  move=> z; rewrite /scaling; case: (sumV (of_draft x) == 0) => //; exists (fl (of_draft x z / sumV (of_draft x))).
+  by split; apply: fl_rounds.
+- by rewrite /outputs rev_rcons /= revK size_rev; apply: fl_rounds.
+pose T x := booked (size x) (outputs x) + P x; have T0 x : 0 <= T x by rewrite addr_ge0 // booked_ge0.
+pose r x i y : R := if T x == 0 then 0 else outputs x i y / T x; pose k x : R := if T x == 0 then 1 else P x / T x.
+exists k, r => x; exists (r x), (k x); have e1 : booked (size x) (fun i y => `|r x i y - r x i y|) + `|k x - k x| <= 0.
+  rewrite subrr normr0 addr0 /booked big1 // => i _; rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; by rewrite subrr normr0.
+rewrite -/(T x); split=> //; rewrite /r /k; have [z|nz] := eqVneq (T x) 0.
+- by rewrite /booked big1 ?add0r // => i _; rewrite sumV0.
+- rewrite (_ : booked _ _ = (T x)^-1 * booked (size x) (outputs x)); first by rewrite mulrC -mulrDl mulfV.
+  by rewrite -bookedZ; apply: booked_eq => i y _; rewrite mulrC.
+- by split=> [i y|]; rewrite ?lexx ?ler01.
+- by split=> [i y|]; rewrite divr_ge0.
+- move=> i y lt; rewrite mul0r; apply/eqP; rewrite eq_sym eq_le l0 andbT.
+  apply: le_trans (_ : booked (size x) (outputs x) <= _); last by rewrite -[X in _ <= X]z ler_addl.
+  rewrite /booked (bigD1 (Ordinal lt)) //= sumVE (bigD1 y) //= -addrA ler_addl addr_ge0 ?sumr_ge0 // => k' _.
+  by apply: sumV_ge0.
+- by move=> i y _; rewrite divfK.
+- rewrite mul1r z; apply/eqP; rewrite eq_le P0 /= -[X in _ <= X]z ler_addr; exact: booked_ge0.
+- by rewrite divfK.
+Qed.
 End Rounding.
 
 (* For the other verifiers: exact numbers are a computation within the standard model. *)

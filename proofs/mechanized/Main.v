@@ -1,6 +1,7 @@
 (* The main theorems, each with everything that it assumes in its own statement: every finite vocabulary, every gamma,
    models with zeros that look at the context, any real field.  The proofs are in the files named. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
+From Draftproof Require Import MonteCarloRounding StreamRounding.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
@@ -331,6 +332,44 @@ Theorem hierarchical_decoding_in_floating_point (V : vocabulary) (R : realFieldT
 Proof.
 move=> /andP[u0 u1] /andP[o0 o1] dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01.
 exact: (hierarchical_rounding u0 u1 o0 o1 dec Bb Ss Jc wc Hc dr0 dr1 near r1 U01).
+Qed.
+(* Tree Monte Carlo keeps the weights of all outputs of a block: exact, its law is block verification's.  Computed, the weights L
+   are scaled by T whenever a token is drafted (scales_given, weights_computed); one of them or the whole block is drawn, within
+   kappa as a sum of absolute differences.  MonteCarloRounding.v *)
+Theorem tree_monte_carlo_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V)
+    (u o lambda kappa : R) (d : nat) (B S : seq V -> V -> R) (P whole : seq V -> R) (w v T last : seq V -> V -> R)
+    (L drawn : seq V -> nat -> V -> R) (U : seq V -> V -> R) :
+  0 <= u <= 1 -> 0 <= o < 1 -> growth u d < 1 ->
+  (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, rel o (Ms (c ++ x) y) (S x y)) ->
+  survivals_given u B S P -> (forall x, both_weights_given u B S P w v x) -> (forall x, scales_given u d S v T x) ->
+  MonteCarloRounding.weights_computed u w T L -> (forall x y, 0 <= last x y) -> (forall x, sumV (last x) = 1) ->
+  (forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, forall y, r y * sumV (B x) = B x y & total_variation r (last x) <= lambda]) ->
+  (forall x, exists (r : nat -> V -> R) (k : R),
+     [/\ booked (size x) r + k = 1, (forall i y, 0 <= r i y) /\ 0 <= k,
+         forall i y, (i < size x)%N -> r i y * (booked (size x) (L x) + P x) = L x i y,
+         k * (booked (size x) (L x) + P x) = P x &
+         booked (size x) (fun i y => `|drawn x i y - r i y|) + `|whole x - k| <= kappa]) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|gen Ms gamma c (fun X => monte_carlo_drawn whole last drawn X U) - gen Ms gamma c (fun X => block_verify Mb Ms c X U)|
+  <= MonteCarloRounding.weights_off u o d gamma + survival_off u o gamma + kappa + o + lambda.
+Proof.
+move=> /andP[u0 u1] /andP[o0 o1] d1 Bb Ss Pc wc Tc Lc l0 l1 ln dn U01.
+exact: (tree_monte_carlo_rounding gamma u0 u1 o0 o1 d1 Bb Ss Pc wc Tc Lc l0 l1 ln dn U01).
+Qed.
+(* Block verification as a stream: at each step what follows replaces the outcome so far, or does not (step_computed); the last
+   token is one of what may replace it.  a: what the outcome is worth that the stream begins with.  StreamRounding.v *)
+Theorem block_stream_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V)
+    (u o kappa : R) (d : nat) (B S : seq V -> V -> R) (P stays : seq V -> R) (w drawn A : seq V -> V -> R) (a : R) :
+  0 <= u < 1 -> 0 <= o < 1 -> 0 <= kappa ->
+  (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, rel o (Ms (c ++ x) y) (S x y)) ->
+  survivals_given u B S P -> (forall x, StreamRounding.weights_here gamma u B S P w x) -> (forall x, step_computed u kappa d P stays w drawn x) ->
+  (forall x y, 0 <= drawn x y) -> (forall x, 0 <= stays x) -> (forall x, sumV (drawn x) + stays x = 1) ->
+  (forall x y, 0 <= A x y <= 1) -> 0 <= a <= 1 ->
+  `|gen Ms gamma c (stream_computed stays drawn A [::] a) - gen Ms gamma c (fun X => block_verify Mb Ms c X A)|
+  <= \sum_(i < gamma.+1) (stream_cost u o d (survival_off u o i) + kappa).
+Proof.
+move=> /andP[u0 u1] /andP[o0 o1] k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01.
+exact: (stream_rounding u0 u1 o0 o1 k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01).
 Qed.
 (* List matching by shared noise: the law of the target's pick, given the drafts', is a sum of products of positive numbers
    (race), each off by e at most for a target's row whose p / q are exactly those computed; match_computed is one step.

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..arithmetic import Number, Row, normalised
+from ..arithmetic import Number, Row, normalised, or_else
 from ..chance import Chance
 from .descent import Choice, Siblings
 
@@ -76,7 +76,7 @@ def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Numbe
             own = [(1, cut.rates[cut.points.index(cut.starts[y])], ())] if x == y in cut.starts else []
             total += race([*spans[:i], own or cut.span(draft, x, y), *spans[i + 1 :]], k)
         law.append(p * total)
-    return normalised(law)
+    return normalised(or_else(law, target))  # drafts less likely than any number of the rows' type
 
 
 def matching_bound(target: Row, draft: Row, count: int) -> Number:

@@ -56,12 +56,12 @@ THEOREMS = {
     "rejection_without_replacement_is_lossless",
     "descents_near", "naive_valid", "naive_rounding", "chosen_rounding", "row_rounding", "judged_rounding",
     "monte_carlo_block", "tree_monte_carlo_rounding", "stream_rounding", "stream_rounding_met",
-    "thresholds_rounding", "thresholds_rounding_met", "larger_near", "published_rounding",
+    "thresholds_rounding", "thresholds_rounding_met", "tree_monte_carlo_met", "larger_near", "published_rounding",
     "peak_near", "root_near", "cactus_rounding", "cactus_rounding_met",
     "shares_rounding", "lattice_shares", "truncated_rounding", "truncated_met",
     "larger_coin_rounding", "decided_rounding", "hierarchical_rounding", "chosen_rounding_met", "any_row_met",
     "hierarchical_rounding_met", "naive_sampling_in_floating_point", "chosen_tokens_in_floating_point",
-    "hierarchical_decoding_in_floating_point",
+    "hierarchical_decoding_in_floating_point", "tree_monte_carlo_in_floating_point", "block_stream_in_floating_point",
     "Qc_realFieldType", "emitted_fastE", "block_verification_is_lossless", "published_theorem_2",
 }  # fmt: skip
 PROBLEMS = [
@@ -427,6 +427,9 @@ CHANGES = {
     "a threshold above 1": ("ThresholdRounding", "(acc10 : acc <= 10%:R)", "(acc10 : acc <= 20%:R)"),
     "a step of a stream that is skipped at no cost": (
         "StreamRounding", "Num.max (both k u) (u / (1 - u)).", "both k u.",
+    ),
+    "outputs that are scaled at no operation": (
+        "Instances", "fun i y => fl (scaling (rev r') z *", "fun i y => 2%:R * (scaling (rev r') z *",
     ),
     "numbers of trees rounded by more than the unit": (
         "Instances", "(lambda0 : 0 <= lambda) (eu : `|e| <= u).", "(lambda0 : 0 <= lambda) (eu : `|e| <= 1).",
