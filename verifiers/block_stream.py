@@ -11,7 +11,8 @@ def block_stream(block: Block, chance: Chance) -> Verdict:
     At step i with a = p_i the weights are max(a M_b(x) - M_s(x), 0) for "X^i then x" and 1 - a for "as before"; after
     the last token M_s is the zero row, so that the bonus token is drawn with weight a M_b(x). All weights are zero
     where a = 1 and the rows are equal: the outcome of this step is then surely replaced at a later one, so the step is
-    skipped. (The published sketch fails there, and appends its zero row to the caller's list.)
+    skipped. Where only rounding made them equal, a later step replaces what is not there yet. (The published sketch
+    fails there, and appends its zero row to the caller's list.)
     Guarantee: equal in law to Algorithm 2.
     Source: Leviathan, "Fixing a 'Bug' in Speculative Decoding" (2024); Sun et al. 2025, Appendix A.
     """
@@ -20,8 +21,9 @@ def block_stream(block: Block, chance: Chance) -> Verdict:
     for i in range(gamma + 1):
         target = block.target[i]
         rest = residual(target, block.draft[i], survival) if i < gamma else [survival * p for p in target]
-        if sum(rest) + 1 - survival != 0:
-            k = chance.draw([*rest, 1 - survival])
+        stays = 1 - survival if outcome.token >= 0 else 0
+        if sum(rest) + stays != 0:
+            k = chance.draw([*rest, stays])
             if k < len(rest):
                 outcome = Verdict(i, k)
         if i < gamma:

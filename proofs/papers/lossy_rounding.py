@@ -35,7 +35,8 @@ def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off
         return math.inf
     unit = epsilon / 2
     last = off + running_sum_bound(problem.vocabulary, unit, lattice)
-    return (LOSSY[rule](problem, unit, lattice, off) + last) * (1 + SURE)
+    bound = LOSSY[rule](problem, unit, lattice, off) + last
+    return bound * (1 + SURE) if bound < math.inf else math.inf  # not a number where no hypothesis holds
 
 
 def _drafts(problem: Problem) -> Iterator[tuple[Prefix, float, Row, int]]:

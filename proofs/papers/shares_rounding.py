@@ -19,24 +19,31 @@ DOUBLE = 2.0**-53
 
 
 def truncated_cost(problem: Problem, u: float, lattice: float, off: float) -> float:
-    """sum over depths of drift + kappa + (1 + u) (o + E (1 + drift) + drift) + u, behind the prefix with most of it.
+    """sum over depths of drift + kappa + (1 + u) (o + E (1 + drift) + drift) + u, behind the prefix, of as many
+    siblings, with most of it.
 
     drift: of the shares, in the mean over the drafts. E: of how often a token would be accepted. kappa: as of
     ``resolution_bound``. Infinite where rounding may change which tokens the drafts have more than enough of.
     Source: SharesRounding.v, ``truncated_rounding``, ``lattice_shares``.
     """
     size = TreeSize(problem.vocabulary, levels_of(problem.tree), u, lattice, off, 0.0, problem)
-    total = 0.0
-    for depth, k in enumerate(size.levels):
-        drafts = min(k, size.vocabulary)
-        sets = sum(math.comb(size.vocabulary - 1, n - 1) for n in range(1, drafts + 1))
-        law = law_of_drafts_off(size, k)
-        weights = both(_solver(size, law, off, sets), inverse(_solver(size, DOUBLE, 0.0, sets)))
-        drift = max(_drift(size, k, prefix, weights) for prefix in problem.prefixes(depth))
-        accepted = both(both(law, u), growth(u, sets))
-        rest = (1 + u) * (off + accepted * (1 + drift) + drift) + u
-        total += drift + choice_by_shares(size, drafts, k) + rest if accepted < 1 else math.inf
-    return total
+    regular = problem.tree.parents is None  # siblings of whole families: fewer where an elder has another text
+    return sum(
+        max(_step(size, depth, k) for k in range(1, most + 1) if not regular or k % problem.tree.children[depth] == 0)
+        for depth, most in enumerate(size.levels)
+    )
+
+
+def _step(size: TreeSize, depth: int, k: int) -> float:
+    """Of one step at this depth among k siblings."""
+    drafts, u, off = min(k, size.vocabulary), size.unit, size.off
+    sets = sum(math.comb(size.vocabulary - 1, n - 1) for n in range(1, drafts + 1))
+    law = law_of_drafts_off(size, k)
+    weights = both(_solver(size, law, off, sets), inverse(_solver(size, DOUBLE, 0.0, sets)))
+    drift = max(_drift(size, k, prefix, weights) for prefix in size.problem.prefixes(depth))
+    accepted = both(both(law, u), growth(u, sets))
+    rest = (1 + u) * (off + accepted * (1 + drift) + drift) + u
+    return drift + choice_by_shares(size, drafts, k) + rest if accepted < 1 else math.inf
 
 
 def _solver(size: TreeSize, law: float, off: float, sets: int) -> float:

@@ -124,6 +124,16 @@ def test_drafts_less_likely_than_any_number_of_the_rows_type_leave_the_target():
     assert list_gumbel.given_drafts(tuple(map(float, p)), tuple(map(float, q)), (0, 0)) == [1, 0]
 
 
+@pytest.mark.parametrize(("number", "tiny"), [(np.float32, 2e-39), (np.float32, 2**-128), (np.float64, 1e-310)])
+def test_a_token_that_is_too_unlikely_for_the_draft_is_left_out_of_a_race_of_floats(number, tiny):
+    """The draft is token 1, surely: the target's law is its row. Two such drafts gave NaN, or the token 0 never."""
+    p, q = tuple(map(number, (0.875, 0.125))), tuple(map(number, (tiny, 1)))
+    for drafts in ((1,), (1, 1), (0, 1)):
+        assert list(map(float, list_gumbel.given_drafts(p, q, drafts))) == pytest.approx([0.875, 0.125])
+    near = tuple(map(number, (0.8928, 0.1072)))
+    assert list(map(float, list_gumbel.given_drafts(near, q, (1, 1)))) == pytest.approx(list(map(float, near)))
+
+
 def test_the_transport_by_prefixes_accepts_less_than_traversal_on_a_larger_lattice():
     (claim,) = (c for c in RECENT if "as much as traversal verification, independent" in c.says)
     judged = claim.judge()

@@ -1,6 +1,7 @@
 """List matching by shared noise: each draft picks by noise of its own, the target by the least noise of them all."""
 
 from functools import lru_cache
+from numbers import Rational, Real
 from typing import NamedTuple
 
 from ..arithmetic import Number, Row, normalised, or_else
@@ -9,6 +10,10 @@ from .descent import Choice, Siblings
 
 Piece = tuple[Number, Number, tuple[Number, ...]]
 """A draft's pick in a part of the time t: weight exp(-rate t) (1 - exp(-clock t)), the last without a clock."""
+
+
+LEAST = 2.0**-120
+"""q(v) / p(v) below which a token is left out of a race of floats: products of times overflow in float32."""
 
 
 class RacePieces(NamedTuple):
@@ -36,8 +41,16 @@ class RacePieces(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def pieces(target: Row, draft: Row) -> RacePieces:
-    """A draft picks the least E_v / q_v; given the target's time t, E_v >= p_v t."""
-    starts = {v: p / q for v, (p, q) in enumerate(zip(target, draft, strict=True)) if q != 0}
+    """A draft picks the least E_v / q_v; given the target's time t, E_v >= p_v t.
+
+    In floats a token is left out that is too unlikely for the draft.
+    """
+
+    def there(p: Number, q: Number) -> bool:
+        exact = isinstance(q, Rational) or not isinstance(q, Real)
+        return q != 0 if exact else float(q) > LEAST * float(p)
+
+    starts = {v: p / q for v, (p, q) in enumerate(zip(target, draft, strict=True)) if there(p, q)}
     points = sorted(set(starts.values()))
     before = [[v for v, s in starts.items() if s <= point] for point in points]
     slopes = [sum(draft[v] for v in tokens) for tokens in before]
@@ -76,7 +89,9 @@ def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Numbe
             own = [(1, cut.rates[cut.points.index(cut.starts[y])], ())] if x == y in cut.starts else []
             total += race([*spans[:i], own or cut.span(draft, x, y), *spans[i + 1 :]], k)
         law.append(p * total)
-    return normalised(or_else(law, target))  # drafts less likely than any number of the rows' type
+    return normalised(
+        or_else(law, target)
+    )  # drafts of tokens that were left out, or less likely than any number of that type
 
 
 def matching_bound(target: Row, draft: Row, count: int) -> Number:
