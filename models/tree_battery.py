@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import product
 from math import prod
 
 from ..verifiers.trees.draft_tree import (
@@ -183,16 +183,3 @@ def _independent_trees(problem: Problem, text: Prefix = (), node: int = CONTEXT)
     tokens = [x for x, q in enumerate(problem.draft.row(text)) if q] if len(text) < problem.gamma else []
     places = problem.tree.places(node, len(text))
     return prod(sum(_independent_trees(problem, (*text, x), place) for x in tokens) for place in places)
-
-
-def lattice_pairs(vocabulary: int, gamma: int, largest: int) -> list[Problem]:
-    """Every pair of context-independent models with rows of one denominator, the smallest denominators first."""
-    pairs: list[tuple[Exact, Exact]] = []
-    for n in range(1, largest + 1):
-        edges = ((0, *cuts, n) for cuts in combinations_with_replacement(range(n + 1), vocabulary - 1))
-        rows = [tuple(Fraction(b - a, n) for a, b in pairwise(each)) for each in edges]
-        pairs += product(rows, rows)
-    return [
-        Problem(vocabulary, gamma, ContextFree(p), ContextFree(q), f"lattice-V{vocabulary}")
-        for p, q in dict.fromkeys(pairs)
-    ]

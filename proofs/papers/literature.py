@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...models.battery import drawn, toy
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ...models.tree_battery import drawing, lattice_pairs, tree_battery
+from ...models.tree_battery import drawing, tree_battery
 from ...verifiers.chance import NothingToDrawError
 from ...verifiers.registry import Reference, reference
 from ...verifiers.trees.descent import descend
@@ -25,6 +25,7 @@ from ..certificates.make_transport import transport_bound
 from ..field import in_field, rational
 from ..laws import acceptance_ccdf, expected_accepted, output_law, total_variation
 from ..tree_laws import enumerated_tree_law
+from .lattice import lattice_pairs
 
 HOLDS, REFUTED = "holds", "refuted"
 JUST_ABOVE = 1e-5

@@ -1,11 +1,12 @@
 """The claims of ``literature``: of each paper or public thread what it says, and how it is judged."""
 
 from ...models.battery import toy
-from ...models.tree_battery import drawing, lattice_pairs
+from ...models.tree_battery import drawing
 from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import tree_reference
 from ...verifiers.trees.thresholds import thresholds_step
+from .lattice import lattice_pairs
 from .literature import (
     JUST_ABOVE,
     ONE_STEP,

@@ -12,7 +12,7 @@ from ...models.errors import InputError
 from ...models.law import ContextFree
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ...models.tree_battery import drawing, lattice_pairs
+from ...models.tree_battery import drawing
 from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
 from ...verifiers.trees.cactus import peak, raised
@@ -22,6 +22,7 @@ from ...verifiers.trees.typical import is_typical
 from .. import claims
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, output_law, total_variation
+from .lattice import lattice_pairs
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, figure
 from .recent import rows
 

@@ -107,6 +107,19 @@ def choosing_first_is_no_loss(count: int) -> ClaimJudgement:
 # List matching by shared noise
 
 
+def matching_bound(target: Row, draft: Row, count: int) -> Any:
+    """sum_j K / (sum_i max(q_i / q_j, p_i / p_j) + (K - 1) / p_j): what the drafts match at least.
+
+    The term of j: one draft picks j by the least of all its noises. Derived here from the scheme.
+    """
+    both = [j for j, (p, q) in enumerate(zip(target, draft, strict=True)) if p != 0 and q != 0]
+    return sum(
+        count
+        / (sum(max(q / draft[j], p / target[j]) for p, q in zip(target, draft, strict=True)) + (count - 1) / target[j])
+        for j in both
+    )
+
+
 def matches_enough(count: int) -> ClaimJudgement:
     """Pr(a draft is accepted) against the bound of the list matching lemma."""
 
@@ -116,7 +129,7 @@ def matches_enough(count: int) -> ClaimJudgement:
             * sum(list_gumbel.given_drafts(p, q, tokens)[y] for y in set(tokens))
             for tokens in product([t for t, w in enumerate(q) if w], repeat=count)
         )
-        return matched >= list_gumbel.matching_bound(p, q, count)
+        return matched >= matching_bound(p, q, count)
 
     return over_one_step(right, "matches less often")
 

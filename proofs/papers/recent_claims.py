@@ -5,7 +5,7 @@ from functools import partial
 
 from ...models.battery import toy
 from ...models.declared import DeclaredLaw
-from ...models.tree_battery import drawing, lattice_pairs, tree_battery
+from ...models.tree_battery import drawing, tree_battery
 from ...verifiers.trees.draft_tree import HUB, IID, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ..field import in_field
@@ -17,6 +17,7 @@ from .any_order import (
     every_order_has_one_law,
     mask_taken_out,
 )
+from .lattice import lattice_pairs
 from .literature import (
     HOLDS,
     ONE_STEP,

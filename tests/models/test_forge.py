@@ -13,11 +13,11 @@ from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, forged_problem, law_of_checkpoint
-from draftproof.models.forge_llama import save_eagle_head
 from draftproof.models.generating.caches import cache_argument, cache_of
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
+from draftproof.proofs.driven.decoders.eagle_head import save_eagle_head
 
 pytestmark = pytest.mark.engine
 

@@ -6,7 +6,8 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.problem import as_json, tree_problem_from
-from draftproof.models.tree_battery import drawing, lattice_pairs, tree_battery
+from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.proofs.papers.lattice import lattice_pairs
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, at_least, changed, lossless, same_law
 from draftproof.proofs.papers.page import PAGE, lossy_rules, page
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS

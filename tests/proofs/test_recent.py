@@ -10,11 +10,12 @@ from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import siblings
 from draftproof.models.rationals import as_float
-from draftproof.models.tree_battery import drawing, lattice_pairs
+from draftproof.models.tree_battery import drawing
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import acceptance_ccdf, expected_accepted
 from draftproof.proofs.papers import any_order, recent
+from draftproof.proofs.papers.lattice import lattice_pairs
 from draftproof.proofs.papers.literature import (
     HOLDS,
     ONE_STEP,
@@ -148,8 +149,8 @@ def test_with_one_draft_the_law_is_that_of_shared_noise():
 
 
 def test_a_bound_that_is_too_large_is_rejected(monkeypatch):
-    right = list_gumbel.matching_bound
-    monkeypatch.setattr(list_gumbel, "matching_bound", lambda p, q, n: right(p, q, n) * QQ(6, 5))
+    right = recent.matching_bound
+    monkeypatch.setattr(recent, "matching_bound", lambda p, q, n: right(p, q, n) * QQ(6, 5))
     assert recent.matches_enough(2).verdict == REFUTED
 
 

@@ -94,19 +94,6 @@ def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Numbe
     )  # drafts of tokens that were left out, or less likely than any number of that type
 
 
-def matching_bound(target: Row, draft: Row, count: int) -> Number:
-    """sum_j K / (sum_i max(q_i / q_j, p_i / p_j) + (K - 1) / p_j): what the drafts match at least.
-
-    The term of j: one draft picks j by the least of all its noises. Derived here from the scheme.
-    """
-    both = [j for j, (p, q) in enumerate(zip(target, draft, strict=True)) if p != 0 and q != 0]
-    return sum(
-        count
-        / (sum(max(q / draft[j], p / target[j]) for p, q in zip(target, draft, strict=True)) + (count - 1) / target[j])
-        for j in both
-    )
-
-
 def step(siblings: Siblings, chance: Chance) -> Choice:
     """The target's pick under the noise with which the drafts picked; accepted if it is one of theirs.
 

@@ -11,10 +11,10 @@ import psutil
 
 from ....models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
 from ....models.errors import RunFailed
-from ....models.forge_llama import save_eagle_head
 from ...child_process import LineProcess
 from ..subjects import digest_of_files
 from .draws import NoTreeOfDraws, Numbers, TextLaw
+from .eagle_head import save_eagle_head
 
 CONFIRMATIONS, ALONE = 2000, 20
 """Random texts that a law has to foretell, and how many of them are the engine's only ones at their time."""
