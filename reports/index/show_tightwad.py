@@ -12,7 +12,7 @@ p, q, n = (0.4, 0.35, 0.25), (0.2, 0.2, 0.6), 100_000
 random.seed(0)
 counts = Counter()
 for x in random.choices(range(3), q, k=n):
-    told = [TargetLogprob(0, log(p[0]), log(p[x])), TargetLogprob(0, log(p[0]))]
-    found = verify_draft_tokens([DraftToken(x, log(q[x]))], told, temperature=1.0)
+    target_logprobs = [TargetLogprob(0, log(p[0]), log(p[x])), TargetLogprob(0, log(p[0]))]
+    found = verify_draft_tokens([DraftToken(x, log(q[x]))], target_logprobs, temperature=1.0)
     counts[(found.accepted_tokens or [found.resample_token])[0].token_id] += 1
 print({x: counts[x] / n for x in range(3)})

@@ -15,12 +15,12 @@ def log(p):
 
 def verify(target_probs, draft_probs, draft_tokens):
     drafts = [speculation.DraftToken(x, log(q[x])) for x, q in zip(draft_tokens, draft_probs, strict=True)]
-    told = []
+    target_logprobs = []
     for i, p in enumerate(target_probs):
         top = max(range(len(p)), key=p.__getitem__)
         asked = log(p[draft_tokens[i]]) if i < len(draft_tokens) else None
-        told.append(speculation.TargetLogprob(top, log(p[top]), asked))
-    found = speculation.verify_draft_tokens(drafts, told, temperature=1.0)
+        target_logprobs.append(speculation.TargetLogprob(top, log(p[top]), asked))
+    found = speculation.verify_draft_tokens(drafts, target_logprobs, temperature=1.0)
     last = found.bonus_token or found.resample_token
     return [*(draft.token_id for draft in found.accepted_tokens), last.token_id]
 

@@ -169,7 +169,7 @@ def page() -> str:
     )
     audits += [f"| {one.package} | {row.version} | {mode.mode} | {sentence(row)} | {row.examined} |"
                for one, mode, row in done]  # fmt: skip
-    for package, mode, row in refuted:
+    for package, mode, row in (one for one in done if one[2].refuted):
         audits.append(f"\n## {package.package}: {mode.mode}\n\nIt says: *{package.says}*.")
         if row.witness:
             audits.append(_witness(row.witness))
