@@ -165,7 +165,8 @@ def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | N
             wanted = _content(release.url, history)
         for url in release.others:
             other = _content(url, history, whole=False)
-            if other != {path: crc for path, (crc, _) in wanted.items()}:
+            same = other == {path: crc for path, (crc, _) in wanted.items()}
+            if not same and _lines(_content(url, history)) != _lines(wanted):
                 raise UnreadableRelease("its wheels have different verifiers")
         for path, (_, content) in wanted.items():
             (made / path).parent.mkdir(parents=True, exist_ok=True)
@@ -195,6 +196,11 @@ def _content(url: str, history: VerifierHistory, whole: bool = True) -> dict[str
             f"its {'source distribution' if url.endswith(SOURCES) else 'wheel'} cannot be read ({error})"
         ) from None
     return found
+
+
+def _lines(content: dict[str, Any]) -> dict[str, list[bytes]]:
+    """Each file's lines, whatever ends them: some wheels for Windows have other ends."""
+    return {path: text.splitlines() for path, (_, text) in content.items()}
 
 
 def _in_wheel(url: str, wanted: set[str], whole: bool) -> dict[str, Any]:

@@ -166,6 +166,8 @@ def test_a_release_that_cannot_be_read_is_not_examined_and_takes_no_other_verdic
         f"toy-1.1-{ANY}": right, "toy-1.2.tar.gz": b"", f"toy-1.3-{ANY}": right[: len(right) // 2],
         f"toy-1.4-{ANY}": bytes(broken),
         "toy-1.5-cp312-cp312-linux_x86_64.whl": right, "toy-1.5-cp312-cp312-linux_aarch64.whl": wrong,
+        "toy-1.5.1-cp312-cp312-linux_x86_64.whl": right,
+        "toy-1.5.1-cp312-cp312-win_amd64.whl": wheel("", RIGHT.replace("\n", "\r\n")),  # the same lines
         "toy-1.6-cp312-cp312-linux_x86_64.whl": wrong, "toy-1.6-cp312-cp312-linux_aarch64.whl": wrong,
         f"toy-1.7-{ANY}": wheel("", "def verify(:"), f"toy-1.7.post1-{ANY}": wrong, yanked: right,
         f"toy-2.1.dev3-{ANY}": wrong, f"toy-nonsense-{ANY}": wrong, "toy-2.2.zip": b"",
@@ -174,7 +176,7 @@ def test_a_release_that_cannot_be_read_is_not_examined_and_takes_no_other_verdic
     found = history_of(index, tmp_path / "kept")
     said = {row.version: row.why or found.verdict(row).verdict for row in found.releases}
     assert {version: why for version, why in said.items() if version not in ("1.2", "1.3", "1.4", "1.7")} == {
-        "1.1": "holds", "1.5": "its wheels have different verifiers", "1.6": "refuted",
+        "1.1": "holds", "1.5": "its wheels have different verifiers", "1.5.1": "holds", "1.6": "refuted",
         "1.7.post1": "refuted", "2.0": "holds", "2.2": "it has neither a wheel nor a source distribution",
         "2.3": "refuted",
     }  # fmt: skip
