@@ -123,6 +123,15 @@ def batch_verdict(report: Report) -> str:
     return ("nothing noticed" if batches else "") + (f"; not tried: {', '.join(left_out)}" if left_out else "")
 
 
+def with_reasons(name: str, said: str) -> str:
+    """What is said of batches, and of each way that was not tried why, as the adapter declares it."""
+    what = SURVEYED.get(name) or SURVEYED.get(name.removesuffix("-settings"))
+    tried, left, ways = said.partition("; not tried: ")
+    for way, why in getattr(what, "left_out", {}).items():
+        ways = ways.replace(way, f"{way} ({why})")
+    return tried + left + ways
+
+
 def _joined(laws: Sequence[Summary], field: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, (getattr(law, field) for law in laws))))
 
@@ -253,7 +262,10 @@ class EngineLine(NamedTuple):
     def details(self) -> Iterator[tuple[str, list[str]]]:
         """(What, the entry for each type of numbers), and what all have in common with one entry."""
         for field, name in BY_NUMBERS.items():
-            if any(entries := [str(getattr(row, field)) for row in self.rows]):
+            entries = [str(getattr(row, field)) for row in self.rows]
+            if field == "batch":
+                entries = [with_reasons(row.name, said) for row, said in zip(self.rows, entries, strict=True)]
+            if any(entries):
                 yield name, entries
 
     def common(self) -> str:

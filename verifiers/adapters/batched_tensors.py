@@ -13,7 +13,7 @@ from ..batched.emitted import Emitted
 from ..batched.rows import rows_of
 from ..batched.sampling import Uniforms, uniforms
 from ..batched.verification import block_verification, greedy_block_verification, token_verification
-from .calling_convention import declare, logits_of
+from .calling_convention import declare, logits_of, of_request
 from .protocol import BatchedAdapter, Row, by_length
 
 
@@ -53,7 +53,7 @@ class Together(BatchedAdapter):
         {"name": "acceptance", "kind": "uniform", "shape": ["gamma"], "bits": 53},
         {"name": "residual", "kind": "uniform", "shape": [2], "bits": 53},
     )
-    array, batch = "torch", 64
+    array, batch, mixes_greedy = "torch", 64, True
     rows_in_use = staticmethod(softmax)
 
     def __init__(self, verify: Callable[..., Any]):
@@ -64,7 +64,8 @@ class Together(BatchedAdapter):
 
     def _verified(self, rows: Sequence[Row]) -> list[list[int]]:
         target, draft, tokens = (
-            torch.stack(given) for given in zip(*([row.target, row.draft, row.tokens] for row in rows))
+            torch.stack(given)
+            for given in zip(*([of_request(row.target, row.greedy), row.draft, row.tokens] for row in rows))
         )
         chance = Uniforms(*(torch.stack([row.random[name] for row in rows]) for name in ("acceptance", "residual")))
         tokens, accepted = _emitted(

@@ -146,6 +146,11 @@ def softmax(probabilities: Any) -> Any:
     return logits_of(probabilities).softmax(dim=-1)
 
 
+def of_request(rows: Any, greedy: bool) -> Any:
+    """A request's target rows in a tensor, of a greedy one all on the largest: of callers that set top-k to 1."""
+    return rows.new_zeros(rows.shape).scatter(-1, rows.argmax(-1, keepdim=True), 1) if greedy else rows
+
+
 def float32_softmax(probabilities: Any) -> Any:
     """The same in float32."""
     return logits_of(probabilities).float().softmax(dim=-1)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .calling_convention import on_demand
+from .calling_convention import of_request, on_demand
 from .lifted import LiftedAdapter, lift, require_parameters, use_triton
 from .protocol import Row, by_length
 
@@ -20,6 +20,7 @@ PARAMETERS = ("predicts", "accept_index", "accept_token_num", "candidates", "ret
 class Chain(LiftedAdapter):
     """block: whether ``--speculative-use-block-verification`` is on."""
 
+    mixes_greedy = True
     random = (
         {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 24},
         {"name": "last", "kind": "uniform", "shape": [], "bits": 24},
@@ -50,7 +51,8 @@ class Chain(LiftedAdapter):
             torch.arange(size * (gamma + 1)).view(size, gamma + 1), None, None,
             torch.stack([row.random["accept"] for row in rows]).float(),
             torch.stack([row.random["last"] for row in rows]).float(),
-            torch.stack([row.target for row in rows]).float(), torch.stack([row.draft for row in rows]).float(),
+            torch.stack([of_request(row.target, row.greedy) for row in rows]).float(),
+            torch.stack([row.draft for row in rows]).float(),
             1.0, 1.0, True, **({"block_verification": True} if self.block else {}),
         )  # fmt: skip
         slots = predicted.view(size, gamma + 1)

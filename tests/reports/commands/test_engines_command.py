@@ -14,11 +14,19 @@ from msgspec import structs
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
 from draftproof.models.rationals import as_float
+from draftproof.proofs.driven.batches import WAYS
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.published import survey as surveys
 from draftproof.reports.published.engine_issues import FIXES, FOLDER
-from draftproof.reports.published.engines import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
+from draftproof.reports.published.engines import (
+    EngineFinding,
+    EngineLine,
+    SurveyRow,
+    kept_survey,
+    markdown,
+    with_reasons,
+)
 from draftproof.reports.published.lossy_engines import thresholds
 from draftproof.reports.published.survey import SURVEYED, problems_of
 from draftproof.reports.published.surveying import merged
@@ -152,6 +160,17 @@ def test_the_page_of_this_version_is_made_of_the_survey_beside_its_issues():
     assert markdown(kept_survey()) == (FOLDER.parent / "engines.md").read_text(encoding="utf-8")
 
 
+def test_each_way_of_a_batch_that_was_not_tried_stands_there_with_why():
+    said = {row.name: with_reasons(row.name, row.batch) for row in kept_survey().rows if "; not tried: " in row.batch}
+    assert said
+
+    def unexplained(text):
+        return [way for way in WAYS if re.search(re.escape(way) + r"(?! \()", text.partition("; not tried: ")[2])]
+
+    assert {name: unexplained(text) for name, text in said.items() if unexplained(text)} == {}
+    assert unexplained(with_reasons("unknown", "nothing noticed; not tried: placeholders in some"))
+
+
 def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
     text = (written / "engines" / "vllm-ascend-block-lossless.md").read_text()
     assert text.startswith("# vllm-ascend 0.23.0.post1: sampled text does not follow the target model's distribution")
@@ -199,6 +218,9 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     monkeypatch.setattr(surveys, "code_digest", lambda declared: "other code")
     run(*words, "2")
     assert len(made) == 8
+    row = {"name": "sglang-jax", "verdict": "refuted", "refuted": ["batch on greedy beside sampled"]}
+    assert not surveys.unexpected(row) and surveys.unexpected(row | {"name": "sglang-block"})
+    assert surveys.unexpected(row | {"refuted": ["lossless on toy", *row["refuted"]]})
 
 
 def without(text):
