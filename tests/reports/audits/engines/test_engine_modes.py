@@ -1,5 +1,9 @@
 """Modes of engines that the page has rows of: their known truth, mends that were tried, and planted bugs."""
 
+from collections import Counter
+from itertools import product
+
+import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn, toy
@@ -144,6 +148,23 @@ def test_what_draws_as_its_target_does_holds(name):
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
     report = audit(MODES[name].target, [toy(1)], explain=False, dtypes=["float32"], timeout=600.0)
     assert report.verdict == "holds" and {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # logits of -inf, under the interpreter
+@pytest.mark.parametrize("repeated", ["single_turn", "none"])
+def test_vllms_watermarked_texts_of_several_blocks_are_the_targets_where_a_context_again_is_drawn_without_the_key(
+    repeated,
+):
+    if missing := MODES["vllm-watermark"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    torch = pytest.importorskip("torch")
+    from draftproof.verifiers.adapters.unpacked.vllm_watermark import Watermarked
+
+    engine, chance, count = Watermarked(repeated), np.random.default_rng(1), 300
+    target, draft = torch.full((2, 2), 0.5), torch.tensor([[0.0, 1.0]])
+    texts = Counter(engine.text(target, draft, 4, chance) for _ in range(count))
+    off = sum((texts[text] - count / 16) ** 2 / (count / 16) for text in product((0, 1), repeat=4))
+    assert off < 45 if repeated == "single_turn" else off > 45  # chi-square with 15 degrees of freedom, p = 8e-5
 
 
 def test_litgpt_keeps_temperature_and_top_k():
