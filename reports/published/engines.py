@@ -6,6 +6,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,12 +125,17 @@ def batch_verdict(report: Report) -> str:
 
 
 def with_reasons(name: str, said: str) -> str:
-    """What is said of batches, and of each way that was not tried why, as the adapter declares it."""
-    what = SURVEYED.get(name) or SURVEYED.get(name.removesuffix("-settings"))
+    """What is said of batches, and of each way that was not tried why."""
     tried, left, ways = said.partition("; not tried: ")
-    for way, why in getattr(what, "left_out", {}).items():
+    for way, why in _left_out().get(name.removesuffix("-settings"), {}).items():
         ways = ways.replace(way, f"{way} ({why})")
     return tried + left + ways
+
+
+@cache
+def _left_out() -> dict[str, dict[str, str]]:
+    """Of adapters the ways of a batch that are not tried, each with why."""
+    return json.loads(Path(__file__).with_name("batches_left_out.json").read_text(encoding="utf-8"))
 
 
 def _joined(laws: Sequence[Summary], field: str) -> str:

@@ -45,7 +45,6 @@ class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dtypes: of the rows, as the engine has them.
     array: what the rows arrive as; None to find out.
     randomness: how random numbers arrive. bonus, draft: where the bonus token is drawn, and which form of q it wants.
-    left_out: ways of a batch that are not tried, each with why.
     claims: what the engine says of itself. tried: the versions this was written for.
     """
 
@@ -63,7 +62,6 @@ class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft: str = ""
     claims: str = ""
     tried: str = ""
-    left_out: dict[str, str] = {}
 
     def missing(self) -> list[str]:
         return not_installed(self.packages) + self.missing_engines()

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from .calling_convention import on_demand
-from .lifted import LiftedAdapter, engine_file, lift, names_in, use_triton
-from .protocol import Row, by_length
-from .ragged import BONUS, NOISE, UNIFORM, emitted, ragged
-from .vllm_rejection_sample import NOISE_DRIVEN, Torch
+from ..calling_convention import on_demand
+from ..lifted import LiftedAdapter, engine_file, lift, names_in, use_triton
+from ..protocol import Row, by_length
+from ..ragged import BONUS, NOISE, UNIFORM, emitted, ragged
+from ..vllm_rejection_sample import NOISE_DRIVEN, Torch
 
 FOLDER = "lmdeploy/pytorch/"
 FILE, PORTABLE = FOLDER + "spec_decode/reject_sampler.py", FOLDER + "backends/default/rejection_sampling.py"
