@@ -1,4 +1,4 @@
-"""How far floating point can move the law of one of our own rules for trees, or of block verification as a stream.
+"""How far floating point can move the law of one of our own rules for trees.
 
 As proved in Coq, in closed form.
 
@@ -321,22 +321,6 @@ def tree_monte_carlo_bound(size: TreeSize) -> float:
     return e + k + kappa + o + size.last_draw
 
 
-def block_stream_bound(size: TreeSize) -> float:
-    """sum over i to gamma of T + max(both(k, u), u / (1 - u)) + kappa. Source: StreamRounding.v, ``stream_rounding``.
-
-    k: of p_i. T: of the weights and their sum. u / (1 - u): of a step that is skipped. kappa: of a draw among V tokens
-    and the outcome so far; the last token is one of them.
-    """
-    u, o, k, total = size.unit, size.off, 0.0, 0.0
-    kappa = running_sum_bound(size.vocabulary + 1, u, size.lattice)
-    for _ in range(len(size.levels) + 1):
-        weights = (1 + u) * (both(both(k, o), u) + o) + u
-        sums = weights + growth(u, size.vocabulary - 1) * (1 + weights)
-        total += sums + max(both(k, u), inverse(u)) + kappa
-        k = both(both(k, both(both(o, inverse(o)), u)), u)
-    return total
-
-
 THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "spec-infer": multi_round_bound,
     "without-replacement": multi_round_bound,
@@ -353,6 +337,5 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "top-tokens": multi_round_bound,
     "hierarchical": hierarchical_bound,
     "tree-monte-carlo": tree_monte_carlo_bound,
-    "block-stream": block_stream_bound,
 }
 """The rules whose own operations are bounded."""

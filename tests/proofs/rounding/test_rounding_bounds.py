@@ -7,7 +7,6 @@ and decides verdicts.
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,8 @@ from draftproof.proofs.block_laws import enumerated_law
 from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws import output_law
 from draftproof.proofs.measurement import measured
+from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.greedy import greedy_bound
-from draftproof.proofs.rounding.own_rules import own_bound
 from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound
 from draftproof.proofs.rounding.trees import tree_bound
@@ -46,7 +45,7 @@ multi_round = tree_reference("spec-infer").verify
 
 pytestmark = pytest.mark.exact
 BLOCKS = {"token": (token_verification, token_bound), "greedy-block": (greedy_block_verification, greedy_bound)}
-RUN = BLOCKS | {"block-stream": (block_stream, partial(own_bound, "block-stream"))}
+RUN = BLOCKS | {"block-stream": (block_stream, stream_bound)}
 PROBLEMS = [dyadic(in_field(p)) for p in (drawn(3, 2, "generic"), drawn(2, 3, "generic"))]
 TREES = [
     drawing(dyadic(in_field(drawn(3, 1, "generic"))), 2, how="iid"),
