@@ -226,14 +226,6 @@ def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, 
     return most * of_normaliser + of_sum + unit * most * step.normaliser
 
 
-def lattice_bound(gamma: int, vocabulary: int, lattice: float) -> float:
-    """gamma / N + V / (2 N): exact numbers, coins decided and the last token looked up by uniforms k / N.
-
-    Source: Lattice.v, ``uniforms_on_a_lattice``.
-    """
-    return gamma * lattice + lookup_bound(vocabulary, lattice)
-
-
 def lookup_bound(vocabulary: int, lattice: float) -> float:
     """V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: ``looked_up_near``."""
     return vocabulary * lattice / 2

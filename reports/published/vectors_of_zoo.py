@@ -17,7 +17,7 @@ from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CO
 from ..audits.vectors.answers import GREEDY
 from ..audits.vectors.judgement import Judgement, judge
 from ..audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
-from ..audits.vectors.results import Results, answered_in_float64
+from ..audits.vectors.results import FORMAT, Results
 from ..audits.vectors.suite import suite
 
 OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")
@@ -66,6 +66,11 @@ class ScriptedGenerator:
 
     def gumbel(self, size: int) -> np.ndarray:
         return -np.log(self.noise)
+
+
+def answered_in_float64(program: str, rules: tuple[str, ...], gives: tuple[Any, ...], answers: Any) -> Results:
+    """The results of a program that answered these vectors here."""
+    return Results(FORMAT, suite()["digest"], program, "float64", rules, gives, answers)
 
 
 def rules_of(entry: ZooEntry) -> tuple[str, ...]:

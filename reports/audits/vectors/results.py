@@ -52,11 +52,6 @@ def load_results(file: str) -> Results:
     return results_from(read_file(dict, file), file)
 
 
-def answered_in_float64(program: str, rules: tuple[str, ...], gives: tuple[Any, ...], answers: Any) -> Results:
-    """The results of a program that answered these vectors here."""
-    return Results(FORMAT, suite()["digest"], program, "float64", rules, gives, answers)
-
-
 def results_from(data: Any, name: str = "results") -> Results:
     """Results from their JSON form.
 

@@ -21,7 +21,6 @@ from draftproof.proofs.rounding.rule import EPSILON, rounding_allowed
 from draftproof.proofs.rounding.theorem import (
     IN_ORDER,
     PAIRWISE,
-    lattice_bound,
     lookup_bound,
     problem_bound,
     rounding_bound,
@@ -113,6 +112,14 @@ PROBLEMS = [
     dyadic(in_field(p))
     for p in (drawn(3, 2, "generic"), drawn(2, 4, "generic"), drawn(3, 3, "generic"), drawn(4, 2, "generic"))
 ]
+
+
+def lattice_bound(gamma: int, vocabulary: int, lattice: float) -> float:
+    """gamma / N + V / (2 N): exact numbers, coins decided and the last token looked up by uniforms k / N.
+
+    Source: Lattice.v, ``uniforms_on_a_lattice``.
+    """
+    return gamma * lattice + lookup_bound(vocabulary, lattice)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
