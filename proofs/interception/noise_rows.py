@@ -42,8 +42,9 @@ FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
 """From standard exponential noise to what the generator returns."""
 
 
-MOST_APART = 64
-"""Numbers of a row up to which each is followed for itself, where the row cannot be followed as a whole."""
+MOST_APART = 65
+"""Numbers of a row up to which each is followed for itself, where the row cannot be followed as a whole: one for each
+token of the longest draft blocks that are examined, and for the last one."""
 
 
 class Apart(NotInterceptable):

@@ -39,6 +39,19 @@ def _less(weights):
     return weights / weights.sum()
 
 
+def all_at_once_but_the_last_is_kept(target, draft, tokens, rng):
+    """A uniform for each drafted token and one for the last, drawn at once; of 64 drafted tokens the last is kept."""
+    uniforms = rng.random(len(tokens) + 1)
+    for i, x in enumerate(tokens):
+        if i < 63 and not uniforms[i] < ratio(target[i][x], draft[i][x]):
+            return answer(tokens[:i], _place_of(uniforms[-1], drawable(excess(target[i], draft[i]), target[i])))
+    return answer(tokens, _place_of(uniforms[-1], target[-1]))
+
+
+def _place_of(uniform, row):
+    return min(int((uniform >= np.cumsum(row)).sum()), int(np.flatnonzero(row)[-1]))
+
+
 def by_sums_a_little_too_small(target, draft, tokens, rng):
     """Of more than a hundred tokens the last one takes 10^-10 too much."""
 

@@ -10,6 +10,7 @@ from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
+from draftproof.models.wide_positions import apart
 from draftproof.reports.audits.functions import audit as functions
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.tests.reports.report_schema import validate
@@ -140,3 +141,11 @@ def test_right_verifiers_that_were_refuted_hold_and_ones_just_beyond_them_do_not
         report = audit(rule, problems, dtypes=["float64"], explain=False)
         (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
         assert report.verdict == verdict and law.bound < most
+
+
+def test_uniforms_of_the_longest_block_that_are_drawn_at_once_are_followed_one_by_one():
+    for rule, verdict in (
+        (f"{ODD}:uniforms_in_advance", "holds"),
+        (f"{SUBJECTS}:all_at_once_but_the_last_is_kept", "refuted"),
+    ):
+        assert audit(rule, [apart(64)], dtypes=["float64"], explain=False).verdict == verdict
