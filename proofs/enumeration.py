@@ -68,16 +68,16 @@ class EnumeratedChance:
         self._branching = branching
 
     def flip(self, probability: Any) -> bool:
-        if 0 < probability < 1:
-            return self._branching.choose((probability, 1 - probability)) == 0
+        if not 0 <= probability <= 1:
+            raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
         if probability == 0 or probability == 1:
             return probability == 1
-        raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
+        return self._branching.choose((probability, 1 - probability)) == 0
 
     def draw(self, weights: Sequence[Any]) -> int:
         if (again := self._branching.replayed()) is not None:
             return again
-        if min(weights) < 0:
+        if any(weight < 0 for weight in weights):
             raise ValueError(f"draw from a negative weight: {[str(w) for w in weights]}")
         total = sum(weights)
         if total == 0:
