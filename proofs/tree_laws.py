@@ -131,14 +131,11 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
         chosen: dict[tuple, Any] = {}
         for drawn, mass in siblings_after(problem, text, alive):
             tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
-            offered_mass = sum(weights[:-1])
-            if offered_mass == 0:
-                chosen[None, tuple(left)] = chosen.get((None, tuple(left)), 0) + mass
-                continue
-            for x, w in zip(tokens, weights[:-1], strict=True):
-                if w != 0:
-                    key = (x, drawn.tokens.count(x), offered_mass / sum(weights)), tuple(left)
-                    chosen[key] = chosen.get(key, 0) + mass * w / offered_mass
+            offer, total = sum(weights[:-1]), sum(weights)
+            plans = [((x, drawn.tokens.count(x), offer / total), w / offer) for x, w in zip(tokens, weights) if w != 0]
+            for plan, p in plans if offer != 0 else [(None, 1)]:
+                key = plan, tuple(left)
+                chosen[key] = chosen.get(key, 0) + mass * p
         return chosen
 
     def walk(text: Prefix, alive: int, weight: Any, mass: Any) -> None:

@@ -192,8 +192,9 @@ class WideMeasurement(Law):
         looked_up = frontier(self.problem, self.target, self.looked_up_entries) if self.looked_up_entries else {}
         for prefix, (observed, right) in self.frontier.items():
             gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
-            most = entries_explained(self.computed_in, slack, self._consists_of(prefix, observed, right))
-            most = most + self.resolution
+            most = self.resolution + entries_explained(
+                self.computed_in, slack, self._consists_of(prefix, observed, right)
+            )
             if prefix in looked_up:
                 most = most + looked_up[prefix][0]
             beyond += part * row_sum(np.maximum(gap - most, 0.0))

@@ -10,17 +10,14 @@ from typing import Any
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ...verifiers.trees.cactus import FINE
+from ...verifiers.trees import cactus
 from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
-from ..rounding.own_rules import TreeSize, hierarchical_cost, levels_of
+from ..rounding.own_rules import hierarchical_cost, levels_of, tree_size
 from ..rounding.theorem import SURE, both, growth, running_sum_bound
 from .shares_rounding import truncated_cost
 
 Row = Sequence[Any]
-
-RAISED = 0.1
-"""Cactus's delta."""
 
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
@@ -139,8 +136,7 @@ def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
 
 def _hierarchical_as_published(problem: Problem, u: float, lattice: float, off: float) -> float:
     """As the capped rule, but for the whole draft's coin. Source: ``published_rounding``."""
-    size = TreeSize(problem.vocabulary, levels_of(problem.tree), u, lattice, off, 0.0, problem)
-    return hierarchical_cost(size, capped=False)
+    return hierarchical_cost(tree_size(problem, u, lattice, off), capped=False)
 
 
 def _cactus(problem: Problem, u: float, lattice: float, off: float) -> float:
@@ -159,19 +155,19 @@ def _cactus(problem: Problem, u: float, lattice: float, off: float) -> float:
     for prefix, _, row, x in _drafts(problem):
         p, q = as_float(row[x]), as_float(problem.draft.row(prefix)[x])
         more, steps = _root(p, off)
-        tau = operations + (steps + u * (more + steps)) / FINE
+        tau = operations + (steps + u * (more + steps)) / cactus.FINE
         scale = before + u * (1 + before) + (1 + u) * (sigma + tau + u * (1 + sigma + tau)) + u
         left = (1 + u) * (scale + both(off, u) + tau + off) + u
-        rejected = p + (more - steps - 1) / FINE < q * (1 + SURE)
+        rejected = p + (more - steps - 1) / cactus.FINE < q * (1 + SURE)
         costs[prefix] = costs.get(prefix, lattice + u + off + once) + tau + rejected * left
     return sum(max((w for x, w in costs.items() if len(x) == n), default=0.0) for n in range(problem.gamma))
 
 
 def _root(p: float, off: float) -> tuple[float, int]:
     """The most that sqrt(2 delta p (1 - p)) can be in steps of ``FINE``, and by how many of them it may be another."""
-    argument = 2 * RAISED * p * (1 - p)
-    apart = 2 * RAISED * p * (off + 2.0**-50) + argument * 2.0**-48
-    least, most = (math.sqrt(max(t, 0.0)) * FINE for t in (argument - apart, argument + apart))
+    argument = 2 * cactus.DELTA * p * (1 - p)
+    apart = 2 * cactus.DELTA * p * (off + 2.0**-50) + argument * 2.0**-48
+    least, most = (math.sqrt(max(t, 0.0)) * cactus.FINE for t in (argument - apart, argument + apart))
     return most * (1 + 2.0**-48), math.floor(most * (1 + 2.0**-48)) - math.floor(least * (1 - 2.0**-48))
 
 

@@ -11,7 +11,7 @@ from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.arithmetic import Row, ratio
 from ...verifiers.trees.global_resolution import FEW_SWEEPS, weighed
-from ..rounding.own_rules import TreeSize, choice_by_shares, inverse, law_of_drafts_off, levels_of
+from ..rounding.own_rules import TreeSize, choice_by_shares, inverse, law_of_drafts_off, tree_size
 from ..rounding.theorem import SURE, both, growth, sum_error
 
 DOUBLE = 2.0**-53
@@ -26,7 +26,7 @@ def truncated_cost(problem: Problem, u: float, lattice: float, off: float) -> fl
     ``resolution_bound``. Infinite where rounding may change which tokens the drafts have more than enough of.
     Source: SharesRounding.v, ``truncated_rounding``, ``lattice_shares``.
     """
-    size = TreeSize(problem.vocabulary, levels_of(problem.tree), u, lattice, off, 0.0, problem)
+    size = tree_size(problem, u, lattice, off)
     regular = problem.tree.parents is None  # siblings of whole families: fewer where an elder has another text
     return sum(
         max(_step(size, depth, k) for k in range(1, most + 1) if not regular or k % problem.tree.children[depth] == 0)

@@ -1,10 +1,8 @@
-"""How far floating point can move the law of one of our own rules for trees.
-
-As proved in Coq, in closed form.
+"""How far floating point can move the law of one of our own rules for trees, as proved in Coq, in closed form.
 
 Counted here, and not in Coq: how often a transport plan is changed, the law of drafts, and that SpecHub makes a plan.
 
-The operations are those of ``verifiers``, followed one by one under the standard model. u: half of epsilon.
+The operations are those of ``verifiers/trees``, followed one by one under the standard model. u: half of epsilon.
 """
 
 import math
@@ -43,6 +41,11 @@ class TreeSize(NamedTuple):
         return max(self.off, sum_error(self.unit, self.vocabulary - 1))
 
 
+def tree_size(problem: Problem, unit: float, lattice: float, off: float, last_draw: float = 0.0) -> TreeSize:
+    """The size of a problem's tree."""
+    return TreeSize(problem.vocabulary, levels_of(problem.tree), unit, lattice, off, last_draw, problem)
+
+
 def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
     """The total variation by which rounding can move the law of one of ``THEOREMS`` on this problem.
 
@@ -54,7 +57,7 @@ def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: 
         for _ in range(max(tree.children) - 1):
             off = both(off, sum_error(unit, problem.vocabulary - 1))
     last_draw = running_sum_bound(problem.vocabulary, unit, lattice)
-    size = TreeSize(problem.vocabulary, levels_of(tree), unit, lattice, off, last_draw, problem)
+    size = tree_size(problem, unit, lattice, off, last_draw)
     try:
         bound = THEOREMS[rule](size)
     except OverflowError:

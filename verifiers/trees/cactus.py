@@ -11,6 +11,10 @@ FINE = 2**40
 """The raised probability is rounded to this denominator."""
 
 
+DELTA = 0.1
+"""Of the rule ``cactus``: by how much half the chi-square divergence of h from p may be."""
+
+
 def peak(target: Row, x: int, delta: float) -> Number:
     """h(x) = min(1, p(x) + sqrt(2 delta p(x) (1 - p(x))))."""
     p, one = as_float(target[x]), sum(target)
@@ -25,7 +29,7 @@ def raised(target: Row, x: int, h: Number) -> list[Number]:
     return [h if t == x else w * share for t, w in enumerate(target)]
 
 
-def cactus_step(delta: float = 0.1) -> Step:
+def cactus_step(delta: float = DELTA) -> Step:
     """Token verification against h, which the drafted token itself decides.
 
     Guarantee: not valid. What comes out is no mixture of the h: each is used where its own token is drafted.

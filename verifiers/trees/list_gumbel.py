@@ -89,9 +89,8 @@ def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Numbe
             own = [(1, cut.rates[cut.points.index(cut.starts[y])], ())] if x == y in cut.starts else []
             total += race([*spans[:i], own or cut.span(draft, x, y), *spans[i + 1 :]], k)
         law.append(p * total)
-    return normalised(
-        or_else(law, target)
-    )  # drafts of tokens that were left out, or less likely than any number of that type
+    # Nothing is left of drafts that were left out, or are less likely than any number of the rows' type.
+    return normalised(or_else(law, target))
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:

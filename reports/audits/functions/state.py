@@ -118,7 +118,8 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
 
         for original in _originals(known, affordable) or [session.measure(ALONE)]:
             problem = original.problem
-            reason, lawless = _examined(session, laws, known, original, some := _only(original))
+            some = _telling(original, MOST_PATHS) if original.paths > MOST_PATHS else None
+            reason, lawless = _examined(session, laws, known, original, some)
             if reason and some:  # the laws of its twins as a whole may refute it
                 reason, lawless = _examined(session, laws, known, original)
             if not lawless:
@@ -157,12 +158,9 @@ def _originals(known: Sequence[Measurement], affordable: Callable[[Measurement],
 
 
 def _examined(
-    session: FunctionSession,
-    laws: list[Measurement],
-    known: Sequence[Measurement],
-    original: Measurement,
+    session: FunctionSession, laws: list[Measurement], known: Sequence[Measurement], original: Measurement,
     only: list[Prefix] | None = None,
-) -> tuple[str | None, bool]:
+) -> tuple[str | None, bool]:  # fmt: skip
     """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do.
 
     laws: those of the twins are added. known: the laws of the audit's own problems. only: as in ``Repeated``.
@@ -170,7 +168,8 @@ def _examined(
     problem = original.problem
     problems = [problem, *twins(problem)]
     here = [_repeated(session, session.sandbox, p, only) for p in problems]
-    laws += [r.measurement for r in here[1:]] if only is None else []
+    if only is None:
+        laws += [r.measurement for r in here[1:]]
     session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
     unknown = _unknown(here)
     if unknown or not here[0].walks:
@@ -189,14 +188,14 @@ def _examined(
     return next(iter(reasons), None), False
 
 
-def _only(original: Measurement) -> list[Prefix] | None:
-    """The draft blocks of a problem that are examined with all its twins: those on which the most texts are emitted, of
-    MOST_PATHS together; None for all."""
-    if original.paths <= MOST_PATHS or original.problem.tree.how == TOP:
+def _telling(original: Measurement, texts: int) -> list[Prefix] | None:
+    """The largest draft blocks or trees on which the most different texts are emitted, of so many together; None for
+    all."""
+    if original.problem.tree.how == TOP:
         return None
-    most = sorted(original.blocks, key=lambda block: -len(original.blocks[block]))
-    paths = accumulate(len(original.blocks[block]) for block in most)
-    return [block for block, so_far in zip(most, paths) if so_far <= MOST_PATHS] or most[:1]
+    most = sorted(original.blocks, key=lambda b: (-len(b), -len(original.blocks[b])))
+    emitted = accumulate(len(original.blocks[b]) for b in most)
+    return [b for b, so_far in zip(most, emitted) if so_far <= texts] or most[:1]
 
 
 def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> list[Measurement]:
@@ -218,9 +217,8 @@ def _affordable(session: FunctionSession, others: Iterable[Measurement]) -> list
 
 
 def _of_one_block(session: FunctionSession, original: Measurement) -> list[Repeated]:
-    """A problem and two twins, on the largest draft block or tree on which the most different texts are emitted."""
-    problem = original.problem
-    only = None if problem.tree.how == TOP else [max(original.blocks, key=lambda b: (len(b), len(original.blocks[b])))]
+    """A problem and two twins, on the most telling draft block or tree."""
+    problem, only = original.problem, _telling(original, 1)
     return [_repeated(session, session.sandbox, p, only) for p in (problem, *twins(problem, *TWINS_OF_LARGE))]
 
 
