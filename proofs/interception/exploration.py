@@ -6,6 +6,8 @@ the next, and a subject that comes after it starts with none of it.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +51,15 @@ class Exploration:
     until: float = math.inf
     noise_rows: bool = True
     arithmetic: Arithmetic | None = None
+
+    @contextmanager
+    def noting_no_types(self) -> Iterator[None]:
+        """For calls with plain numbers on a path on which the types in which it computes were noted before."""
+        arithmetic, self.arithmetic = self.arithmetic, None
+        try:
+            yield
+        finally:
+            self.arithmetic = arithmetic
 
     @property
     def follows_loops(self) -> bool:

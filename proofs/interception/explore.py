@@ -4,7 +4,6 @@ import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -238,7 +237,7 @@ def rehearse(
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []
-        with tracer.exploration.watch.watching() if which == 0 else nullcontext():
+        with tracer.exploration.watch.watching() if which == 0 else tracer.exploration.noting_no_types():
             with_plain_numbers = following_once(tracer, call)
         if walks is not None and which in ENDS:
             walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))

@@ -14,12 +14,17 @@ LEFT_PATH = "otherwise"
 """The error of an outcome that is a rehearsal which left its path."""
 
 
-def _fingerprint():
-    torch = sys.modules.get("torch")
-    prints: list[Any] = [hook_numpy.untraced_state()]
-    if torch is not None and hasattr(torch, "default_generator"):
-        prints.append(torch.default_generator.get_state().numpy().tobytes())
-    return prints
+def _states() -> tuple[Any, Any]:
+    """Of the global generators of NumPy and torch."""
+    generator = getattr(sys.modules.get("torch"), "default_generator", None)
+    return hook_numpy.untraced_state(), generator and generator.get_state()
+
+
+def _moved(before: tuple[Any, Any]) -> bool:
+    """Whether one of them is another one than before, or torch has come meanwhile, whose draws nobody followed."""
+    numpys, torchs = _states()
+    same = torchs is before[1] if torchs is None or before[1] is None else torchs.equal(before[1])
+    return numpys != before[0] or not same
 
 
 @contextmanager
@@ -35,7 +40,7 @@ def _following(tracer: Tracer):
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     """One call with the tracer in force: what it came to."""
-    before = _fingerprint()
+    before = _states()
     with _following(tracer):
         try:
             outcome = call()
@@ -51,6 +56,6 @@ def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
         raise tracer.failure
     if tracer.left:
         raise PathLeft
-    if _fingerprint() != before and "reseeds" not in tracer.findings:
+    if _moved(before) and "reseeds" not in tracer.findings:
         raise NotInterceptable("it draws from a global generator in a way that is not followed")
     return outcome

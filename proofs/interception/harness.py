@@ -234,9 +234,9 @@ def same(now: Any, before: Any) -> bool:
         if (now.shape, now.dtype) != (before.shape, before.dtype):
             return False
         return now.tobytes() == before.tobytes() if now.size < FEW else bool((now == before).all())
-    if hasattr(now, "shape"):
-        return now.shape == before.shape and bool(now.equal(before) if hasattr(now, "equal") else (now == before).all())
-    return now == before
+    if hasattr(now, "equal"):  # a tensor; of another shape it is none
+        return now.equal(before)
+    return now.shape == before.shape and bool((now == before).all()) if hasattr(now, "shape") else now == before
 
 
 def interrupt_long_calls() -> None:

@@ -109,10 +109,14 @@ class Following(TorchFunctionMode):
         super().__init__()
         self.tracer = tracer
         self.functions = Functions(tracer)
+        # A call with plain numbers of which nothing is noted: of its functions only those that draw matter.
+        self.plain = tracer.rehearsal is not None and tracer.exploration.arithmetic is None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
+        if self.plain and not types and not named.of_chance:
+            return func(*args, **kwargs)
         if not named.of_chance and _ordinary(args) and (not kwargs or _ordinary(kwargs.values())):
             result = func(*args, **kwargs)
         else:

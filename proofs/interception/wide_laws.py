@@ -223,12 +223,11 @@ class _WideCall:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
                 points[row.source.order] = row.rehearsed(index, points[row.source.order])
-        # In which types it computes was seen on this path: what follows the draw cannot move its probability.
-        arithmetic, self.exploration.arithmetic = self.exploration.arithmetic, None
         try:
-            return following_once(tracer, self.call)
+            with self.exploration.noting_no_types():
+                return following_once(tracer, self.call)
         finally:
-            self.exploration.arithmetic, tracer.rehearsal = arithmetic, None
+            tracer.rehearsal = None
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
         """Which of the rows the outcome depends on."""

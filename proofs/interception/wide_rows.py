@@ -5,7 +5,6 @@ import base64
 import functools
 import itertools
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -29,10 +28,6 @@ MOST_SINGLES = 24
 """Tokens that can be drafted up to which each may be treated specially in any block; of more, those of the block."""
 
 
-SMALL = 2
-"""Bytes of a tensor's entries in types that NumPy may not have."""
-
-
 class _Sent:
     """Rows on their way to the parent, each sent once."""
 
@@ -53,12 +48,10 @@ class _Sent:
 
 
 def _anew(given: Any) -> Any:
-    """Another array or tensor in the same memory; of a list, and of entries of few bytes, a copy."""
+    """Another array or tensor in the same memory; of a list of numbers a copy."""
     if isinstance(given, list):
         return [*map(_anew, given)] if isinstance(given[0], np.ndarray) else copied(given)
-    if isinstance(given, np.ndarray):
-        return given.view()
-    return sys.modules["torch"].from_numpy(given.numpy()) if given.dtype.itemsize > SMALL else given.clone()
+    return given.view() if isinstance(given, np.ndarray) else given.detach()
 
 
 class FollowedFunction(Called, Protocol):

@@ -150,3 +150,29 @@ def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path, torch_child
         found = measure(torch_child(), name, problem, file)
         assert (found.paths, found.exactness) == (2, "exact")
         assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)
+
+
+LAST_UNIFORM = """
+import torch
+kept = []
+
+
+def of_the_last_call(target_probs, draft_probs, draft_tokens):
+    kept.append(torch.rand((), dtype=target_probs.dtype))
+    drawn = kept[-2] if len(kept) > 1 else kept[-1]
+    ratio = target_probs[0, draft_tokens[0]] / draft_probs[0, draft_tokens[0]]
+    accepted = bool(drawn < ratio)
+    row = target_probs[1] if accepted else (target_probs[0] - draft_probs[0]).clamp(min=0)
+    token = int(torch.multinomial(row, 1))
+    return [int(draft_tokens[0]), token] if accepted else [token]
+"""
+
+
+def test_a_tensor_that_was_kept_from_an_earlier_call_is_no_random_number_of_this_one(sandbox, tmp_path):
+    file = tmp_path / "keeps.py"
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["3/4", "1/4"]})
+    file.write_text(LAST_UNIFORM)
+    assert not measure(sandbox, "of_the_last_call", problem, file).known
+    file.write_text(LAST_UNIFORM.replace("kept[-2] if len(kept) > 1 else ", ""))
+    found = measure(sandbox, "of_the_last_call", problem, file)
+    assert found.known and lossless(found).holds
