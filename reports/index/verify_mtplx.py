@@ -4,6 +4,7 @@ import numpy as np
 from wrapping import loaded
 
 sampling = loaded("mtplx", "mtplx/sampling.py")
+sampling.float = lambda number: number  # of a number that is drawn it is the same, and could not be followed
 
 
 def verify(target_probs, draft_probs, draft_tokens, rng):

@@ -11,7 +11,7 @@ def verify(target_probs, draft_probs, draft_tokens):
     logits, q = target_probs.log().float(), draft_probs.log().float().softmax(-1)
     emitted = []
     for i, x in enumerate(draft_tokens):
-        p = torch.softmax(logits[i], -1)
+        p, sampling.rejection_sample.row = torch.softmax(logits[i], -1), q[i]  # the row is for the mend alone
         accepted, token = sampling.rejection_sample(p[x], q[i][x], x, logits[i])
         emitted.append(token)
         if not accepted:

@@ -1,8 +1,11 @@
 """speculative-decoding: one block of its loop at temperature 1 without its top-k, from networks with these rows."""
 
+import einops.einops
 import torch
 from wrapping import OneBlock, loaded, local_after_one_block, of_logits
 
+backend = einops.einops.get_backend(torch.zeros(1))  # it asks the interpreter at each call which libraries are there
+einops.einops.get_backend = lambda _: backend
 package = loaded("speculative-decoding", "speculative_decoding/speculative_decoding.py")
 
 

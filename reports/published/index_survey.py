@@ -27,12 +27,20 @@ class PackageMode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     mode: in words. subject: what is audited, a file of reports/index or an adapter's name. options: of the audit.
     reported: whether a refutation was reported to its maintainers, and how that is known.
+    mend: what would make it right, in words. edits: that, as lines before and after.
     """
 
     mode: str
     subject: str
     options: tuple[str, ...] = ("--dtype", "float32")
     reported: str = ""
+    mend: str = ""
+    edits: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def mended(self) -> "PackageMode":
+        """The same with its mend: a row of its own."""
+        return msgspec.structs.replace(self, mode=f"{self.mode}, mended")
 
 
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -97,6 +105,8 @@ def audited(package: Package, mode: PackageMode) -> IndexRow:
     """The row of a mode, by a quick audit in a process of its own."""
     folder, version = unpacked(package.package)
     engines = os.environ | {"DRAFTPROOF_INDEX": str(folder.parent), "DRAFTPROOF_ENGINES": str(folder.parent)}
+    if mode.mode.endswith(", mended"):
+        engines["DRAFTPROOF_MEND"] = json.dumps(mode.edits)
     with tempfile.TemporaryDirectory() as made:
         report = Path(made, "report.json")
         asked = [sys.executable, "-m", "draftproof", "audit", mode.subject, "--quick", *mode.options]
@@ -176,6 +186,9 @@ def page() -> str:
         show = FOLDER / f"show_{package.package.replace('-', '_')}.py"
         if show.is_file():
             audits.append(f"Without this project:\n\n```python\n{show.read_text(encoding='utf-8')}```\n")
+        mended = run.get((package.package, mode.mended.mode))
+        if mended:
+            audits.append(f"{mode.mend} Mended so and audited again: {sentence(mended)}.\n")
         audits.append(mode.reported or "Whether it was reported was not looked up, and we reported it to nobody.")
     audits.append("\n## Not run\n\n| package | version | day | it says | why |\n|---|---|---|---|---|")
     audits += [f"| {one.package} | {one.version} | {one.day} | {one.says} | {one.why} |" for one in known if one.why]
@@ -202,7 +215,7 @@ def _row(rows_given: Any) -> str:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         chosen = next(package for package in packages() if package.package == name)
-        for one in chosen.modes:
+        for one in [each for mode in chosen.modes for each in (mode, *[mode.mended] * bool(mode.edits))]:
             row = audited(chosen, one)
             with ROWS.open("a", encoding="utf-8") as file:
                 file.write(msgspec.json.encode(row).decode() + "\n")

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is in the r
 
 def test_the_page_is_what_the_rows_say_and_each_row_is_of_a_mode():
     assert PAGE.read_text(encoding="utf-8") == page()
-    known = {(package.package, mode.mode) for package in packages() for mode in package.modes}
+    known = {
+        (package.package, each.mode) for package in packages() for mode in package.modes for each in (mode, mode.mended)
+    }
     assert rows().keys() <= known
     assert all(row.witness for row in rows().values() if row.verdict == "refuted" and "lossless" in row.refuted)
     for package in packages():
@@ -26,6 +28,29 @@ def test_the_page_is_what_the_rows_say_and_each_row_is_of_a_mode():
         for mode in package.modes:
             file = mode.subject.partition(":")[0]
             assert (FOLDER.parents[1] / file).is_file() or file in {adapter.name for adapter in OURS}
+
+
+def lacking(kept):
+    """Refuted modes that lack a witness, what shows it, a mend that clears it, or word on whether it was reported."""
+    found = []
+    for package in packages():
+        for mode in package.modes:
+            row, mended = (kept.get((package.package, each.mode)) for each in (mode, mode.mended))
+            if row is None or not row.refuted:
+                continue
+            shown = (FOLDER / f"show_{package.package.replace('-', '_')}.py").is_file()
+            cleared = mended is not None and mended.verdict == "holds" and not mended.refuted and mode.mend
+            if not (row.witness and shown and cleared and mode.reported):
+                found.append((package.package, mode.mode))
+    return found
+
+
+def test_each_refuted_mode_has_a_witness_what_shows_it_a_mend_that_clears_it_and_word_on_reports():
+    assert lacking(rows()) == []
+    refuted = next(key for key, row in rows().items() if row.verdict == "refuted")
+    mended = refuted[0], f"{refuted[1]}, mended"
+    assert lacking({key: row for key, row in rows().items() if key != mended}) == [refuted]
+    assert lacking(rows() | {mended: rows()[refuted]}) == [refuted]
 
 
 def test_another_verdict_in_a_row_is_another_page(monkeypatch):
