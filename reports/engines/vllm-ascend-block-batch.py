@@ -7,22 +7,18 @@ from unittest.mock import Mock
 
 import torch
 
-p, q = torch.tensor([1 / 3, 2 / 3]), torch.tensor([2 / 3, 1 / 3])
-u = torch.tensor([0.6, 0.4, 0.5, 0.5, 0.5], dtype=torch.float64)
+p, q, u = map(torch.tensor, ([1 / 3, 2 / 3], [2 / 3, 1 / 3], [0.6, 0.4, 0.5, 0.5, 0.5]))
 with open(sys.argv[1]) as file:
-    parsed = ast.parse(file.read().replace("pin_memory=True", "pin_memory=False"))
-functions = [n for n in parsed.body if isinstance(n, ast.FunctionDef)]
+    defs = [n for n in ast.parse(file.read().replace("pin_memory=True", "pin_memory=False")).body if hasattr(n, "args")]
 rules = Given(enable_block_verify=True, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4)
 g = {"torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0, "logger": Mock(),
      "triton": Mock(), "get_ascend_config": lambda: Given(rejection_sampler_config=rules, enable_reduce_sample=False),
-     "generate_uniform_probs": lambda tokens, *_: u[:tokens]}
-exec("from __future__ import annotations\n" + "\n".join(ast.unparse(f) for f in functions if f.name not in g), g)
+     "generate_uniform_probs": lambda tokens, *_: u[:tokens].double()}
+exec("from __future__ import annotations\n" + "\n".join(ast.unparse(f) for f in defs if f.name not in g), g)
 def emitted(lengths):
-    n, rows = sum(lengths), len(lengths)
-    given = Given(temperature=torch.ones(rows), all_greedy=False, all_random=True, generators={})
+    n, one = sum(lengths), torch.ones(len(lengths), 1)
     return g["rejection_sample"](torch.tensor([0, 1, 0, 0, 0])[:n].int(), lengths, max(lengths),
         torch.tensor(lengths).cumsum(0).int(), q.repeat(n, 1), (p.log().repeat(n, 1), None),
-        torch.ones(rows, 1).int(), given)[0].tolist()
+        one.int(), Given(temperature=one[:, 0], all_greedy=False, all_random=True, generators={}))[0].tolist()
 alone, among = emitted([2]), emitted([2, 3])
-said = f"the first request, of 2 draft tokens and the same numbers: alone {alone}, beside one of 3 {among}"
-sys.exit(alone != among[:3] and said)
+sys.exit(alone != among[:3] and f"a request of 2 drafts, the same numbers: alone {alone}, beside one of 3 {among}")

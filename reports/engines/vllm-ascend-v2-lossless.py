@@ -12,13 +12,12 @@ import torch
 os.environ["TRITON_INTERPRET"], U = "1", "tl.full([], 0.0, dtype=tl.float32)"
 ascend, vllm = (re.sub(r"(?m)^from vllm.* import (\([^)]*\)|.*)", "", Path(file).read_text()) for file in sys.argv[1:])
 head = "import triton, triton.language as tl\n"
-head += "tl_rand32 = gumbel_block_argmax = philox_gumbel_block_argmax = tldevice = None\n"
 B, n, p, q = 400, torch.arange(400), torch.tensor([1 / 3, 2 / 3]).log(), torch.tensor([2 / 3, 1 / 3]).log()
 x = torch.stack([0 * n, torch.multinomial(q.exp(), B, replacement=True)], 1).flatten()
-with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # two names as vLLM 0.23.0 had them
-    names = "_compute_local_logits_stats_kernel, _compute_global_logsumexp"
-    names = f"_compute_block_stats_kernel, _compute_global_lse = {names}"
-    Path(file.name).write_text(f"{head}{vllm}\n{names}\n" + ascend.replace("tl.full([], 0.0, dtype=tl.float32)", U))
+# two names as vLLM 0.23.0 had them
+now = "_compute_block_stats_kernel, _compute_global_lse = _compute_local_logits_stats_kernel, _compute_global_logsumexp"
+with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+    Path(file.name).write_text(f"{head}{vllm}\n{now}\n" + ascend.replace("tl.full([], 0.0, dtype=tl.float32)", U))
     out, _ = runpy.run_path(file.name)["rejection_sample"](
         p.repeat(2 * B, 1), q.repeat(B, 1, 1), x, (2 * torch.arange(B + 1)).int(), torch.arange(2 * B) % 2, n.int(),
         n.repeat_interleave(2).int(), (torch.arange(2 * B) % 2).int(), torch.ones(B), n, 1)

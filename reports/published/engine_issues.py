@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from ...verifiers.claims import CLAIMS
 from ...verifiers.details import SamplesDetail
 from ...verifiers.evidence import Evidence
@@ -17,8 +20,7 @@ FOLDER = Path(__file__).parents[1] / "engines"
 GREEDY_TIES = (
     "A greedy request beside a sampled one is top-k 1, and `topk_mask` keeps every token that ties with the first, so "
     "that `top_k_renorm_prob` leaves several: where `top_k_values` is 1 the row has to be one-hot at its argmax, as a "
-    "batch of greedy requests alone has it. Known of other engines (mstar-project/mstar#254, vllm-project/vllm#41598); "
-    "no report of sglang-jax was found."
+    "batch of greedy requests alone has it."
 )
 
 FIXES = {
@@ -42,17 +44,15 @@ FIXES = {
     "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
     "impossible.",
     "sglang-jax-support": "The test is `coins_r <= p_cand / threshold_acc`, and `coin <= prob_acc / threshold_acc` for "
-    "trees; with `<` the uniform 0 accepts nothing that is impossible. The same was reported of SGLang's CUDA kernel "
-    "(sgl-project/sglang#35771, closed); no report of sglang-jax was found.",
+    "trees; with `<` the uniform 0 accepts nothing that is impossible.",
     "sglang-jax-batch": GREEDY_TIES,
     "sglang-jax-tree-batch": GREEDY_TIES,
     "sglang-jax-plain-lossless": "Its masks cut a row before its temperature divides it, its verification afterwards: "
     "a request at another temperature than 1 with top-p has one law for its first token and another for those after a "
-    "draft. Known and mended: sgl-project/sglang-jax#1563, merged on 2026-08-28, a week after the commit examined.",
+    "draft. The temperature has to come first.",
     "sglang-jax-tree-scheduled-lossless": "`resolve_spec_decode_token_ids` takes the first places of `predict`, which "
     "are those of the accepted tokens on a chain alone; of a tree they are at `accept_index`, and `verified_id` of "
-    "`EagleVerifyInput.sample` has them in order. That more than one draft a step does not work yet is known: "
-    "sgl-project/sglang-jax#1611 (open; its own account of it was not compared with this line).",
+    "`EagleVerifyInput.sample` has them in order.",
     "lmdeploy-settings-lossless": "Top-k, top-p and min-p are applied in `FusedLogitsProcessor.sampling` alone, which "
     "draws the bonus token: drafted tokens are verified against, and replaced from, the whole row. "
     "`RejectionSampler.forward` has to cut the rows of drafted positions likewise before their softmax. (Its "
@@ -81,31 +81,56 @@ FIXES = {
     "impossible.",
     "eagle-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
     "tensorrt-llm-support": "The test is `torch.rand(..) > accept_probs`; with `>=` the uniform 0 accepts nothing "
-    "that is impossible. No report was found. (Padding is not tested either: where a block holds more tokens than "
+    "that is impossible. (Padding is not tested either: where a block holds more tokens than "
     "`py_draft_logits` has rows, and all of those are accepted, `get_draft_token_length` counts the padding as "
     "accepted: TV 4/9 on the paper's example. Its drafters of two models are disabled since "
     "NVIDIA/TensorRT-LLM#17366, so that nothing was found that calls it so.)",
     "gpt-fast-support": "The test is `torch.rand_like(accept_draft_prob) > accept_draft_prob`, and `rand_like` has "
     "the type of the rows: bfloat16 by default, whose uniforms are multiples of 1/256, 0 among them. Uniforms in "
     "float32, and `>=`, accept nothing that is impossible: `(torch.rand(accept_draft_prob.shape, device=device) >= "
-    "accept_draft_prob)`. No report was found.",
+    "accept_draft_prob)`.",
     "ipex-llm-support": "The test is `random_probs > accept_draft_prob`, and `random_probs` are drawn in the model's "
     "type: in bfloat16 they are multiples of 1/256, in float16 of 1/2048, 0 among them. Uniforms in float32, and "
-    "`>=`, accept nothing that is impossible. No report was found.",
-    "angelslim-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible. No "
-    "report was found.",
+    "`>=`, accept nothing that is impossible.",
+    "angelslim-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
     "medusa-nucleus-lossless": "`get_nucleus_posterior_mask` draws a token and keeps the draft where they are equal; "
     "where they are not, the token that was drawn has to be the next one. The next step draws another one "
-    "(`get_nucleus_one_token`), so that a drafted token x has two chances: p + (1 - p) p. No report was found.",
+    "(`get_nucleus_one_token`), so that a drafted token x has two chances: p + (1 - p) p.",
     "vllm-mlx-beside-lossless": "In a batch a draft is kept where the drafts of all requests are accepted; where one "
     "is not, none is, and the next step draws every request's token from the target's whole row, as if nothing had "
     "been tested. That token has to come from max(p - q, 0) for a request whose draft was rejected, and to be the "
-    "draft for one whose draft was accepted: each row's own choice, replayed for all rows as it is for one. That all "
-    "rows are replayed is public (waybarrios/vllm-mlx#659, #662, merged), as a loss of speed; that the text changes "
-    "was not found.",
+    "draft for one whose draft was accepted: each row's own choice, replayed for all rows as it is for one.",
 }
 """What would make each right, by name and claim, where it is known."""
 
+
+class Reported(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a refutation beside its text.
+
+    found: the day on which it was found here. known: where it had been reported; empty where no report was found in
+    the stored issues of public repositories. near: what was reported that is near it. mend: the test in which
+    the fix was tried, or why it was not.
+    """
+
+    found: str
+    known: str = ""
+    near: str = ""
+    mend: str = ""
+
+    def __str__(self) -> str:
+        """Whether it was reported, in words."""
+        near = f" Near it: {self.near}." if self.near else ""
+        if self.known:
+            return f"{self.known[0].upper()}{self.known[1:]}.{near}"
+        return (
+            f"No report of it was found in the stored issues of public repositories (looked up {LOOKED_UP}), and we "
+            f"reported it to nobody.{near}"
+        )
+
+
+LOOKED_UP = "2026-11-26"
+REPORTED = msgspec.json.decode(Path(__file__).with_name("reported.json").read_bytes(), type=dict[str, Reported])
+"""By name and claim."""
 
 PLATFORM = re.compile(r"(-(?:Linux|macOS|Windows))-\S*")
 """What platform.platform() says of a machine, which is no version of a server."""
@@ -143,7 +168,6 @@ def issue(name: str, report: Report, evidence: Evidence) -> str:
     name: on the page. evidence: a refutation (see ``refuted``).
     """
     key = f"{name}-{evidence.claim}"
-    fix = FIXES.get(key, "Not known.")
     script = FOLDER / f"{key}.py"
     code = script.read_text(encoding="utf-8").strip() if script.is_file() else "# none yet"
     parts = [
@@ -154,12 +178,23 @@ def issue(name: str, report: Report, evidence: Evidence) -> str:
         *_by_hand(evidence),
         "## To see it",
         f"```python\n{code}\n```",
-        "## What would fix it",
-        fix,
+        advice(key),
         "## How it was found",
         *_how(report, evidence),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def advice(key: str) -> str:
+    """What would fix it, whether that was tried, and whether it was reported: of an issue by name and claim."""
+    parts, said = ["## What would fix it", FIXES.get(key, "Not known.")], REPORTED.get(key)
+    if said:
+        untried = said.mend.startswith("not tried")
+        parts.append(
+            f"{said.mend[0].upper()}{said.mend[1:]}." if untried else f"Tried, and not refuted: `{said.mend}`."
+        )
+        parts += ["## Reported", str(said)]
+    return "\n\n".join(parts)
 
 
 def _by_hand(evidence: Evidence) -> Iterator[str]:

@@ -13,7 +13,7 @@ UNPACKED = "draftproof.verifiers.adapters.unpacked"
 class EngineMode(Adapter, frozen=True):
     """An adapter that is named by its module.
 
-    problems: in place of the survey's: some of toy1, toy2, zeros1.
+    problems: in place of the survey's: some of toy1, toy2, zeros1; or a tree, or rows under settings that cut.
     lossy: whether its text is known not to follow the target, by design or by a known bug.
     """
 
@@ -70,6 +70,13 @@ MODES = {mode.name: mode for mode in (
     _mode("megatron-lm", "megatron_mtp:equality",
           "Megatron-LM's controller: drafts that equal a sample of the target, its torch sampler and twin kernels",
           ("megatron-lm",), "commit d98e8a6", draft=POINT),
+    _mode("sglang-jax-tree", "sglang_jax:tree",
+          "sglang-jax EagleVerifyInput.sample with tree_speculative_sampling_target_only, eager JAX: trees of the "
+          "likeliest tokens", ("sglang-jax", "jax"), "commit cddbf6f", ("tree",),
+          randomness="uniforms: driven"),
+    _mode("onnxruntime-genai-settings", "onnxruntime_round:settings",
+          "onnxruntime-genai's speculative round at temperature 1/2, top-k 3 and top-p 3/4, drafts sampled",
+          ("onnxruntime-genai-source",), "commit a0c04eb", ("cut",), randomness="uniforms: driven"),
     _mode("vllm-mlx", "mlx_engines:alone", "vllm-mlx install_mtp_mllm, native MTP, one request, MLX on a CPU", *MLX,
           ONE, randomness="uniforms and Gumbel noise: driven"),
     _mode("vllm-mlx-beside", "mlx_engines:beside",

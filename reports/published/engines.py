@@ -21,9 +21,10 @@ from ..audits.report import Report
 from ..audits.scope import counted
 from ..pages.page import rendered
 from ..pages.summary import Summary, summaries
-from .engine_issues import FOLDER, issue, refuted, version_of
+from .engine_issues import FOLDER, REPORTED, issue, refuted, version_of
+from .engine_sections import EngineFinding, found_first, fresh, unreported
 from .lossy_engines import LossyRow, table
-from .survey import NOT_RUN, SURVEYED, SurveyRun
+from .survey import NOT_RUN, SURVEYED, SeedCount, SurveyRun
 
 HEAD = """\
 An engine is a program that emits text, an adapter a function of one, audited as a verifier; its code is the engine's
@@ -160,40 +161,10 @@ def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
     return absent | NOT_RUN
 
 
-class EngineFinding(Struct, frozen=True, kw_only=True):
-    """A refutation that is shown: of a name, with its witness in words.
-
-    total_variation: between the two laws. replay: the command that shows it again.
-    """
-
-    name: str
-    claim: str
-    witness: str
-    problem: str | None
-    total_variation: float | None
-    replay: str | None
-
-    @property
-    def key(self) -> str:
-        """The name of the files of its issue and its reproduction."""
-        return f"{self.name}-{self.claim}"
-
-    @property
-    def size(self) -> str:
-        """How far it is from what it should be, in parentheses; empty where that has no number."""
-        if self.claim == "support":
-            return f" (Pr {self.witness.rpartition('observed ')[2]})"
-        return f" (TV {self.total_variation:.2g})" if self.total_variation else ""
-
-    @property
-    def has_script(self) -> bool:
-        return (FOLDER / f"{self.key}.py").is_file()
-
-
 class Survey(Struct, frozen=True, kw_only=True):
     """All that the page says, and nothing that it does not.
 
-    absent: what was not run, and why. together: the processor time of all. seeds: lines about fresh seeds. lossy: rules
+    absent: what was not run, and why. together: the processor time of all. seeds: what fresh ones came to. lossy: rules
     that are not meant to keep the law.
     """
 
@@ -201,7 +172,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     findings: list[EngineFinding]
     absent: dict[str, str]
     together: str
-    seeds: list[str]
+    seeds: list[SeedCount]
     lossy: list[LossyRow] = []
 
     def lines(self) -> list["EngineLine"]:
@@ -282,11 +253,11 @@ class EngineLine(NamedTuple):
 
 
 def survey_of(
-    reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
+    reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[SeedCount] = ()
 ) -> tuple[Survey, dict[str, str]]:
     """What the page says of these reports, and the issues by name.
 
-    reports: in their JSON form, by name; what has none was not run, and why is said. seeds: lines about fresh ones.
+    reports: in their JSON form, by name; what has none was not run, and why is said. seeds: what fresh ones came to.
     """
     rows: list[SurveyRow] = []
     findings: list[EngineFinding] = []
@@ -337,14 +308,33 @@ def markdown(survey: Survey) -> str:
     lines += [survey.together, ""] if survey.together else []
     lines += ["## Refuted, with the witness", ""]
     lines += [f"- `{f.name}`, {f.claim}: {f.witness}. {_links(f)}" for f in survey.findings] or ["none"]
+    if survey.findings:
+        lines += ["", "## Found here, and reported by nobody that is known", "", *_found_first(survey)]
     if survey.seeds:
-        lines += ["", "## Fresh seeds", "", "<details><summary>Each audited again with other random problems</summary>"]
+        lines += ["", "## Fresh seeds", "", *_fresh(survey)]
+        lines += ["<details><summary>By names and states of the code</summary>"]
         lines += ["", *(f"- {line}" for line in survey.seeds), "", "</details>"]
     if survey.lossy:
         lines += ["", "## Lossy by design, by how much", "", LOSSY, "", *table(survey.lossy)]
     lines += ["", "## Not run, and why", ""]
     lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in survey.absent.items()]
     return "\n".join(lines) + "\n"
+
+
+def _fresh(survey: Survey) -> list[str]:
+    clean = [line.first.name for line in survey.lines() if not line.ours and line.worst("lossless") != "refuted"]
+    return fresh(clean, survey.seeds)
+
+
+def _found_first(survey: Survey) -> list[str]:
+    """What was found here and reported by nobody, as far as is known: with the day and the release."""
+    release = {row.name: row.version for row in survey.rows}
+    shown = sorted((f for f in survey.findings if unreported(f.key)), key=lambda f: [*FAULTS].index(f.claim))
+    cells = (("engine", "release", "what", "found on", "issue"), *(
+        (f"`{f.name}`", release[f.name], f"{FAULTS[f.claim]}{f.size}", REPORTED[f.key].found, _links(f)) for f in shown
+    ))  # fmt: skip
+    head, *lines = map(_line, cells)
+    return [found_first(len(shown), len(survey.findings)), "", head, "|" + "---|" * 5, *lines]
 
 
 def _links(finding: EngineFinding) -> str:
@@ -363,7 +353,10 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def write(
-    folder: Path, reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
+    folder: Path,
+    reports: Mapping[str, Mapping[str, Any]],
+    runs: Mapping[str, SurveyRun],
+    seeds: Sequence[SeedCount] = (),
 ) -> list[Path]:
     """Write engines.md, engines.html, the survey and engines/NAME-CLAIM.md into the folder; what was written."""
     survey, issues = survey_of(reports, runs, seeds)

@@ -3,17 +3,21 @@
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from ...models.battery import drawn, own_problems, toy
 from ...models.digests import EXAMINING, code_digest
 from ...models.errors import InputError
 from ...models.files import write_atomically
-from ...models.problem import Problem
+from ...models.problem import Problem, tree_problem_from
 from ...models.store import Key, Store, stored_rows
+from ...models.tree_battery import TOP, drawing
 from ...verifiers.adapters.engines import ENGINES, Engine
 from ...verifiers.adapters.registry import ADAPTERS, Adapter
 from ..audits.engines.audit import LEVELS, audit_engine
@@ -29,8 +33,9 @@ OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
 
 RUNS = "runs.json"
-INTERPRETED = 40.0
-"""Seconds for a problem under Triton's interpreter, whose calls take milliseconds: a law is confirmed by fewer."""
+INTERPRETED, EAGER = 40.0, 15.0
+"""Seconds for a problem under Triton's interpreter, whose calls take milliseconds, and in eager JAX, whose calls take
+tens of them: a law is confirmed by fewer."""
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""
 
@@ -100,6 +105,30 @@ class SurveyRun(NamedTuple):
     seconds: float | None = None
 
 
+def tree_of(seed: int) -> Problem:
+    """Two of the likeliest tokens, and at first the likeliest after the first of them: its engine draws no drafts."""
+    rows = {"target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/2", "3/10"]}
+    if not seed:
+        return drawing(tree_problem_from({"name": "rows", "vocabulary": 3, "gamma": 2, **rows}), 2, 1, how=TOP)
+    return drawing(drawn(3, 1, "generic", seed), 2, how=TOP)
+
+
+def cut_of(seed: int) -> Problem:
+    """Rows without ties, of which temperature 1/2, top-k 3 and top-p 3/4 leave two tokens or three."""
+    rows = {"target": ["8/22", "7/22", "6/22", "1/22"], "draft": ["1/4", "3/4", "0", "0"]}
+    if seed:
+        draw = random.Random(f"cut/{seed}")
+        for model in rows:
+            weights = draw.sample(range(1, 30), 4)
+            rows[model] = [f"{weight}/{sum(weights)}" for weight in weights]
+    law = {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}
+    return tree_problem_from({"name": f"asked-{seed}", "vocabulary": 4, "gamma": 2, **rows, "law": law})
+
+
+ASKED: dict[tuple[str, ...], Callable[[int], Problem]] = {("tree",): tree_of, ("cut",): cut_of}
+"""Problems of modes that take no others, from a seed."""
+
+
 def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     """The paper's example and rows with zeros; of a further seed what an audit draws from it. Few for an interpreter.
 
@@ -107,16 +136,18 @@ def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     a scale stand beside them.
     """
     if isinstance(adapter, EngineMode) and adapter.problems:
+        if adapter.problems in ASKED:
+            return [ASKED[adapter.problems](seed)]
         if not seed:
             named = {"toy1": toy(1), "toy2": toy(2), "zeros1": drawn(3, 1, "zeros")}
             return [named[name] for name in adapter.problems]
-        return [drawn(3, 1, "generic", seed), drawn(3, 1, "zeros", seed)]
+        return [drawn(3, 1, ("zeros", "generic")[seed % 2], seed)]
     interpreted = "triton" in adapter.engines
     if seed:
         own = own_problems(seed)
         if interpreted:
             return [*(p for p in own if p.gamma * p.vocabulary <= 2), drawn(3, 1, "generic", seed)]
-        return [*own, drawn(3, 2, "generic", seed)]
+        return [*own[seed % 2 :: 2], drawn(3, 2, "generic", seed)]
     few = [toy(2), drawn(3, 1, "zeros")]
     return few if interpreted else [*few, toy(3), drawn(3, 2, "zeros")]
 
@@ -129,7 +160,7 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
     if isinstance(what, Engine):
         samples = OUTSIDE_SAMPLES.get(what.name, 4_000)
         return audit_engine(what, samples=samples, levels=LEVELS if what.exact else LEVELS[1:], seed=seed)
-    timeout = INTERPRETED if "triton" in what.engines else TIMEOUT
+    timeout = EAGER if what.name == "sglang-jax-tree" else INTERPRETED if "triton" in what.engines else TIMEOUT
     settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=timeout, seed=seed)
     if isinstance(what, EngineMode):
         subject = subject_from(what.target, what.array, what.dtypes)._replace(source=what.source)
@@ -210,7 +241,7 @@ KNOWN_WRONG = frozenset({
 })  # fmt: skip
 """Those whose emitted text is known not to follow the target."""
 
-OF_ITS_BATCH = frozenset({"sglang-jax", "tpu-inference"})
+OF_ITS_BATCH = frozenset({"sglang-jax", "sglang-jax-tree", "tpu-inference"})
 """Those of which what a request emits is known to depend on its batch, and whose text alone is not refuted."""
 
 
@@ -234,23 +265,60 @@ def _examined(name: str, seed: int) -> dict[str, Any]:
     return {
         "verdict": report.verdict, "problems": len({e.problem for e in laws}),
         "refuted": [f"{e.claim} on {e.problem}" for e in report.evidence if e.refuted and e.claim in report.claims],
-        "failure": report.failure and report.failure["message"],
+        "failure": report.failure and report.failure["message"], "day": date.today().isoformat(),
     }  # fmt: skip
 
 
 def unexpected(row: Mapping[str, Any]) -> bool:
     """Whether one that is known to be wrong was not refuted, or another one was, or one otherwise than it is known."""
-    batches = row["name"] in OF_ITS_BATCH and all(claim.startswith("batch ") for claim in row["refuted"])
-    return (row["verdict"] == "refuted" and not batches) != (row["name"] in KNOWN_WRONG)
+    known = row["name"] in OF_ITS_BATCH and of_batches_alone(row)
+    return (row["verdict"] == "refuted" and not known) != (row["name"] in KNOWN_WRONG)
 
 
-def seed_counts(folder: Path) -> list[str]:
-    """What the rows in the folder say, a line for each name and state of the code."""
+def of_batches_alone(row: Mapping[str, Any]) -> bool:
+    """Whether nothing but what a request emits beside others was refuted."""
+    return all(claim.startswith("batch ") for claim in row["refuted"])
+
+
+class SeedCount(Struct, frozen=True, kw_only=True):
+    """What fresh seeds of one name came to, under one state of the code.
+
+    seeds: their numbers, with commas. refuted: how many of them; batches: those of them of which batches alone were.
+    other: verdicts that are not as they are known to be. day: of the last one.
+    """
+
+    name: str
+    seeds: str
+    refuted: int
+    batches: int
+    other: int
+    code: str
+    day: str
+
+    @property
+    def numbers(self) -> set[str]:
+        return {*self.seeds.split(",")}
+
+    def __str__(self) -> str:
+        alone = f", {self.batches} of them of batches alone" if self.batches else ""
+        return (
+            f"{self.name}: refuted with {self.refuted} of {len(self.numbers)} fresh seeds{alone}, {self.other} "
+            f"otherwise than known (code {self.code}, {self.day})"
+        )
+
+
+def seed_counts(folder: Path) -> list[SeedCount]:
+    """What the rows in the folder say, for each name and state of the code."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for key, code, row in stored_rows(folder / SEEDS, WHAT, OLDER):
         groups.setdefault((str(key[0]), code[:12]), []).append(_named(key, row))
+    day = date.fromtimestamp((folder / SEEDS).stat().st_mtime).isoformat() if groups else ""
     return [
-        f"{name}: refuted with {sum(row['verdict'] == 'refuted' for row in rows)} of {len(rows)} fresh seeds, "
-        f"{sum(unexpected(row) for row in rows)} otherwise than known (code {code})"
+        SeedCount(
+            name=name, code=code, seeds=",".join(map(str, sorted(row["seed"] for row in rows))),
+            refuted=sum(row["verdict"] == "refuted" for row in rows),
+            batches=sum(row["verdict"] == "refuted" and of_batches_alone(row) for row in rows),
+            other=sum(map(unexpected, rows)), day=max(row.get("day", day) for row in rows),
+        )
         for (name, code), rows in groups.items()
-    ]
+    ]  # fmt: skip

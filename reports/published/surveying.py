@@ -1,7 +1,7 @@
 """What draftproof engines --out DIR does: the audits of the page that are not in DIR yet, fresh seeds, and the page.
 
-``python -m draftproof.reports.published.surveying [--lossy] [DIR ..]`` takes reports of folders into the survey that
-is kept here, writes their issues and the page; ``--lossy`` measures its table of lossy rules anew.
+``python -m draftproof.reports.published.surveying [--lossy] [DIR ..]`` takes reports and seeds of folders into what is
+kept here, writes their issues and the page; ``--lossy`` measures its table of lossy rules anew.
 """
 
 import json
@@ -17,7 +17,7 @@ from ...models.files import write_atomically
 from .engine_issues import FOLDER
 from .engines import SURVEY, Survey, kept_survey, markdown, survey_of, write
 from .lossy_engines import lossy_rows
-from .survey import SEEDS, SURVEYED, reports_in, runs_in, seed_counts, seed_rows, survey, unexpected
+from .survey import SEEDS, SURVEYED, SeedCount, reports_in, runs_in, seed_counts, seed_rows, survey, unexpected
 
 
 def write_page(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | None) -> str | None:
@@ -70,7 +70,7 @@ def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> str |
 
 
 def merged(kept: Survey, new: Survey) -> Survey:
-    """The kept survey with the new one's rows and findings in the place of those of the same names."""
+    """The kept survey with the new one's rows and findings in the place of those of the same names, and its seeds."""
     names = {row.name for row in new.rows}
     rows = [*(row for row in kept.rows if row.name not in names), *new.rows]
     findings = [*(f for f in kept.findings if f.name not in names), *new.findings]
@@ -78,13 +78,18 @@ def merged(kept: Survey, new: Survey) -> Survey:
     took = [int(text.removesuffix(" s")) for text in shown.values() if text]
     absent = {name: why for name, why in new.absent.items() if name not in shown}
     together = f"Processor time of {len(took)} audits together: {sum(took)} s."
-    return Survey(rows=rows, findings=findings, absent=absent, together=together, seeds=kept.seeds,
+    older = [count for count in kept.seeds if not any(_covers(one, count) for one in new.seeds)]
+    return Survey(rows=rows, findings=findings, absent=absent, together=together, seeds=[*older, *new.seeds],
                   lossy=kept.lossy)  # fmt: skip
 
 
+def _covers(new: SeedCount, old: SeedCount) -> bool:
+    return new.name == old.name and old.numbers <= new.numbers
+
+
 def take_in(folder: Path) -> None:
-    """Take the reports of a folder into the kept survey, and write their issues."""
-    survey, issues = survey_of(reports_in(folder), runs_in(folder))
+    """Take the reports and the fresh seeds of a folder into the kept survey, and write the issues."""
+    survey, issues = survey_of(reports_in(folder), runs_in(folder), seed_counts(folder))
     keep(merged(kept_survey(), survey))
     for key, text in issues.items():
         write_atomically(FOLDER / f"{key}.md", text)

@@ -18,7 +18,8 @@ from draftproof.proofs.driven.batches import WAYS
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.published import survey as surveys
-from draftproof.reports.published.engine_issues import FIXES, FOLDER
+from draftproof.reports.published.engine_issues import FIXES, FOLDER, REPORTED, Reported, advice
+from draftproof.reports.published.engine_sections import fresh
 from draftproof.reports.published.engines import (
     EngineFinding,
     EngineLine,
@@ -28,7 +29,7 @@ from draftproof.reports.published.engines import (
     with_reasons,
 )
 from draftproof.reports.published.lossy_engines import thresholds
-from draftproof.reports.published.survey import SURVEYED, problems_of
+from draftproof.reports.published.survey import SURVEYED, SeedCount, problems_of
 from draftproof.reports.published.surveying import merged
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
@@ -213,7 +214,7 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     again = run(*words, "4")
     assert again.exit_code == 1 and len(made) == 6 and "1 verdicts are not as they are known to be" in again.output
     page = (written / "engines.md").read_text()
-    assert "- sglang-block: refuted with 1 of 3 fresh seeds, 1 otherwise than known (code this code)" in page
+    assert "- sglang-block: refuted with 1 of 3 fresh seeds, 1 otherwise than known (code this code, " in page
     assert "vllm-ascend-block: refuted with 3 of 3 fresh seeds, 0 otherwise" in (written / "engines.html").read_text()
     monkeypatch.setattr(surveys, "code_digest", lambda declared: "other code")
     run(*words, "2")
@@ -223,24 +224,36 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     assert surveys.unexpected(row | {"refuted": ["lossless on toy", *row["refuted"]]})
 
 
-def without(text):
-    """What refuted rows of the page have no issue, reproduction or fix for; scripts that are not as they should be."""
+def lines_of(script):
+    """How many lines of a program do something: without its docstring, comments and blank lines."""
+    first, *_ = ast.parse(script).body
+    said = range(first.lineno, first.end_lineno + 1) if ast.get_docstring(ast.parse(script)) else ()
+    numbered = enumerate(map(str.strip, script.splitlines()), 1)
+    return sum(bool(line) and not line.startswith("#") and k not in said for k, line in numbered)
+
+
+def without(text, reported=REPORTED):
+    """What refuted rows of the page have no issue, witness, reproduction, fix or word on reports for; long scripts."""
     lacking = []
-    for name, claim in re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M):
-        key = f"{name}-{claim}"
-        script = FOLDER / f"{key}.py"
-        if not (FOLDER / f"{key}.md").is_file() or not script.is_file() or key not in FIXES:
+    for name, claim, witness in re.findall(r"^- `([\w.-]+)`, (\w+): (.*)", text, re.M):
+        key, about = f"{name}-{claim}", reported.get(f"{name}-{claim}")
+        files = script, issue = FOLDER / f"{key}.py", FOLDER / f"{key}.md"
+        if not all(file.is_file() for file in files) or key not in FIXES or about is None:
             lacking.append(key)
             continue
-        lines = [line for line in script.read_text().splitlines() if line.strip()]
-        ast.parse(script.read_text())
-        if len(lines) > 25 or "draftproof" in script.read_text():
-            lacking.append(f"{key}: {len(lines)} lines")
+        said, program = issue.read_text(), script.read_text()
+        where, _, test = about.mend.partition("::")
+        mended = where.startswith("not tried: ") or f"def {test}(" in (FOLDER.parents[1] / where).read_text()
+        known = about.found and "observed" in witness and mended
+        if not known or not all(part in said for part in ("## By hand", program.strip(), advice(key))):
+            lacking.append(f"{key}: its issue")
+        if lines_of(program) > 20 or "draftproof" in program:
+            lacking.append(f"{key}: {lines_of(program)} lines")
     return lacking
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
-def test_each_refuted_row_of_the_page_has_an_issue_and_a_reproduction_of_25_lines_without_this_project():
+def test_each_refuted_row_of_the_page_has_an_issue_a_mend_and_a_reproduction_of_20_lines_without_this_project():
     text = (FOLDER.parent / "engines.md").read_text()
     listed = re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M)
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
@@ -248,11 +261,29 @@ def test_each_refuted_row_of_the_page_has_an_issue_and_a_reproduction_of_25_line
     assert refuted == {name for name, _ in listed} and listed
     assert without(text) == []
     assert without("- `sglang-block`, lossless: 0") == ["sglang-block-lossless"]
+    eagle = "- `eagle`, support: 1: expected 0, observed 1."
+    assert without(eagle) == [] and without(eagle.replace("observed", "")) == ["eagle-support: its issue"]
+    assert without(eagle, {}) == ["eagle-support"]
+    assert without(eagle, {"eagle-support": Reported("2026-11-22", mend="Makefile::test_it")}) == [
+        "eagle-support: its issue"
+    ]
     # An adapter under settings too; and three that are audited as "module:name", their reports put into the folder.
     of_a_module = {"sglang-jax-plain", "sglang-jax-tree", "sglang-jax-tree-scheduled"}
     assert of_a_module <= refuted and set(SURVEYED) >= {
         name.removesuffix("-settings") for name in refuted - of_a_module
     }
+
+
+def test_rows_with_fewer_fresh_seeds_are_named_and_so_is_what_was_refuted_otherwise_than_known():
+    count = SeedCount(
+        name="a", seeds=",".join(map(str, range(1, 20))), refuted=0, batches=0, other=0, code="c", day="d"
+    )
+    some = structs.replace(count, name="b", seeds="1,2")
+    said, _, *fewer = fresh(["a", "b"], [count, some, some])
+    assert said.startswith("1 of the 2 rows") and said.endswith("None was refuted otherwise than above.")
+    assert fewer == ["- `b`: 2 fresh seeds", ""]
+    assert fresh(["a"], [structs.replace(count, refuted=1, other=1)])[0].endswith("Refuted otherwise than above: a.")
+    assert fresh(["b"], [some, structs.replace(count, name="b")])[0].startswith("1 of the 1 rows")
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")

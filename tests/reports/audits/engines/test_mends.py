@@ -1,0 +1,111 @@
+"""Mends that issue texts propose, tried: with them an engine's lines are not refuted any more, without they are."""
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.problem import tree_problem_from
+from draftproof.reports.audits.api import audit
+from draftproof.verifiers.adapters.registry import ADAPTERS
+
+pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
+
+MENDED = """
+from draftproof.verifiers.adapters.lifted import Edit, engine_file
+from draftproof.verifiers.adapters{package} import {module} as module
+
+def mended(engine, path, names, given, edits=(), **said):
+    text = engine_file(engine, path).read_text(encoding="utf-8")
+    mine = [Edit(old, new, "the mend that the issue proposes") for old, new in {edits!r} if old in text]
+    return lift(engine, path, names, given, [*edits, *mine], **said)
+
+lift, module.lift = module.lift, mended
+verify = module.{attribute}
+"""
+BLOCK = """pi = pi.clamp(max=1.0)
+    pi = torch.cumprod(pi, dim=-1)
+    cum_uniform_token_probs = torch.cumprod(uniform_token_probs, dim=-1)
+"""
+AS_PUBLISHED = """kept = [torch.ones_like(pi[:, 0])]
+    for k in range(max_spec_len):
+        kept.append((kept[-1] * pi[:, k]).clamp(max=1.0))
+    pi = torch.stack(kept[1:], 1)
+    rows = global_token_indices[:, 1:]
+    left = (pi[:, :-1, None] * target_probs[rows] - draft_probs[rows]).clamp(min=0).sum(-1)
+    below = left + 1 - pi[:, :-1]
+    pi = torch.cat([torch.where(below > 0, left / below.clamp(min=1e-30), 1.0), pi[:, -1:]], 1)
+    cum_uniform_token_probs = uniform_token_probs
+"""
+"""Of block verification: what it compares, and Algorithm 2 of Sun et al. 2025."""
+
+RECOVERED = ("global_vocab_size=vocab_size,", "global_vocab_size=vocab_size, use_block_verify=using_block_verify,")
+STRICT = (">= uniform_token_probs", "> uniform_token_probs")
+TEMPERATURE = "logits = topk_mask(logits, top_ks, replace_val=-1e12)"
+TIES = "masked_probs = topk_mask(probs, top_k_values.reshape(-1), replace_val=0.0)"
+ONE_HOT = TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, jax.nn.one_hot(probs.argmax(-1), "
+                       "probs.shape[-1], dtype=probs.dtype), ") + ")"  # fmt: skip
+RATIO = ("is_accepted = r_i <= probability_ratio", "is_accepted = r_i < probability_ratio")
+MENDS = {
+    "eagle-support": ("eagle", "", "eagle_posterior", "verify", [("if r <= acp:", "if r < acp:")]),
+    "hsd-support": ("hsd", ".unpacked", "hsd_sampling", "hierarchical", [RATIO]),
+    "hsd-token-support": ("hsd", ".unpacked", "hsd_sampling", "token", [RATIO]),
+    "vllm-ascend-token-support": ("vllm-ascend-token", "", "vllm_ascend", "token", [STRICT]),
+    "vllm-ascend-block-support": ("vllm-ascend-block", "", "vllm_ascend", "block", [
+        STRICT, (">= cum_uniform_token_probs", "> cum_uniform_token_probs")]),
+    "vllm-ascend-block-batch": ("vllm-ascend-block", "", "vllm_ascend", "block", [
+        ("max_spec_len >= 3 and bool", "bool")]),
+    "vllm-ascend-block-lossless": ("vllm-ascend-block", "", "vllm_ascend", "block", [(BLOCK, AS_PUBLISHED), RECOVERED]),
+    "lmdeploy-kernels-support": ("lmdeploy-kernels", ".unpacked", "lmdeploy_agent", "kernels", [
+        (">= uniform_prob:", "> uniform_prob:")]),
+    "sglang-jax-plain-lossless": ("sglang-jax", ".unpacked", "sglang_jax", "plain", [
+        (TEMPERATURE, f"logits = jnp.divide(logits, temperatures.astype(logits.dtype)); {TEMPERATURE}"),
+        ("    logits = jnp.divide(logits, temperatures)\n", "")]),
+    "sglang-jax-tree-batch": ("sglang-jax", ".unpacked", "sglang_jax", "tree", [(TIES, ONE_HOT)]),
+}  # fmt: skip
+"""By issue: the adapter, where it is, and lines before and after."""
+
+ASKED = {"name": "asked", "vocabulary": 4, "gamma": 1, "target": ["8/22", "7/22", "6/22", "1/22"],
+         "draft": ["1/4", "3/4", "0", "0"], "law": {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}}  # fmt: skip
+A_TREE = {"name": "tree", "vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"],
+          "drafting": {"children": [2], "how": "top"}}  # fmt: skip
+
+
+def refuted(subject, key):
+    """The claims that are refuted of a verifier on the problem that shows the bug best."""
+    problems = {
+        "sglang-jax-plain-lossless": [tree_problem_from(ASKED)], "sglang-jax-tree-batch": [tree_problem_from(A_TREE)],
+        "vllm-ascend-block-lossless": [toy(3)], "vllm-ascend-block-batch": [toy(2)],
+    }.get(key, [drawn(3, 1, "zeros")])  # fmt: skip
+    timeout = 15.0 if "tree" in key else 600.0
+    report = audit(subject, problems, explain=False, dtypes=["float32"], timeout=timeout)
+    assert report.failure is None
+    asked = {problem.name for problem in problems}  # of rows near them a tie at a cut is another matter
+    return {e.claim for e in report.evidence if e.refuted and (e.claim == "batch" or e.problem in asked)}
+
+
+@pytest.mark.parametrize("key", MENDS)
+def test_a_mend_clears_what_was_refuted(key, tmp_path):
+    adapter, package, module, attribute, edits = MENDS[key]
+    if missing := ADAPTERS[adapter].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    text = MENDED.format(package=package, module=module, attribute=attribute, edits=edits)
+    (tmp_path / "mended.py").write_text(text, encoding="utf-8")
+    claim = key.rpartition("-")[2]
+    assert claim in refuted(f"draftproof.verifiers.adapters{package}.{module}:{attribute}", key)
+    assert claim not in refuted(f"{tmp_path / 'mended.py'}:verify", key)
+
+
+TRANSFORMERS = f"""
+import inspect
+from transformers.generation import utils
+
+exec(inspect.getsource(utils._speculative_sampling).replace({RATIO[0]!r}, {RATIO[1]!r}), utils.__dict__)
+from draftproof.verifiers.adapters.hf_transformers import verify
+"""
+
+
+def test_transformers_with_a_strict_test_accepts_nothing_impossible(tmp_path):
+    pytest.importorskip("transformers", reason="needs transformers")
+    (tmp_path / "mended.py").write_text(TRANSFORMERS, encoding="utf-8")
+    key = "transformers-support"
+    assert "support" in refuted("draftproof.verifiers.adapters.hf_transformers:verify", key)
+    assert not refuted(f"{tmp_path / 'mended.py'}:verify", key) & {"lossless", "support"}
