@@ -89,6 +89,9 @@ FIXES = {
     "the type of the rows: bfloat16 by default, whose uniforms are multiples of 1/256, 0 among them. Uniforms in "
     "float32, and `>=`, accept nothing that is impossible: `(torch.rand(accept_draft_prob.shape, device=device) >= "
     "accept_draft_prob)`.",
+    "litgpt-top-p-lossless": "`sample(adjusted_distribution, apply_softmax=False)` cuts what is left by the softmax of "
+    "probabilities, as if they were logits, so that nothing remains. The rows have been cut and scaled already: "
+    "`new_token = multinomial_num_samples_1(adjusted_distribution)`.",
     "ipex-llm-support": "The test is `random_probs > accept_draft_prob`, and `random_probs` are drawn in the model's "
     "type: in bfloat16 they are multiples of 1/256, in float16 of 1/2048, 0 among them. Uniforms in float32, and "
     "`>=`, accept nothing that is impossible.",

@@ -33,9 +33,8 @@ OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
 
 RUNS = "runs.json"
-INTERPRETED, EAGER = 40.0, 15.0
-"""Seconds for a problem under Triton's interpreter, whose calls take milliseconds, and in eager JAX, whose calls take
-tens of them: a law is confirmed by fewer."""
+INTERPRETED = 40.0
+"""Seconds for a problem under Triton's interpreter, whose calls take milliseconds: a law is confirmed by fewer."""
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""
 
@@ -61,10 +60,10 @@ NOT_RUN = {
     "mlx-vlm, MTP, draft trees and batches": "by equality too (read). Without seeds a batch shares one walk: where one "
     "row differs all stop, each with a sample of its own",
     "LitGPT, top-p below 1 and temperature 0": "a rejected draft ends the text by an error "
-    "([reproduction](engines/litgpt-top-p-lossless.py)): `sample(adjusted_distribution, apply_softmax=False)` cuts "
-    "probabilities as if they were logits. At temperature 0 the draft's argmax is taken at the rate of two softmaxes: "
-    "target (.6, .4) and draft (.4, .6) give token 1 in two of three texts. No report was found but "
-    "Lightning-AI/litgpt#2238, on temperature 0 of plain sampling",
+    "([issue](engines/litgpt-top-p-lossless.md), [reproduction](engines/litgpt-top-p-lossless.py)): "
+    "`sample(adjusted_distribution, apply_softmax=False)` cuts probabilities as if they were logits. At temperature 0 "
+    "the draft's argmax is taken at the rate of two softmaxes: target (.6, .4) and draft (.4, .6) give token 1 in two "
+    "of three texts. No report was found but Lightning-AI/litgpt#2238, on temperature 0 of plain sampling",
     "AngelSlim, trees of several paths": "the same rule over siblings, as EAGLE's; one path was run",
     "IPEX-LLM, drafts that stop early": "the uniform of a test decides whether drafting goes on after it, too: what "
     "follows is the target's either way (read)",
@@ -160,7 +159,7 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
     if isinstance(what, Engine):
         samples = OUTSIDE_SAMPLES.get(what.name, 4_000)
         return audit_engine(what, samples=samples, levels=LEVELS if what.exact else LEVELS[1:], seed=seed)
-    timeout = EAGER if what.name == "sglang-jax-tree" else INTERPRETED if "triton" in what.engines else TIMEOUT
+    timeout = INTERPRETED if "triton" in what.engines else TIMEOUT
     settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=timeout, seed=seed)
     if isinstance(what, EngineMode):
         subject = subject_from(what.target, what.array, what.dtypes)._replace(source=what.source)

@@ -5,7 +5,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
-from draftproof.verifiers.adapters.registry import ADAPTERS
+from draftproof.reports.published.survey import SURVEYED
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -40,9 +40,6 @@ AS_PUBLISHED = """kept = [torch.ones_like(pi[:, 0])]
 RECOVERED = ("global_vocab_size=vocab_size,", "global_vocab_size=vocab_size, use_block_verify=using_block_verify,")
 STRICT = (">= uniform_token_probs", "> uniform_token_probs")
 TEMPERATURE = "logits = topk_mask(logits, top_ks, replace_val=-1e12)"
-TIES = "masked_probs = topk_mask(probs, top_k_values.reshape(-1), replace_val=0.0)"
-ONE_HOT = TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, jax.nn.one_hot(probs.argmax(-1), "
-                       "probs.shape[-1], dtype=probs.dtype), ") + ")"  # fmt: skip
 RATIO = ("is_accepted = r_i <= probability_ratio", "is_accepted = r_i < probability_ratio")
 MENDS = {
     "eagle-support": ("eagle", "", "eagle_posterior", "verify", [("if r <= acp:", "if r < acp:")]),
@@ -59,24 +56,26 @@ MENDS = {
     "sglang-jax-plain-lossless": ("sglang-jax", ".unpacked", "sglang_jax", "plain", [
         (TEMPERATURE, f"logits = jnp.divide(logits, temperatures.astype(logits.dtype)); {TEMPERATURE}"),
         ("    logits = jnp.divide(logits, temperatures)\n", "")]),
-    "sglang-jax-tree-batch": ("sglang-jax", ".unpacked", "sglang_jax", "tree", [(TIES, ONE_HOT)]),
+    "litgpt-top-p-lossless": ("litgpt", ".unpacked", "whole_decoders", "litgpt_top_p", [
+        ("new_token, _ = sample(adjusted_distribution[None, None, ...], apply_softmax=False, **sample_kwargs)",
+         "new_token = multinomial_num_samples_1(adjusted_distribution)")]),
 }  # fmt: skip
 """By issue: the adapter, where it is, and lines before and after."""
 
 ASKED = {"name": "asked", "vocabulary": 4, "gamma": 1, "target": ["8/22", "7/22", "6/22", "1/22"],
          "draft": ["1/4", "3/4", "0", "0"], "law": {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}}  # fmt: skip
-A_TREE = {"name": "tree", "vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"],
-          "drafting": {"children": [2], "how": "top"}}  # fmt: skip
+CUT = {"name": "cut", "vocabulary": 3, "gamma": 1, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/2", "3/10"],
+       "law": {"top_p": "3/4"}}  # fmt: skip
 
 
 def refuted(subject, key):
     """The claims that are refuted of a verifier on the problem that shows the bug best."""
     problems = {
-        "sglang-jax-plain-lossless": [tree_problem_from(ASKED)], "sglang-jax-tree-batch": [tree_problem_from(A_TREE)],
+        "sglang-jax-plain-lossless": [tree_problem_from(ASKED)],
+        "litgpt-top-p-lossless": [tree_problem_from(CUT)],
         "vllm-ascend-block-lossless": [toy(3)], "vllm-ascend-block-batch": [toy(2)],
     }.get(key, [drawn(3, 1, "zeros")])  # fmt: skip
-    timeout = 15.0 if "tree" in key else 600.0
-    report = audit(subject, problems, explain=False, dtypes=["float32"], timeout=timeout)
+    report = audit(subject, problems, explain=False, dtypes=["float32"], timeout=600.0)
     assert report.failure is None
     asked = {problem.name for problem in problems}  # of rows near them a tie at a cut is another matter
     return {e.claim for e in report.evidence if e.refuted and (e.claim == "batch" or e.problem in asked)}
@@ -85,7 +84,7 @@ def refuted(subject, key):
 @pytest.mark.parametrize("key", MENDS)
 def test_a_mend_clears_what_was_refuted(key, tmp_path):
     adapter, package, module, attribute, edits = MENDS[key]
-    if missing := ADAPTERS[adapter].missing():
+    if missing := SURVEYED[adapter].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
     text = MENDED.format(package=package, module=module, attribute=attribute, edits=edits)
     (tmp_path / "mended.py").write_text(text, encoding="utf-8")
