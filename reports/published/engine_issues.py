@@ -107,7 +107,7 @@ FIXES = {
 """What would make each right, by name and claim, where it is known."""
 
 
-class Reported(Struct, frozen=True, forbid_unknown_fields=True):
+class RefutationRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of a refutation beside its text.
 
     found: the day on which it was found here. known: where it had been reported; empty where no report was found in
@@ -132,7 +132,7 @@ class Reported(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 LOOKED_UP = "2026-11-26"
-REPORTED = msgspec.json.decode(Path(__file__).with_name("reported.json").read_bytes(), type=dict[str, Reported])
+REPORTED = msgspec.json.decode(Path(__file__).with_name("reported.json").read_bytes(), type=dict[str, RefutationRecord])
 """By name and claim."""
 
 PLATFORM = re.compile(r"(-(?:Linux|macOS|Windows))-\S*")

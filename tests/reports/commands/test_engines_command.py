@@ -18,7 +18,7 @@ from draftproof.proofs.driven.batches import WAYS
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.published import survey as surveys
-from draftproof.reports.published.engine_issues import FIXES, FOLDER, REPORTED, Reported, advice
+from draftproof.reports.published.engine_issues import FIXES, FOLDER, REPORTED, RefutationRecord, advice
 from draftproof.reports.published.engine_sections import fresh
 from draftproof.reports.published.engines import (
     EngineFinding,
@@ -264,7 +264,7 @@ def test_each_refuted_row_of_the_page_has_an_issue_a_mend_and_a_reproduction_of_
     eagle = "- `eagle`, support: 1: expected 0, observed 1."
     assert without(eagle) == [] and without(eagle.replace("observed", "")) == ["eagle-support: its issue"]
     assert without(eagle, {}) == ["eagle-support"]
-    assert without(eagle, {"eagle-support": Reported("2026-11-22", mend="Makefile::test_it")}) == [
+    assert without(eagle, {"eagle-support": RefutationRecord("2026-11-22", mend="Makefile::test_it")}) == [
         "eagle-support: its issue"
     ]
     # An adapter under settings too; and three that are audited as "module:name", their reports put into the folder.
