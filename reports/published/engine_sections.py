@@ -46,7 +46,8 @@ FEWER = {
     "llama.cpp-server-xllamacpp-2026.10.11549": NO_SERVER, "mlx-lm-server-0.32.2": NO_SERVER,
     **{name: f"an audit takes some {seconds} s of processor time" for name, seconds in {
         "sglang-jax-tree": 110, "vllm-watermark": 120, "lmdeploy-kernels": 80, "tpu-inference": 45, "vllm-mlx": 40,
-        "megatron-lm": 50, "sglang-jax": 20, "onnxruntime-genai-settings": 20, "litgpt": 20,
+        "megatron-lm": 50, "tensorrt-llm-equality": 15, "flashspec-lookup": 15,
+        "sglang-jax": 20, "onnxruntime-genai-settings": 20, "litgpt": 20,
     }.items()},
 }  # fmt: skip
 """Rows that have fewer fresh seeds, and why."""
