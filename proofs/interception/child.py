@@ -1,5 +1,6 @@
 """The child process in which a third-party function is followed or sampled: what it does for each request."""
 
+import gc
 import math
 import sys
 import time
@@ -147,6 +148,7 @@ def main(
             if request["do"] == "load":
                 before, COPIES.ended = ProcessBefore(), 0
                 subject = load(server, request)
+                gc.freeze()  # what was imported is not looked through again and again
                 server.answer(done=True, **subject.description)
                 continue
             work, doing = WORK.get(request["do"], (sample, "sampling it"))

@@ -43,7 +43,7 @@ class Exploration:
     unlike: int = 0
     loops_left: int = MOST_LOOPS
     values_left: int = CALLS_OF_VALUES
-    thresholds: dict[tuple, int] = field(default_factory=dict)
+    thresholds: dict[tuple, tuple[bool, int, bool]] = field(default_factory=dict)
     edges: dict[tuple, tuple[int, ...]] = field(default_factory=dict)
     ladders: dict[tuple, Any] = field(default_factory=dict)
     races: dict[tuple, Any] = field(default_factory=dict)

@@ -105,23 +105,29 @@ class Traced:
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
         """Which side of a monotone predicate this path is on; cuts what the number can still be."""
-        source, _ = self._undecided()
+        source, tracer = self._undecided()
+        known, asked = tracer.exploration.thresholds, (self.key(), key)
+        if (*asked, source.low, source.high) not in known:
+            threshold = self._threshold(predicate)  # which may leave out an end
+            known[(*asked, source.low, source.high)] = threshold
+        first, cut, last = known[(*asked, source.low, source.high)]
+        if first == last:
+            return first
+        return (first, last)[self._choose((source.low, cut, source.high))]
+
+    def _threshold(self, predicate: Callable[[Any], bool]) -> tuple[bool, int, bool]:
+        """A monotone predicate at the first point that is possible, the point where it changes, and at the last."""
+        source = self.source
         low, high = self.ends()
         if (low != low or high != high) and source.high - source.low > 1:
             source.tracer.give_up(f"NaN on the way to the comparison at {place()}")
         first, last = bool(predicate(low)), bool(predicate(high))
-        cached = (self.key(), key, source.low, source.high)
-        cut = source.tracer.exploration.thresholds.get(cached)
-        if cut is None:
-            with np.errstate(all="ignore"):
-                true = lambda k: bool(predicate(self.at(k)))  # noqa: E731
-                cut = switch(source.low, source.high, true, first) if first != last else source.high
-                if any(true(k) != ((k < cut) == first) for k in scattered(source.low, source.high)):
-                    source.tracer.give_up(f"a random number compared at {place()} rises and falls: no threshold")
-            source.tracer.exploration.thresholds[cached] = cut
-        if first == last:
-            return first
-        return (first, last)[self._choose((source.low, cut, source.high))]
+        with np.errstate(all="ignore"):
+            true = lambda k: bool(predicate(self.at(k)))  # noqa: E731
+            cut = switch(source.low, source.high, true, first) if first != last else source.high
+            if any(true(k) != ((k < cut) == first) for k in scattered(source.low, source.high)):
+                source.tracer.give_up(f"a random number compared at {place()} rises and falls: no threshold")
+        return first, cut, last
 
     def _undecided(self) -> tuple[RandomSource, Tracer]:
         """Its source, which can still be asked."""
