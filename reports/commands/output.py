@@ -71,7 +71,8 @@ class Output:
             write_text(self.html_file, page())
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
-        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""
+        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted. One without any
+        evidence is never exit status 0."""
         from ..pages.terminal import show
 
         def form(name: str) -> Any:
@@ -90,7 +91,7 @@ class Output:
             stop(f"interrupted {after}", INTERRUPTED)
         show(report, self.console)
         left_out = bool(report.scope and report.scope.not_decided)
-        raise SystemExit(of_verdict(report.verdict, require_decision, left_out))
+        raise SystemExit(of_verdict(report.verdict, require_decision or not report.evidence, left_out))
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Drift between passes of different shapes, and what it allows: measured first, and apart from the loop under test."""
 
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -54,11 +53,11 @@ class DriftMeasurement:
         block, batched, seeds = session.settings.longest_gamma + 1, session.batch_size > 1, session.seeds("drift")
         prompts = session.batch(DRIFT_TEXTS)
         length = self.length(max(map(len, prompts)), block, batched)
-        texts, started = [], monotonic()
+        texts, started = [], session.spent
         for batch in [prompts] if batched else [[prompt] for prompt in prompts]:
             written = session.decode_plainly(batch, length, next(seeds), eos=())
             texts += [prompt + tokens for prompt, tokens in zip(batch, written.tokens, strict=True)]
-        texts = texts[: self.affordable(len(texts), monotonic() - started, batched)]
+        texts = texts[: self.affordable(len(texts), session.spent - started, batched)]
         for name, model in session.models.items():
             self.drifts[name] = measure_drift(
                 model, texts, block, session.pair.vocabulary, session.warp, batched, session.check_time

@@ -45,9 +45,9 @@ def run_e2e(options: LoopOptions, progress: Progress = lambda stage, done, total
 
     Guarantee: a loop that is lossless, reads its texts and draws its drafts from their rows is refuted by a statistical
     test with probability at most ALPHA, all tests together. The evidence has the detection limit of each test.
-    Raises: InputError for what cannot be run at all. Out of memory, interrupted, out of time before there is any
-    evidence: a report with the failure and everything before it; so for a mutant of the loop that raises. Out of time
-    later: what there is, at best inconclusive, with what was not examined.
+    Raises: InputError for what cannot be run at all. Out of memory, interrupted: a report with the failure and
+    everything before it; so for a mutant of the loop that raises. Out of time: what there is, be it nothing, at best
+    inconclusive, with what was not examined.
     """
     session = open_session(options, progress)
     small = session.pair.device == "cpu" and session.pair.target.num_parameters() <= MAX_SINGLE_THREAD_PARAMETERS
@@ -79,6 +79,8 @@ def _examined(session: LoopSession) -> Report:
         _in_the_time_given(report, session, [name for name, part in left.items() if part])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
         run.figures = timing.figures()
+    else:
+        _in_the_time_given(report, session, ["drift, without which nothing is judged"])
     run.drift = drift.as_json()
     report.evidence = [
         replace(item, replay=options.command()) if item.refuted and item.witness else item for item in report.evidence
@@ -87,9 +89,9 @@ def _examined(session: LoopSession) -> Report:
 
 
 def _in_the_time_given(report: Report, session: LoopSession, lacked: list[str]) -> None:
-    """A run with evidence whose time is up has not failed: it is at best inconclusive, and says what it lacked."""
+    """A run whose time is up has not failed: it is at best inconclusive, and says what it lacked."""
     failure = report.failure
-    if failure and failure["kind"] == "timeout" and report.evidence and session.past(1.0):
+    if failure and failure["kind"] == "timeout" and session.past(1.0):
         report.failure = None
         report.notice({OUT_OF_TIME: f"{failure['message']} (--timeout); not examined, or in part: {', '.join(lacked)}"})
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 import msgspec
@@ -34,6 +34,9 @@ from .options import LoopOptions
 DEFAULT_BATCH = 8
 """Rows of a batch, where none are asked for."""
 
+CLOCK = 10
+"""Seconds by the clock in which a second of a run's limit is spent at the latest, whatever the processor did."""
+
 SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
 """The parts of a run with seeds of their own; the order is part of what a seed means."""
 
@@ -50,7 +53,7 @@ class LoopSession:
     start: the start token of a forged pair, else None.
     prompts: token ids behind which texts are written.
     progress: called with the stage, the steps done, and their number.
-    began: the time at which the run began, in seconds: loading is part of it.
+    began, used: the time at which the run began, and the processor time by then, in seconds: loading is part of it.
     """
 
     options: LoopOptions
@@ -62,6 +65,7 @@ class LoopSession:
     prompts: list[list[int]]
     progress: Progress = lambda stage, done, total: None
     began: float = field(default_factory=monotonic)
+    used: float = field(default_factory=process_time)
 
     @property
     def loop(self) -> type[DecodingLoop]:
@@ -94,9 +98,16 @@ class LoopSession:
         self.progress(stage, done, total)
         self.check_time()
 
+    @property
+    def spent(self) -> float:
+        """Seconds of the run's limit: of processor time, so that a busy machine ends no run; by the clock where that is
+        less, as with several threads; and at least one of CLOCK seconds by the clock."""
+        clock = monotonic() - self.began
+        return max(min(clock, process_time() - self.used), clock / CLOCK)
+
     def past(self, share: float) -> bool:
         """Whether this share of the run's seconds is over: a part that can end early does then, with what it has."""
-        return monotonic() - self.began > share * self.options.timeout
+        return self.spent > share * self.options.timeout
 
     def check_time(self) -> None:
         """Raises: RunFailed when the seconds of the whole run are over."""
@@ -165,7 +176,7 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
     mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
     settings = options.settings(mutant.settings if mutant else None)
     verifier = _verifier(options, mutant, settings.longest_gamma)
-    began = monotonic()
+    began, used = monotonic(), process_time()
     progress("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
@@ -181,7 +192,7 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
         texts = forged_prompts(start, pair, options)
     else:
         texts = [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]
-    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress, began)
+    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress, began, used)
 
 
 def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> LoopVerifier:
