@@ -15,6 +15,8 @@ import numpy as np
 import torch
 
 from draftproof.benchmarks.hamming_mmd import permutation_p_value
+from draftproof.models.generating.loop import generate
+from draftproof.models.generating.loop_verifiers import LoopVerifier, loop_verifier
 from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
@@ -22,32 +24,52 @@ from draftproof.models.pairs.presets import CHAT
 from draftproof.models.pairs.prompts import EMBEDDED, prompts
 from draftproof.stattests.betting import SetBetting
 from draftproof.stattests.tilts import SETS, TiltBetting, bets_on_transform, placed
+from draftproof.verifiers.batched.emitted import Emitted, emitted
 
 ALPHA = 1e-3
 CONDITIONS = {
     "right": {}, "right again": {}, "temperature 1.1": {"temperature": 1.1}, "top-p 0.95": {"top_p": 0.95},
-    "every third layer rounded to 3 bits": {"model": "draft"},
+    "every third layer rounded to 3 bits": {"model": "draft"}, "the draft's law in one block of ten": {"model": "both"},
 }  # fmt: skip
 """What the texts are of: the target's own law at T = 1 twice, and what it was changed to."""
+
+
+def one_in_ten_unverified(seed):
+    """Token verification that takes the draft's block as it is, one in ten."""
+    token, drawn = loop_verifier("token"), np.random.default_rng((seed, 2))
+
+    def verify(drafted, chances):
+        given, last = token.verify(drafted, chances), torch.multinomial(drafted.probabilities().target[:, -1], 1)
+        whole = emitted(drafted.tokens, torch.full_like(given.accepted, drafted.tokens.shape[1]), last)
+        taken = torch.from_numpy(drawn.random(len(last)) < 0.1)
+        tokens = torch.where(taken[:, None], whole.tokens, given.tokens)
+        return Emitted(tokens, torch.where(taken, whole.accepted, given.accepted))
+
+    return LoopVerifier("one block of ten unverified", verify)
 
 
 def written(pair, changes, copies, length, seed):
     """Texts [prompts * copies, length], prompt after prompt."""
     asked = [pair.encode(text) for text in prompts(EMBEDDED)]
-    model, texts = pair.draft if changes.get("model") else pair.target, []
-    settings = {name: value for name, value in changes.items() if name != "model"}
-    made = decode_plainly(model, [ids for ids in asked for _ in range(copies)], max_new_tokens=length, seed=seed,
-                          vocabulary=pair.vocabulary, **settings)  # fmt: skip
-    texts = np.array(made.tokens)
-    return asked, texts
+    given, settings = [ids for ids in asked for _ in range(copies)], dict(changes)
+    settings |= {"max_new_tokens": length, "seed": seed, "vocabulary": pair.vocabulary}
+    if (model := settings.pop("model", "")) == "both":
+        torch.manual_seed(seed)
+        made = generate(pair.target, pair.draft, given, one_in_ten_unverified(seed), gamma=4, **settings)
+    else:
+        made = decode_plainly(pair.draft if model else pair.target, given, **settings)
+    return asked, np.array(made.tokens)
 
 
 @torch.inference_mode()
-def looked_up(pair, asked, texts, copies, seed):
-    """Of each token: its transform, log tilts and whether it is possible, under the target's rows."""
+def looked_up(pair, asked, texts, copies, bets_on, seed):
+    """Of each token of the first texts of each prompt: its transform, log tilts and whether it is possible, under the
+    target's rows."""
     uniforms = np.random.default_rng((seed, 1))
     transform, tilts, possible = [], [], []
     for n, text in enumerate(texts):
+        if n % copies >= bets_on:
+            continue
         prompt = asked[n // copies]
         logits = pair.target(torch.tensor([[*prompt, *text]])).logits[0, len(prompt) - 1 : -1, : pair.vocabulary]
         for row, token in zip(logits.double().softmax(-1).numpy(), text):
@@ -72,12 +94,12 @@ def compare(kept, copies, length, orders=20):
     for name, found in kept.items():
         if name == "right":
             continue
-        at = []
+        at, bet_on = [], len(found["transform"]) // length
         for order in range(orders):
-            drawn = np.random.default_rng(order).permutation(texts)
+            drawn = np.random.default_rng(order).permutation(bet_on)
             at.append(betting_token(found, (drawn[:, None] * length + np.arange(length)).ravel()))
         seen = sorted(one for one in at if one is not None)
-        middle = f"{int(np.median(seen)):,} tokens" if len(seen) > orders // 2 else f"beyond {texts * length:,} tokens"
+        middle = f"{int(np.median(seen)):,} tokens" if len(seen) > orders // 2 else f"beyond {bet_on * length:,} tokens"
         row = [f"betting: {len(seen)} of {orders} orders, median {middle}"]
         for each in (k for k in (2, 4, 8, 16, 32) if k <= copies):
             at = (np.arange(texts // copies)[:, None] * copies + np.arange(each)).ravel()
@@ -92,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--copies", type=int, default=16, help="texts of each of the 12 prompts")
+    parser.add_argument("--bets-on", type=int, default=8, help="of each prompt's texts; the MMD has all")
     parser.add_argument("--length", type=int, default=32)
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -101,7 +124,7 @@ def main():
             file, began = asked.out / f"{name.replace(' ', '-')}.npz", process_time()
             if not file.is_file():
                 encoded, texts = written(pair, changes, asked.copies, asked.length, seed)
-                found = looked_up(pair, encoded, texts, asked.copies, seed) if seed else {}
+                found = looked_up(pair, encoded, texts, asked.copies, asked.bets_on, seed) if seed else {}
                 np.savez(file, texts=texts, **found)
                 print(f"{name}: {texts.size:,} tokens, {process_time() - began:.0f} s of processor time", flush=True)
             kept[name] = dict(np.load(file))
