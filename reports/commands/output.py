@@ -71,8 +71,8 @@ class Output:
             write_text(self.html_file, page())
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
-        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted. One without any
-        evidence is never exit status 0."""
+        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted; never 0
+        without evidence."""
         from ..pages.terminal import show
 
         def form(name: str) -> Any:

@@ -80,7 +80,7 @@ def _examined(session: LoopSession) -> Report:
         report.notice(inputs.notices() | texts.notices() | timing.notices())
         run.figures = timing.figures()
     else:
-        _in_the_time_given(report, session, ["drift, without which nothing is judged"])
+        _in_the_time_given(report, session, ["drift, and all that needs it"])
     run.drift = drift.as_json()
     report.evidence = [
         replace(item, replay=options.command()) if item.refuted and item.witness else item for item in report.evidence

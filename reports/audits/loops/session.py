@@ -35,7 +35,7 @@ DEFAULT_BATCH = 8
 """Rows of a batch, where none are asked for."""
 
 CLOCK = 10
-"""Seconds by the clock in which a second of a run's limit is spent at the latest, whatever the processor did."""
+"""Seconds by the clock that count as one of a run's limit, at the least."""
 
 SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
 """The parts of a run with seeds of their own; the order is part of what a seed means."""
@@ -100,8 +100,8 @@ class LoopSession:
 
     @property
     def spent(self) -> float:
-        """Seconds of the run's limit: of processor time, so that a busy machine ends no run; by the clock where that is
-        less, as with several threads; and at least one of CLOCK seconds by the clock."""
+        """Seconds of processor time, so that a busy machine ends no run; by the clock where that is less, as with
+        several threads; one in CLOCK by the clock at least."""
         clock = monotonic() - self.began
         return max(min(clock, process_time() - self.used), clock / CLOCK)
 

@@ -114,7 +114,7 @@ def test_a_run_that_came_to_nothing_in_its_time_is_inconclusive_and_not_exit_sta
     validate(report)
     assert (status, report["verdict"], report["failure"], report["evidence"]) == (4, "inconclusive", None, []), out
     said = next(f["text"] for f in report["findings"] if f["kind"] == "out of time")
-    lacked = "drift, without which nothing is judged"
+    lacked = "drift, and all that needs it"
     assert said == f"not done within 600 s (--timeout); not examined, or in part: {lacked}"
     assert report["not_examined"] == ["anything: there is no evidence"]
     assert said in " ".join(out.split())
