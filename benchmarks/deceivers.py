@@ -28,7 +28,7 @@ from typing import Any
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.errors import RunFailed
 from draftproof.models.store import Store
-from draftproof.proofs.processor_time import ProcessorTime
+from draftproof.proofs.time_limits import ProcessorTime
 from draftproof.tests.deceivers.drawn import drawn
 from draftproof.tests.deceivers.examined import ARRAYS, CLEARED, OUTCOMES, REFUTED, TIMEOUT, WITHHELD, examined
 

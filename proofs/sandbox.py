@@ -15,8 +15,7 @@ from ..models.problem import AnyProblem, Problem, as_json
 from .child_process import ChildProcess, amount
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
-from .processor_time import NOT_REACHED, ProcessorTime
-from .time_limits import WAITING, TimeLimits
+from .time_limits import NOT_REACHED, WAITING, ProcessorTime, TimeLimits
 
 MEMORY = 8.0
 """GiB of address space for the child; torch maps several without using them."""

@@ -1,12 +1,28 @@
-"""How long code in a child process may run, by the clock of its processor, which a busy machine cannot run out."""
+"""How long code in a child process may run, by the clock of its processor, which a busy machine cannot run out; and how
+much processor time an audit may take: its own, and that of all processes that it started."""
 
+import math
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
+
+import psutil
+
+from ..models.errors import RunFailed
 
 WALL_CLOCK_FACTOR = 10.0
 """Seconds of wall-clock time allowed for each second of processor time."""
 
 WAITING = 120.0
 """Seconds of wall-clock time allowed beside those, to code that sleeps or waits."""
+
+NOT_REACHED = "not reached within the processor time of the audit"
+"""Why nothing is known of what there was no time for."""
+
+LEAST = 0.1
+"""Seconds with which nothing is begun any more."""
 
 
 class TimeLimits(NamedTuple):
@@ -40,3 +56,47 @@ class TimeLimits(NamedTuple):
         """
         seconds, clock = (self.wall_clock(processor), "wall-clock") if waited else (processor, "processor")
         return f"within {seconds:g} s of {clock} time (--timeout {self.timeout:g})"
+
+
+class ProcessorTime:
+    """The time that is left of a limit, from here on. seconds: the limit; none by default, and nothing is measured."""
+
+    def __init__(self, seconds: float = math.inf):
+        self.seconds, self._since = seconds, _used()
+
+    def spent(self) -> float:
+        """Seconds so far."""
+        return _used() - self._since
+
+    @contextmanager
+    def not_counted(self) -> Iterator[None]:
+        """What is spent inside is no part of it."""
+        before = _used() if self.seconds < math.inf else 0.0  # what all processes took is slow to find out
+        try:
+            yield
+        finally:
+            self._since += _used() - before if self.seconds < math.inf else 0.0
+
+    def left(self, share: float = 1.0) -> float:
+        """Seconds until that share of the limit is spent; 0 where they are too few to begin anything."""
+        if self.seconds == math.inf:
+            return math.inf
+        left = share * self.seconds - self.spent()
+        return left if left > LEAST else 0.0
+
+
+def _used() -> float:
+    """Seconds that this process took, its children that ended, and all that live below it."""
+    ended, living = resource.getrusage(resource.RUSAGE_CHILDREN), 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        living += times.user + times.system
+    return time.process_time() + ended.ru_utime + ended.ru_stime + living
+
+
+def out_of_time(failure: RunFailed) -> bool:
+    """Whether what failed had no more of the audit's time."""
+    return str(failure) == NOT_REACHED

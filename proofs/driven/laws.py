@@ -13,7 +13,7 @@ from ...models.law import prefix_key
 from ...models.problem import Problem
 from ..interception.outcomes import Outcome, kind_of
 from ..interception.rows_in_use import RowsInUse
-from ..processor_time import NOT_REACHED
+from ..time_limits import NOT_REACHED
 from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout

@@ -30,7 +30,7 @@ class Exploration:
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
-    until: processor time of this process after which no further path is begun (``processor_time``).
+    until: processor time of this process after which no further path is begun (``time_limits``).
     noise_rows: whether rows of noise are followed as a whole.
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.

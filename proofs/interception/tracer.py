@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..enumeration import Branching
 from ..field import QQ, rational
-from ..processor_time import NOT_REACHED
+from ..time_limits import NOT_REACHED
 from .draws import LookUp
 from .exploration import Exploration
 from .places import place_in_frames

@@ -11,9 +11,9 @@ from ...models.errors import InputError
 from ...models.json_files import convert, plain
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
-from ...proofs.processor_time import NOT_REACHED
 from ...proofs.small_law import Measurement
 from ...proofs.statements import standing, summary
+from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import WideDetail
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ...models.errors import RunFailed
 from ...models.libraries import means_no_memory, reason
-from ...proofs.processor_time import out_of_time
+from ...proofs.time_limits import out_of_time
 from ...verifiers.evidence import Evidence
 from .report import Report
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...proofs.processor_time import NOT_REACHED
+from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.claims import PROBABILITY, TOKENS
 from ...verifiers.details import (
     ArgmaxDetail,

@@ -10,10 +10,10 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
-from draftproof.proofs import processor_time
+from draftproof.proofs import time_limits
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.processor_time import NOT_REACHED, ProcessorTime, out_of_time
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, out_of_time
 from draftproof.reports.audits.api import audit
 from draftproof.tests.deceivers import races
 from draftproof.tests.subjects import faults
@@ -38,7 +38,7 @@ def test_the_time_of_children_counts_while_they_live_and_after():
 
 def test_what_is_not_counted_is_no_part_of_it(monkeypatch):
     used = itertools.count(10.0)
-    monkeypatch.setattr(processor_time, "_used", lambda: next(used))
+    monkeypatch.setattr(time_limits, "_used", lambda: next(used))
     time = ProcessorTime(1e6)
     with time.not_counted():
         next(used)
@@ -70,7 +70,7 @@ def test_a_call_that_goes_on_beyond_its_time_is_ended_and_says_so():
 @pytest.fixture
 def only_in_laws(monkeypatch):
     """An audit's own time stands still: what is reached depends on the law's share in the child alone, 0.7 s of 4 s."""
-    monkeypatch.setattr(processor_time, "_used", lambda: 0.0)
+    monkeypatch.setattr(time_limits, "_used", lambda: 0.0)
 
 
 @pytest.mark.usefixtures("only_in_laws")

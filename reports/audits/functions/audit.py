@@ -13,7 +13,7 @@ from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
 from ....proofs.driven.declared import SIGNIFICAND
-from ....proofs.processor_time import ProcessorTime
+from ....proofs.time_limits import ProcessorTime
 from ..report import Report
 from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers

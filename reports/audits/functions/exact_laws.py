@@ -7,8 +7,8 @@ from ....models.problem import Problem
 from ....proofs.audit_claims import judge
 from ....proofs.driven.laws import CONFIRMATIONS, OF_A_LAW
 from ....proofs.measurement import measured
-from ....proofs.processor_time import NOT_REACHED, ProcessorTime
 from ....proofs.small_law import Measurement
+from ....proofs.time_limits import NOT_REACHED, ProcessorTime
 from ....verifiers.evidence import Evidence
 from ..settings import QUICK_REQUESTS
 from .hints import drafting_hint, padding_hint

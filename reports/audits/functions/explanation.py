@@ -9,10 +9,10 @@ from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
 from ....proofs.measurement import measured
-from ....proofs.processor_time import ProcessorTime
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
 from ....proofs.small_law import Measurement
+from ....proofs.time_limits import ProcessorTime
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import HUB, IID, TOP, WITHOUT_REPLACEMENT
 from ....verifiers.zoo.catalogue import ZooEntry

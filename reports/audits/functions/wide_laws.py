@@ -10,8 +10,8 @@ from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
-from ....proofs.processor_time import NOT_REACHED
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
+from ....proofs.time_limits import NOT_REACHED
 from ....proofs.wide_law import WideMeasurement
 from ....proofs.wide_measurement import measured_wide
 from ....stattests.goodness import goodness_of_fit
