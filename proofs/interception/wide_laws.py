@@ -8,6 +8,7 @@ like those that were, if those were treated alike without exception; how many th
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
@@ -15,14 +16,14 @@ import numpy as np
 from ...models.wide import ALL_CALLED
 from .alike import Alike, sorted_orders
 from .called_ids import CalledIds, Turn
+from .draws import LookUp
 from .exploration import Exploration
-from .explore import rehearse
+from .explore import Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
-from .row_laws import RowLaw, WideLaw
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 SEVERAL_PATHS = 32
@@ -41,6 +42,45 @@ block, after which, and after so many paths, it is given up if all will take lon
 MOST_RESTARTS = 12
 
 RowsAfter = Callable[[tuple[int, ...]], Iterable[np.ndarray]]
+
+
+@dataclass
+class RowLaw:
+    """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
+
+    called: indices confirmed.
+    look_up, part: as in ``row_draws.RowDraw``.
+    """
+
+    prefix: tuple[int, ...]
+    first: int
+    probability: float
+    weights: np.ndarray
+    called: int
+    look_up: LookUp = None
+    part: float = 1.0
+
+
+@dataclass
+class WideLaw(Explored):
+    """What the exploration of one call on a wide problem came to.
+
+    law: outcomes of their own, with their probabilities; None if nothing is known.
+    neutral: whether the reason is, as of ``tracer.NotInterceptable``.
+    rows: the rows.
+    ids: the tokens that calls emitted.
+    unlike: whether an index of a short row was treated otherwise than the others.
+    unknown: probability of what is not known.
+    not_called: probability of the indices that no call led to, rows that are given included, and of paths that were not
+      walked, each of less than ``row_draws.LEAST_PATH``.
+    """
+
+    rows: list[RowLaw] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    unlike: bool = False
+    unknown: float = 0.0
+    not_called: float = 0.0
+    neutral: bool = False
 
 
 class _WideCall:
