@@ -94,7 +94,7 @@ class SolverAnswer(NamedTuple):
 
 def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> SolverAnswer:
     """Prove or refute a query within a limit in seconds of processor time."""
-    solver = z3.Solver()
+    solver = z3.SolverFor("QF_NRA")  # the general one takes seconds or minutes, by what the process asked before
     solver.add(*query.given, z3.Not(query.claim))
     result = check(solver, limit)
     if result == z3.sat:
