@@ -7,8 +7,6 @@ A line a run: the token by which it is refuted, or that it is not, and what the 
 """
 
 import argparse
-from contextlib import ExitStack, contextmanager
-from threading import Thread
 from time import process_time
 from unittest.mock import patch
 
@@ -19,7 +17,7 @@ from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
 from draftproof.reports.audits.servers.reference import REPORTED, audit_reference
 from draftproof.reports.audits.servers.settings import ServerSettings
-from draftproof.tests.subjects.reference_server import Server
+from draftproof.tests.subjects.reference_server import Server, serving
 
 GAMMA = 4
 RIGHT, DRAFTED = "right", "the draft's law in one block of ten"
@@ -64,22 +62,11 @@ class GenerateServer(Server):
         return tokens, said, "stop" if tokens[-1] in self.ends else "length"
 
 
-@contextmanager
-def serving(server):
-    with server:
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-
-
 def judged(pair, fault, texts, seed):
     began = process_time()
     settings = ServerSettings(samples=texts, at_once=1, timeout=1e5, request_timeout=1e4)
-    with ExitStack() as stack:
-        plain = stack.enter_context(serving(GenerateServer(pair)))
-        url = stack.enter_context(serving(GenerateServer(pair, pair.draft, fault, FAULTS.get(fault, {}))))
+    speculative = serving(pair, pair.draft, fault, FAULTS.get(fault, {}), kind=GenerateServer)
+    with serving(pair, kind=GenerateServer) as plain, speculative as url:
         report = audit_reference(url, "smollm2:target", settings, plain, seed)
     if not report.evidence:
         raise SystemExit(str(report.failure))

@@ -147,8 +147,9 @@ def main(
         try:
             if request["do"] == "load":
                 before, COPIES.ended = ProcessBefore(), 0
-                subject = load(server, request)
-                gc.freeze()  # what was imported is not looked through again and again
+                first, subject = subject is None, load(server, request)
+                if first:
+                    gc.freeze()  # what was imported is not looked through again and again
                 server.answer(done=True, **subject.description)
                 continue
             work, doing = WORK.get(request["do"], (sample, "sampling it"))

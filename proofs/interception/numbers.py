@@ -107,10 +107,11 @@ class Traced:
         """Which side of a monotone predicate this path is on; cuts what the number can still be."""
         source, tracer = self._undecided()
         known, asked = tracer.exploration.thresholds, (self.key(), key)
-        if (*asked, source.low, source.high) not in known:
-            threshold = self._threshold(predicate)  # which may leave out an end
+        threshold = known.get((*asked, source.low, source.high))
+        if threshold is None:  # finding it may leave out an end
+            threshold = self._threshold(predicate)
             known[(*asked, source.low, source.high)] = threshold
-        first, cut, last = known[(*asked, source.low, source.high)]
+        first, cut, last = threshold
         if first == last:
             return first
         return (first, last)[self._choose((source.low, cut, source.high))]

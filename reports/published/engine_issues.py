@@ -124,7 +124,7 @@ class RefutationRecord(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether it was reported, in words."""
         near = f" Near it: {self.near}." if self.near else ""
         if self.known:
-            return f"{self.known[0].upper()}{self.known[1:]}.{near}"
+            return f"It was reported: {self.known}.{near}"
         return (
             f"No report of it was found in the stored issues of public repositories (looked up {LOOKED_UP}), and we "
             f"reported it to nobody.{near}"

@@ -87,9 +87,9 @@ def softmax(logits):
 
 
 @contextmanager
-def serving(*arguments, **options):
-    """The URL of such a server."""
-    with Server(*arguments, **options) as server:
+def serving(*arguments, kind=Server, **options):
+    """The URL of such a server, or of one made from it."""
+    with kind(*arguments, **options) as server:
         Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         try:
             yield server.url

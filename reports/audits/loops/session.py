@@ -23,6 +23,7 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ....proofs.time_limits import WALL_CLOCK_FACTOR
 from ....verifiers.chance import Chance
 from ....verifiers.details import AnyDetail
 from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
@@ -33,9 +34,6 @@ from .options import LoopOptions
 
 DEFAULT_BATCH = 8
 """Rows of a batch, where none are asked for."""
-
-CLOCK = 10
-"""Seconds by the clock that count as one of a run's limit, at the least."""
 
 SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
 """The parts of a run with seeds of their own; the order is part of what a seed means."""
@@ -101,9 +99,9 @@ class LoopSession:
     @property
     def spent(self) -> float:
         """Seconds of processor time, so that a busy machine ends no run; by the clock where that is less, as with
-        several threads; one in CLOCK by the clock at least."""
+        several threads; one in WALL_CLOCK_FACTOR by the clock at least."""
         clock = monotonic() - self.began
-        return max(min(clock, process_time() - self.used), clock / CLOCK)
+        return max(min(clock, process_time() - self.used), clock / WALL_CLOCK_FACTOR)
 
     def past(self, share: float) -> bool:
         """Whether this share of the run's seconds is over: a part that can end early does then, with what it has."""
