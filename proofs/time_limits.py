@@ -70,12 +70,12 @@ class ProcessorTime:
 
     @contextmanager
     def not_counted(self) -> Iterator[None]:
-        """What is spent inside is no part of it."""
-        before = _used() if self.seconds < math.inf else 0.0  # what all processes took is slow to find out
+        """What is spent inside is no part of it, be the limit known by then or set later."""
+        before = _used()
         try:
             yield
         finally:
-            self._since += _used() - before if self.seconds < math.inf else 0.0
+            self._since += _used() - before
 
     def left(self, share: float = 1.0) -> float:
         """Seconds until that share of the limit is spent; 0 where they are too few to begin anything."""

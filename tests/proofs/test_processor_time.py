@@ -47,6 +47,19 @@ def test_what_is_not_counted_is_no_part_of_it(monkeypatch):
     assert time.spent() == 4
 
 
+def test_nor_is_what_was_loaded_before_the_limit_was_known(monkeypatch):
+    """As --quick has it, whose limit depends on what was loaded."""
+    used = [10.0]
+    monkeypatch.setattr(time_limits, "_used", lambda: used[-1])
+    time = ProcessorTime()
+    with time.not_counted():
+        used.append(30.0)
+    time.seconds = 1e6
+    assert time.spent() == 0
+    used.append(31.0)
+    assert time.spent() == 1
+
+
 def test_a_law_is_given_up_after_its_seconds_and_nothing_is_begun_without_any():
     with Sandbox(RIGHT) as box:
         box.start([toy(1)])
