@@ -42,7 +42,7 @@ def changed(name: str, *changes: Change) -> dict[str, ModuleType]:
 
 MUTANTS = {
     # the last tile of the vocabulary is left out
-    "tile_dropped": [Change("launching", "tiles = triton.cdiv(vocabulary, tile)",
+    "tile_dropped": [Change("launching", "tiles = -(-vocabulary // tile)",
     "tiles = max(vocabulary // tile, 1)")],
     # two programs write their partial sums to one place: that of the first is lost
     "partial_sums_lost": [

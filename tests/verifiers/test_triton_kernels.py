@@ -30,6 +30,7 @@ def small_tiles(monkeypatch):
     """Two tokens a tile, so that rows of five have three; fewer random requests."""
     launching = pytest.importorskip("draftproof.verifiers.triton_kernels.launching", reason="needs triton")
     monkeypatch.setattr(launching, "TILE", 2)
+    monkeypatch.setattr(launching, "WIDE_TILE", 2)
     monkeypatch.setattr(laws, "CONFIRMATIONS", 2000)
     return launching
 

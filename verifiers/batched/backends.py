@@ -1,5 +1,6 @@
 """A batch of draft blocks, verified on its device: by Triton kernels on CUDA, by the plain tensor version elsewhere."""
 
+from functools import cache
 from importlib.util import find_spec
 
 import torch
@@ -39,17 +40,24 @@ def verify(
     """
     _check(algorithm, target, draft, tokens, temperature, logits, backend)
     if backend == "auto":
-        fits = target.device.type == "cuda" and target.dtype != torch.float64 and find_spec("triton")
+        fits = target.device.type == "cuda" and target.dtype != torch.float64 and _triton()
         backend = "kernels" if fits else "tensors"
     if backend == "tensors":
         return _by_tensors(algorithm, target, draft, tokens, chance, logits, temperature)
     from ..triton_kernels import launching
 
+    if logits and temperature is None:
+        temperature = torch.ones(len(tokens), device=target.device)
     return launching.launch(
         algorithm, target.contiguous(), None if draft is None else draft.contiguous(), tokens.long().contiguous(),
         chance,
-        temperature=(temperature if temperature is not None else torch.ones(len(tokens))) if logits else None,
+        temperature=temperature,
     )  # fmt: skip
+
+
+@cache
+def _triton() -> bool:
+    return find_spec("triton") is not None
 
 
 def _check(

@@ -10,10 +10,13 @@ from ..batched.keyed_uniforms import Seeds
 from ..batched.sampling import Uniforms
 from . import block_verification, token_verification
 from .parts import normalise
-from .runtime import INTERPRETED, triton
+from .runtime import INTERPRETED
 
 TILE = 1024
 """Tokens of a tile, at most."""
+
+WIDE_TILE = 8 * TILE
+"""Of a row of logits that is normalised: its tiles are read one after the other by one program."""
 
 AT_ONCE = 2**18
 """Requests times tokens of a tile in one program of the interpreter, whose operations take as long for one as for many.
@@ -23,6 +26,12 @@ Compiled, a program has one request.
 
 # Fused, p M_b - M_s would round otherwise than in the tensor version, and equal rows would leave a residual.
 OPTIONS: dict[str, Any] = {} if INTERPRETED else {"enable_fp_fusion": False}
+
+WARPS: dict[str, dict[str, int]] = {
+    kernel: {} if INTERPRETED else {"num_warps": warps}
+    for kernel, warps in {"normalise": 8, "sum_tiles": 1, "finish": 4}.items()
+}
+"""Measured on an H200, see ``benchmarks/kernels.py``: one warp a tile of sums takes 0.55 of the time of four."""
 
 
 def launch(
@@ -34,10 +43,10 @@ def launch(
     temperature: [B], of logits; None: the rows are probabilities.
     """
     batch, gamma, vocabulary = *tokens.shape, target.shape[2]
-    tile = min(TILE, triton.next_power_of_2(vocabulary))
-    tiles = triton.cdiv(vocabulary, tile)
-    rows = min(AT_ONCE // tile, triton.next_power_of_2(batch)) if INTERPRETED else 1
-    groups = triton.cdiv(batch, rows)
+    tile = min(TILE, _power_of_2(vocabulary))
+    tiles = -(-vocabulary // tile)
+    rows = min(AT_ONCE // tile, _power_of_2(batch)) if INTERPRETED else 1
+    groups = -(-batch // rows)
     sizes = {"ROWS": rows, "TILE": tile, **OPTIONS}
     scales = draft_scales = None
     if temperature is not None:
@@ -53,17 +62,23 @@ def launch(
     emitted, accepted = tokens.new_empty((batch, gamma + 1)), tokens.new_empty(batch)
     given = (target, draft, scales, draft_scales, temperature, tokens, *_numbers(chance, target.device), partial)
     sizes["GAMMA"] = gamma
-    kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes)
-    most = triton.next_power_of_2(tiles)
-    kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=most, **sizes)
+    kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes, **WARPS["sum_tiles"])
+    kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=_power_of_2(tiles),
+                              **sizes, **WARPS["finish"])  # fmt: skip
     return Emitted(emitted, accepted)
 
 
 def _scales(rows: Tensor, temperature: Tensor, groups: int, sizes: dict[str, Any]) -> Tensor:
     batch, count, vocabulary = rows.shape
     scales = torch.empty((batch, count, 2), dtype=torch.float32, device=rows.device)
+    sizes = sizes | WARPS["normalise"] | {"TILE": min(WIDE_TILE, _power_of_2(vocabulary))}
     normalise[(groups, count)](rows, scales, temperature, batch, vocabulary, COUNT=count, **sizes)
     return scales
+
+
+def _power_of_2(number: int) -> int:
+    """The least that is no smaller; Triton's own takes 2 microseconds, of a call's 80."""
+    return 1 << (number - 1).bit_length()
 
 
 def _numbers(chance: Uniforms | Seeds, device: torch.device) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
