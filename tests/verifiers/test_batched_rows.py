@@ -180,3 +180,18 @@ def test_a_draft_token_that_the_draft_excludes_is_rejected_where_the_target_does
     assert rows.survival().tolist() == [[1.0, 0.0]]
     for verify in VERIFIERS.values():
         assert verify(rows, uniforms(rows.tokens)).accepted.tolist() == [1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_behind_a_whole_block_the_targets_row_is_drawn_from_as_it_is_whatever_the_block_survived_with(form, device):
+    """Multiplied by p first it would be rounded once more, and block verification of one token draw otherwise than
+    token verification: on an H200 one text of 164 was another."""
+    target, draft, tokens = (x.to(device) for x in large(6, 5000, 1))
+    rows, at = form(target, draft, tokens), torch.ones(6, dtype=torch.long, device=device)
+    survived = torch.tensor([[0.3], [0.7], [1.0], [1e-9], [3.0], [0.9]], dtype=torch.float64, device=device)
+    found, expected = (rows.excess(at, p) for p in (survived, torch.ones_like(survived)))
+    assert torch.equal(found.edges, expected.edges)
+    for chunk in range(found.edges.shape[1]):
+        place = torch.full((6, 1), chunk, device=device)
+        assert torch.equal(found.inside(place), expected.inside(place))

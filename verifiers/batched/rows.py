@@ -157,7 +157,7 @@ class Probabilities:
 
     def excess(self, at: Tensor, survival: Tensor) -> Excess:
         gamma = survival.shape[1]
-        p = torch.where(at > 0, survival[self.blocks, at - 1], 1.0)
+        p = torch.where((at > 0) & (at < gamma), survival[self.blocks, at - 1], 1.0)  # of M_b alone, no factor rounds
         share = torch.where(at < gamma, 1 / p.clamp(min=1), 0.0).to(self.target.dtype)
         target, draft = row_of(self.target, self.blocks, at), row_of(self.draft, self.blocks, at.clamp(max=gamma - 1))
         left = (target * p.clamp(max=1).to(target.dtype)[:, None]).sub_(draft.mul_(share[:, None])).clamp_(min=0)

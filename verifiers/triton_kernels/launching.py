@@ -18,6 +18,9 @@ TILE = 1024
 WIDE_TILE = 8 * TILE
 """Of a row of logits that is normalised: its tiles are read one after the other by one program."""
 
+FEWEST_SUMS = 8
+"""Room for sums of tiles, at least: Triton 3.6 compiles no running sum over fewer than a thread holds of a tile."""
+
 AT_ONCE = 2**18
 """Requests times tokens of a tile in one program of the interpreter, whose operations take as long for one as for many.
 
@@ -63,8 +66,9 @@ def launch(
     given = (target, draft, scales, draft_scales, temperature, tokens, *_numbers(chance, target.device), partial)
     sizes["GAMMA"] = gamma
     kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes, **WARPS["sum_tiles"])
-    kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=_power_of_2(tiles),
-                              **sizes, **WARPS["finish"])  # fmt: skip
+    most = max(FEWEST_SUMS, _power_of_2(tiles))
+    kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=most, **sizes,
+                              **WARPS["finish"])  # fmt: skip
     return Emitted(emitted, accepted)
 
 
