@@ -1,5 +1,5 @@
 """transformers' ``generate`` with an assistant behind a URL, on the open model, audited as by ``draftproof engine URL
---reference smollm2:target --without PLAIN``: five right runs, and planted faults.
+--reference smollm2:target --draft smollm2:draft --without PLAIN``: five right runs, and planted faults.
 
     python benchmarks/assisted_generation.py [--only right ...]     (smollm2 as make smollm2 installs it)
 
@@ -67,7 +67,7 @@ def judged(pair, fault, texts, seed):
     settings = ServerSettings(samples=texts, at_once=1, timeout=1e5, request_timeout=1e4)
     speculative = serving(pair, pair.draft, fault, FAULTS.get(fault, {}), kind=GenerateServer)
     with serving(pair, kind=GenerateServer) as plain, speculative as url:
-        report = audit_reference(url, "smollm2:target", settings, plain, seed)
+        report = audit_reference(url, pair.names[0], settings, plain, seed, draft=pair.names[1])
     if not report.evidence:
         raise SystemExit(str(report.failure))
     bets = report.evidence[0].detail

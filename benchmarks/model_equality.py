@@ -1,5 +1,6 @@
 """How many tokens of the open model's texts it takes to see that its law was changed: the betting test, which knows the
-rows, and model-equality testing's MMD, which has texts of the right law to compare with. Both on the same texts.
+rows (and, in a row of its own, the draft's), and model-equality testing's MMD, which has texts of the right law to
+compare with. All on the same texts.
 
     python benchmarks/model_equality.py --out out/model-equality     (smollm2 as make smollm2 installs it)
 
@@ -23,7 +24,7 @@ from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.presets import CHAT
 from draftproof.models.pairs.prompts import EMBEDDED, prompts
 from draftproof.stattests.betting import SetBetting
-from draftproof.stattests.tilts import SETS, TiltBetting, bets_on_transform, placed
+from draftproof.stattests.tilts import OF_DRAFTS, SETS, TILTS, TiltBetting, bets_on_transform, placed
 from draftproof.verifiers.batched.emitted import Emitted, emitted
 
 ALPHA = 1e-3
@@ -64,27 +65,33 @@ def written(pair, changes, copies, length, seed):
 @torch.inference_mode()
 def looked_up(pair, asked, texts, copies, bets_on, seed):
     """Of each token of the first texts of each prompt: its transform, log tilts and whether it is possible, under the
-    target's rows."""
+    target's rows and the draft's."""
     uniforms = np.random.default_rng((seed, 1))
     transform, tilts, possible = [], [], []
     for n, text in enumerate(texts):
         if n % copies >= bets_on:
             continue
         prompt = asked[n // copies]
-        logits = pair.target(torch.tensor([[*prompt, *text]])).logits[0, len(prompt) - 1 : -1, : pair.vocabulary]
-        for row, token in zip(logits.double().softmax(-1).numpy(), text):
-            place = placed(row, [token])
+        rows = [
+            model(torch.tensor([[*prompt, *text]]))
+            .logits[0, len(prompt) - 1 : -1, : pair.vocabulary]
+            .double()
+            .softmax(-1)
+            for model in (pair.target, pair.draft)
+        ]
+        for row, draft, token in zip(*(each.numpy() for each in rows), text):
+            place = placed(row, [token], draft)
             transform.append(place.transform(uniforms.random(1))[0])
             tilts.append(place.log_tilts[:, 0])
             possible.append(place.own[0] > 0)
     return {"transform": np.array(transform), "tilts": np.array(tilts).T, "possible": np.array(possible)}
 
 
-def betting_token(found, tokens):
+def betting_token(found, tokens, names):
     """The token by which the bets have won, None if never: one order of the texts. tokens: [n], their order."""
-    sets, tilts = SetBetting(SETS, ALPHA / 2), TiltBetting(ALPHA / 2)
+    sets, tilts = SetBetting(SETS, ALPHA / 2), TiltBetting(ALPHA / 2, tilts=names)
     won = [sets.observe(bets_on_transform(found["transform"][tokens])).refuted_at,
-           tilts.observe(found["tilts"][:, tokens], found["possible"][tokens]).refuted_at]  # fmt: skip
+           tilts.observe(found["tilts"][: len(names), tokens], found["possible"][tokens]).refuted_at]  # fmt: skip
     return min((at for at in won if at is not None), default=None)
 
 
@@ -94,13 +101,15 @@ def compare(kept, copies, length, orders=20):
     for name, found in kept.items():
         if name == "right":
             continue
-        at, bet_on = [], len(found["transform"]) // length
-        for order in range(orders):
-            drawn = np.random.default_rng(order).permutation(bet_on)
-            at.append(betting_token(found, (drawn[:, None] * length + np.arange(length)).ravel()))
-        seen = sorted(one for one in at if one is not None)
-        middle = f"{int(np.median(seen)):,} tokens" if len(seen) > orders // 2 else f"beyond {bet_on * length:,} tokens"
-        row = [f"betting: {len(seen)} of {orders} orders, median {middle}"]
+        row, bet_on = [], len(found["transform"]) // length
+        for kind, names in (("betting", TILTS), ("betting with the draft's rows", (*TILTS, *OF_DRAFTS))):
+            at = []
+            for order in range(orders):
+                drawn = np.random.default_rng(order).permutation(bet_on)
+                at.append(betting_token(found, (drawn[:, None] * length + np.arange(length)).ravel(), names))
+            seen = sorted(one for one in at if one is not None)
+            middle = f"{int(np.median(seen)):,}" if len(seen) > orders // 2 else f"beyond {bet_on * length:,}"
+            row.append(f"{kind}: {len(seen)} of {orders} orders, median {middle} tokens")
         for each in (k for k in (2, 4, 8, 16, 32) if k <= copies):
             at = (np.arange(texts // copies)[:, None] * copies + np.arange(each)).ravel()
             both = np.concatenate([found["texts"][at], right[at]])

@@ -2,8 +2,8 @@
 
 A token x of a row p has the transform u = p{more probable than x} + U p(x), U uniform: uniform on 0..1 if x is drawn
 from p, whatever the row is. Sets of u are bet on by ``betting.SetBetting``. A tilt is a row q of another law that a
-faulty engine may have: of another temperature, or truncated to a nucleus; its bet multiplies the fortune by
-q(x) / p(x), of which the mean under p is 1.
+faulty engine may have: of another temperature, truncated to a nucleus, or in part the draft's; its bet multiplies the
+fortune by q(x) / p(x), of which the mean under p is 1.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,11 @@ NUCLEUS_SHARE = 0.9
 
 TILTS = tuple([f"temperature {t:g} times that asked for" for t in TEMPERATURES] + [f"top-p {m:g}" for m in NUCLEI])
 
+DRAFT_SHARES = (0.03, 0.1, 0.3)
+"""Tilts to the draft's row by this share, where its row is known: draft tokens that were not verified."""
+
+OF_DRAFTS = tuple(f"{share:.0%} of the draft's row" for share in DRAFT_SHARES)
+
 ABOVE = (0.5, 0.8, 0.9, 0.95, 0.99)
 """Sets {u > c} of the transform, which have the probability 1 - c."""
 
@@ -40,7 +45,7 @@ RARE = 1e-7
 class Placed(NamedTuple):
     """Tokens of one row. above: mass of what is more probable, of equals what has the smaller id. own: p(x); both [n].
 
-    log_tilts: log q(x) / p(x), [len(TILTS), n].
+    log_tilts: log q(x) / p(x), of TILTS, and of OF_DRAFTS where the draft's row is given, [tilts, n].
     """
 
     above: np.ndarray
@@ -57,10 +62,10 @@ class Placed(NamedTuple):
         return np.clip(ends / np.maximum(self.own, 1e-300), 0.0, 1.0)
 
 
-def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray) -> Placed:
+def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarray | None = None) -> Placed:
     """The place of tokens in a row.
 
-    row: [V], probabilities. tokens: [n].
+    row, draft: [V], probabilities. tokens: [n].
     Raises: InputError for a row that does not sum to 1 within 1e-4, or a token outside of it.
     """
     p, at = np.asarray(row, dtype=np.float64), np.asarray(tokens)
@@ -82,7 +87,10 @@ def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray) -> Placed:
     for mass in _nucleus_masses(p):
         inside = above < mass.asked
         tilts.append(np.log(1 - NUCLEUS_SHARE + NUCLEUS_SHARE * inside / mass.kept))
-    return Placed(above, own, np.array(tilts).reshape(len(TILTS), len(at)))
+    if draft is not None:
+        ratio = np.divide(draft[at], own, out=np.ones_like(own), where=own > 0)
+        tilts += [np.log1p(share * (ratio - 1)) for share in DRAFT_SHARES]
+    return Placed(above, own, np.array(tilts).reshape(len(tilts), len(at)))
 
 
 class _Mass(NamedTuple):
@@ -101,7 +109,7 @@ def _nucleus_masses(p: np.ndarray) -> list[_Mass]:
 class DriftExcess(NamedTuple):
     """What a row that is really served makes of the bets on the row that is known.
 
-    tilts: E'[q(x) / p(x)] - 1, [len(TILTS)]. sets: Pr'(u > c) - (1 - c), [len(ABOVE)].
+    tilts: E'[q(x) / p(x)] - 1, [tilts]. sets: Pr'(u > c) - (1 - c), [len(ABOVE)].
     distance: total variation of the two rows as far as they are known.
     """
 
@@ -110,12 +118,12 @@ class DriftExcess(NamedTuple):
     distance: float
 
 
-def excess(row: np.ndarray, tokens: Sequence[int], served: ArrayLike) -> DriftExcess:
+def excess(row: np.ndarray, tokens: Sequence[int], served: ArrayLike, draft: np.ndarray | None = None) -> DriftExcess:
     """Of a served row of which some tokens are known; what is left of its mass lies as the known row has it.
 
-    row: [V], as known. tokens: the most probable ones served. served: their probabilities.
+    row, draft: [V], as known. tokens: the most probable ones served. served: their probabilities.
     """
-    at, q = placed(row, tokens), np.asarray(served, dtype=float)
+    at, q = placed(row, tokens, draft), np.asarray(served, dtype=float)
     moved, left, rest = q - at.own, 1 - q.sum(), 1 - at.own.sum()
     scale = max(left, 0.0) / rest if rest > 1e-9 else 1.0
     tops = np.exp(at.log_tilts)
@@ -159,22 +167,22 @@ def allowance(measured: Sequence[DriftExcess], margin: float, errors: float) -> 
 class TiltBetting:
     """A gambler for each tilt, with one purse: E_t = mean over tilts of prod_s (q_s(x_s) / p_s(x_s)) / (1 + a).
 
-    allowed: a of each tilt, what the rows that are served may be off by.
+    allowed: a of each tilt, what the rows that are served may be off by. tilts: their names.
     Guarantee: Pr(E_t >= 1 / alpha for any t) <= alpha, if every token follows its row given the past; where it follows
     another row, as long as the mean over the text of log E'[q / p] is at most log(1 + a) for every tilt.
     Raises: InputError for a rate out of range, or an allowance below 0. Source: Ville 1939.
     """
 
-    def __init__(self, alpha: float, allowed: np.ndarray | None = None):
+    def __init__(self, alpha: float, allowed: np.ndarray | None = None, tilts: Sequence[str] = TILTS):
         checked_rates(alpha)
-        allowed = np.zeros(len(TILTS)) if allowed is None else np.asarray(allowed, dtype=float)
-        if allowed.shape != (len(TILTS),) or not (allowed >= 0).all():
-            raise InputError(f"allowances {allowed}, expected {len(TILTS)} of at least 0")
-        self.alpha, self._price = alpha, np.log1p(allowed)
-        self._logs, self._state = np.zeros(len(TILTS)), Fortune(0.0, 0.0, None, None, 0)
+        allowed = np.zeros(len(tilts)) if allowed is None else np.asarray(allowed, dtype=float)
+        if allowed.shape != (len(tilts),) or not (allowed >= 0).all():
+            raise InputError(f"allowances {allowed}, expected {len(tilts)} of at least 0")
+        self.alpha, self.tilts, self._price = alpha, tilts, np.log1p(allowed)
+        self._logs, self._state = np.zeros(len(tilts)), Fortune(0.0, 0.0, None, None, 0)
 
     def observe(self, log_tilts: np.ndarray, possible: np.ndarray) -> Fortune:
-        """Settle T bets. log_tilts: [len(TILTS), T]. possible: [T], whether p(x) > 0; what is not wins outright."""
+        """Settle T bets. log_tilts: [tilts, T]. possible: [T], whether p(x) > 0; what is not wins outright."""
         if not len(possible):
             return self._state
         gains = np.where(possible, log_tilts - self._price[:, None], inf)
@@ -184,7 +192,7 @@ class TiltBetting:
         refuted, family = before.refuted_at, before.family
         if refuted is None and len(crossed):
             refuted = before.steps + int(crossed[0])
-            family = TILTS[int(paths[:, crossed[0]].argmax())]
+            family = self.tilts[int(paths[:, crossed[0]].argmax())]
         highest = max(before.highest, float(path.max()))
         self._logs = paths[:, -1]
         self._state = Fortune(float(path[-1]), highest, refuted, family, before.steps + len(possible))
@@ -193,7 +201,7 @@ class TiltBetting:
     @property
     def fortunes(self) -> dict[str, float]:
         """log of the fortune of each gambler."""
-        return dict(zip(TILTS, self._logs.tolist()))
+        return dict(zip(self.tilts, self._logs.tolist()))
 
 
 def bets_on_transform(transform: np.ndarray) -> dict[str, Bets]:

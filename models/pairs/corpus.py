@@ -1,8 +1,10 @@
-"""Training text that every Python installation has: the standard library's sources and the help topics of pydoc."""
+"""Text that every Python installation has, its library's sources and help topics: to train on, and prompts held out."""
 
 import hashlib
+import json
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,9 @@ HELD_OUT = (
 
 MIN_CHARACTERS = 1_000_000
 """With less text something is missing."""
+
+SHORTEST, LONGEST = 60, 240
+"""Characters of a prompt."""
 
 
 class Document(NamedTuple):
@@ -83,3 +88,30 @@ def _topics() -> list[Document]:
     except ImportError:
         return []
     return [Document(f"topics/{name}", topics[name]) for name in sorted(topics)]
+
+
+def write_prompts(documents: Sequence[Document], count: int, file: Path) -> int:
+    """Write up to ``count`` prompts, a JSON object a line with the fields prompt and source; how many there were.
+
+    Each is the beginning of a paragraph, up to the end of a line; the documents take turns.
+    """
+    turns = zip_longest(*map(_of_document, documents))
+    lines = [json.dumps(given) for given in islice(filter(None, chain.from_iterable(turns)), count)]
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return len(lines)
+
+
+def _of_document(document: Document) -> Iterator[dict[str, str]]:
+    """Every paragraph in turn, but none that begins within the prompt before."""
+    at = 0
+    while at < len(document.text):
+        prompt = document.text[at : at + LONGEST]
+        if len(prompt) == LONGEST and "\n" in prompt:
+            prompt = prompt[: prompt.rindex("\n") + 1]
+        prompt = prompt.rstrip()
+        if len(prompt) >= SHORTEST:
+            yield {"prompt": prompt, "source": document.name}
+        following = document.text.find("\n\n", at + len(prompt))
+        if following < 0:
+            return
+        at = following + 2

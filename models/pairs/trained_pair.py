@@ -13,7 +13,7 @@ from ..errors import InputError, OutOfMemoryError
 from ..files import cache_folder, write_atomically
 from ..generating.settings import checked_device
 from ..libraries import means_no_memory, quiet, reason, require, save_tokenizer
-from .corpus import Corpus, corpus
+from .corpus import Corpus, corpus, write_prompts
 from .recipe import Progress, Recipe
 
 PAIR_FORMAT = "draftproof trained pair 1"
@@ -92,7 +92,6 @@ def _make(
 
     from .byte_tokenizer import BOS, EOS, concatenated_ids, train_tokenizer
     from .evaluation import evaluate
-    from .held_out_prompts import write_prompts
     from .training import train
 
     texts = _cut([d.text for d in text.training], recipe.text)

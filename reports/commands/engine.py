@@ -18,7 +18,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 """The names of ``servers.kinds.KINDS``."""
 
 OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "top_k", "top_p",
-              "request_timeout", "patience", "without", "words", "reference")  # fmt: skip
+              "request_timeout", "patience", "without", "words", "reference", "draft")  # fmt: skip
 
 OF_GRIDS = ("without", "words")
 """Options of the grid of a server."""
@@ -48,6 +48,7 @@ GRID_TEXTS = 4_000
               help="A setting (draftproof list settings), or a field of every request to a URL, in JSON.")  # fmt: skip
 @click.option("--target", metavar="DIR", help="URL: what the server serves, as draftproof forge wrote it.")
 @click.option("--reference", metavar="DIR", help="URL: real weights that the server serves, in place of --target.")
+@click.option("--draft", metavar="DIR", help="URL with --reference: the draft's weights; its share in texts is bet on.")
 @click.option("--model", metavar="NAME", help="URL: the model's name in requests.")
 @click.option(
     "--gamma", type=click.IntRange(1), metavar="N", help="URL: length of a draft block.  [default: the problem's]"
@@ -114,6 +115,8 @@ def _server(url: str, fields: dict[str, Any], asked: dict[str, Any], options: di
     from ...models.libraries import require
 
     require("httpx2", extra="servers")
+    if "draft" in asked and not reference:
+        raise click.UsageError("--draft needs --reference")
     if reference:
         return _by_reference(url, reference, fields, asked, options)
     from ..audits.servers.audit import audit_server
@@ -144,7 +147,7 @@ def _by_reference(
 ) -> "Report":
     from ...models.libraries import require
 
-    without = asked.pop("without", None)
+    without, draft = asked.pop("without", None), asked.pop("draft", None)
     if strange := {"gamma", "kinds", "checkpoint", "patience", "words"} & set(asked):
         raise click.UsageError(f"--{min(strange)} is for servers of a forged --target")
     if options["grid"] or options["rows"]:
@@ -156,7 +159,7 @@ def _by_reference(
     samples, key = options["samples"] or TEXTS, os.environ.get("OPENAI_API_KEY")
     settings = ServerSettings(fields=fields, timeout=options["timeout"], key=key, samples=samples, **asked)
     with progress_bar() as progress:
-        return audit_reference(url, reference, settings, without, options["seed"], progress)
+        return audit_reference(url, reference, settings, without, options["seed"], progress, draft)
 
 
 def _setting(text: str) -> tuple[str, Any]:

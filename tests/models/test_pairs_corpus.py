@@ -8,8 +8,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.models.files import cache_folder
 from draftproof.models.pairs import corpus as module
-from draftproof.models.pairs.corpus import HELD_OUT, Corpus, Document, corpus
-from draftproof.models.pairs.held_out_prompts import MAX_CHARACTERS, MIN_CHARACTERS, write_prompts
+from draftproof.models.pairs.corpus import HELD_OUT, LONGEST, SHORTEST, Corpus, Document, corpus, write_prompts
 from draftproof.models.pairs.prompts import prompts
 from draftproof.models.pairs.recipe import Recipe
 
@@ -65,7 +64,7 @@ def test_prompts_are_beginnings_of_held_out_paragraphs_and_the_documents_take_tu
     assert write_prompts(text.held_out, 60, file) == 60
     found = prompts(file)
     assert len(set(found)) == 60
-    assert all(MIN_CHARACTERS <= len(prompt) <= MAX_CHARACTERS for prompt in found)
+    assert all(SHORTEST <= len(prompt) <= LONGEST for prompt in found)
     held_out = "\0".join(document.text for document in text.held_out)
     assert all(prompt in held_out for prompt in found)
     assert sum(prompt in document.text for prompt in found for document in text.training) == 0

@@ -8,7 +8,9 @@ from draftproof.models.errors import InputError
 from draftproof.stattests.betting import SetBetting
 from draftproof.stattests.tilts import (
     ABOVE,
+    DRAFT_SHARES,
     NUCLEI,
+    OF_DRAFTS,
     SETS,
     TEMPERATURES,
     TILTS,
@@ -73,15 +75,34 @@ def test_a_tilt_is_the_ratio_of_its_row():
         assert np.allclose(ratios[len(TEMPERATURES) + k] * row, mixed)
 
 
-def test_false_alarms_are_as_rare_as_stated():
+def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tokens_were_not_verified():
+    row, draft = ROWS[0], ROWS[1]
+    place = placed(row, np.arange(len(row)), draft)
+    tilts = np.exp(place.log_tilts[len(TILTS) :])
+    for ratio, share in zip(tilts, DRAFT_SHARES, strict=True):
+        assert np.isclose(ratio @ row, 1) and np.allclose(ratio * row, (1 - share) * row + share * draft)
+    law = 0.9 * row + 0.1 * draft
+    found = excess(row, range(len(row)), law, draft)
+    assert np.allclose(found.tilts, np.exp(place.log_tilts) @ law - 1) and (found.tilts[len(TILTS) :] > 0).all()
+    names, rng = (*TILTS, *OF_DRAFTS), np.random.default_rng(5)
+    for drawn_from, won in ((law, True), (row, False)):
+        tokens = rng.choice(len(row), size=4000, p=drawn_from)
+        fortune = TiltBetting(1e-3, tilts=names).observe(place.log_tilts[:, tokens], np.full(4000, True))
+        assert (fortune.refuted_at is not None) == won and (not won or fortune.family in OF_DRAFTS)
+
+
+@pytest.mark.parametrize("drafted", [False, True])
+def test_false_alarms_are_as_rare_as_stated(drafted):
     """Of 300 right servers of 400 tokens each; the share above e is at most 1 / e, whatever e is."""
-    places = [placed(row, np.arange(len(row))) for row in ROWS]
+    names = (*TILTS, *OF_DRAFTS) if drafted else TILTS
+    drafts = [*ROWS[1:], ROWS[0]] if drafted else [None] * len(ROWS)
+    places = [placed(row, np.arange(len(row)), draft) for row, draft in zip(ROWS, drafts)]
     highest = []
     for seed in range(300):
         rng = np.random.default_rng(seed)
         drawn = [(place, rng.choice(len(row), p=row)) for place, row in zip(places, ROWS)]
         log_tilts = np.stack([place.log_tilts[:, token] for place, token in drawn], 1)
-        highest.append(TiltBetting(5e-4).observe(log_tilts, np.full(len(ROWS), True)).highest)
+        highest.append(TiltBetting(5e-4, tilts=names).observe(log_tilts, np.full(len(ROWS), True)).highest)
     for rate in (0.2, 0.05):
         assert 0 < np.mean(np.array(highest) >= -np.log(rate)) <= rate
 

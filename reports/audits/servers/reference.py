@@ -23,7 +23,9 @@ from ....models.pairs.prompts import EMBEDDED, prompts
 from ....stattests.betting import Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import (
+    OF_DRAFTS,
     SETS,
+    TILTS,
     Allowance,
     DriftExcess,
     TiltBetting,
@@ -142,6 +144,7 @@ class ReferenceTexts:
     report: Report
     progress: Progress
     name: str
+    drafted: bool
     lost: Counter = field(default_factory=Counter)
     texts: int = 0
 
@@ -164,7 +167,8 @@ class ReferenceTexts:
             expected = "expected a server with logprobs, or --without one that has them"
             raise RunFailed("crash", f"the server {lacks}; {expected}")
         self.drift = allowance(measured, MARGIN, STANDARD_ERRORS)
-        self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts)
+        names = (*TILTS, *OF_DRAFTS) if self.drafted else TILTS
+        self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts, names)
         self.sets = SetBetting(SETS, REFERENCE_ALPHA / 2, min(self.drift.slack, MAX_DRIFT))
         self.fortunes = [Fortune(0.0, 0.0, None, None, 0)] * 2
         width, total = self.settings.at_once, self.settings.samples
@@ -205,11 +209,10 @@ class ReferenceTexts:
         """What the rows served without speculation make of the bets, on rows of texts that the reference wrote, or of
         the server without speculation itself. Raises: RunFailed where no row is reported."""
         for prompt, text in self._plain_texts():
-            rows = self.rows(prompt, text.tokens)
-            for row, (tokens, logs) in zip(rows, text.rows):
+            for row, draft, (tokens, logs) in zip(*self.rows(prompt, text.tokens), text.rows):
                 if tokens:
                     served = np.exp(logs)
-                    yield excess(row, tokens, served / max(1.0, served.sum()))
+                    yield excess(row, tokens, served / max(1.0, served.sum()), draft)
 
     def _plain_texts(self) -> Iterator[tuple[list[int], EmittedText]]:
         chosen = self.prompts[:DRIFT_TEXTS]
@@ -227,26 +230,29 @@ class ReferenceTexts:
         except (Lost, Wrong) as error:
             raise RunFailed("crash", f"drift could not be measured: {error}") from None
 
-    def rows(self, prompt: Sequence[int], tokens: Sequence[int], warped: bool = False) -> np.ndarray:
-        """The reference's row before each token, [len(tokens), V]."""
-        text = [*prompt, *tokens]
-        logits = full_pass(self.pair.target, text, self.pair.vocabulary)[len(prompt) - 1 : -1]
-        return (self.warp(logits) if warped else logits).double().softmax(-1).cpu().numpy()
+    def rows(self, prompt: Sequence[int], tokens: Sequence[int], warped: bool = False) -> list[Any]:
+        """The reference's row before each token, [len(tokens), V], and the draft's, or None for each."""
+        text, found = [*prompt, *tokens], list[Any]()
+        for model in (self.pair.target, *([self.pair.draft] if self.drafted else [])):
+            logits = full_pass(model, text, self.pair.vocabulary)[len(prompt) - 1 : -1]
+            rows = (self.warp(logits) if warped else logits).double().softmax(-1).cpu().numpy()
+            if warped:  # the ways in which a text may end count as one token
+                rows[:, self.ends[:1]] = rows[:, self.ends].sum(1, keepdims=True)
+                rows[:, self.ends[1:]] = 0.0
+            found.append(rows)
+        return found if self.drafted else [*found, [None] * len(tokens)]
 
     # ------------------------------------------------------------ bets
 
     def bet(self, prompt: Sequence[int], text: EmittedText) -> None:
-        """Settle the bets on one text. The ways in which a text may end count as one token."""
+        """Settle the bets on one text."""
         tokens = [token for token in text.tokens if token < self.pair.vocabulary]
         if text.ended and self.ends and (not tokens or tokens[-1] not in self.ends):
             tokens.append(self.ends[0])
         outside = len(tokens) < len(text.tokens)
-        rows = self.rows(prompt, tokens, warped=True)
         above, own, tilts = [], [], []
-        for row, token in zip(rows, tokens):
-            row[self.ends[:1]] = row[self.ends].sum()
-            row[self.ends[1:]] = 0.0
-            place = placed(row, [self.ends[0] if token in self.ends else token])
+        for row, draft, token in zip(*self.rows(prompt, tokens, warped=True), tokens):
+            place = placed(row, [self.ends[0] if token in self.ends else token], draft)
             above.append(place.above[0])
             own.append(place.own[0])
             tilts.append(place.log_tilts[:, 0])
@@ -309,6 +315,7 @@ class ReferenceTexts:
         s = self.settings
         words = ["draftproof", "engine", self.report.subject["name"], "--reference", self.name]
         words += ["--without", self.without.client.base] if self.without else []
+        words += ["--draft", self.pair.names[1]] if self.drafted else []
         words += ["--samples", str(s.samples), "--seed", str(self.seed), "--temperature", str(s.temperature)]
         return shlex.join(words)
 
@@ -326,6 +333,8 @@ class ReferenceTexts:
                 "a fault smaller than the drift that the bets pay for, which was measured on " + measured,
                 *(["a model that differs from the reference as a whole: on the server itself that is drift"]
                   if self.without is None else []),
+                *(["draft tokens taken unverified, below what shows in other bets: --draft names their model"]
+                  if not self.drafted else []),
                 *(["what lost answers would have been"] if self.lost else []),
             ],
         }  # fmt: skip
@@ -360,17 +369,18 @@ def chat_prompt(pair: Pair, prompt: str, room: int) -> list[int]:
 
 def audit_reference(
     url: str, reference: str, settings: ServerSettings, without: str | None = None, seed: int = 0,
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = lambda stage, done, total: None, draft: str | None = None,
 ) -> Report:  # fmt: skip
     """Audit a server by the rows of the weights that it serves.
 
     reference: a folder with a checkpoint, or a name of ``hub.checkpoint_folder``. without: address of the same server
-    without speculation, on which drift is measured; the server itself if None.
+    without speculation, on which drift is measured; the server itself if None. draft: the draft's weights, whose share
+    in what is emitted is bet on then.
     Guarantee: a server whose tokens follow the reference's rows, as far as drift allows on average over the texts, is
     refuted with probability at most REFERENCE_ALPHA (``TiltBetting``, ``SetBetting``), whenever the run ends.
     Raises: InputError for an address that is none, a reference that cannot be loaded.
     """
-    pair = load_pair(reference, reference)
+    pair = load_pair(reference, draft or reference)
     if not pair.end:
         raise InputError(f"{reference}: says no end token; expected one in its generation_config.json")
     bases = [api_base(url), *([api_base(without)] if without else [])]
@@ -383,7 +393,8 @@ def audit_reference(
         report = Report.begin(url, f"server: {header or 'no name'}", ["float32"], seed)
         servers = [AskedServer(client, fields) for client in clients]
         plain = AskedServer(clients[1], {**fields, "temperature": 1.0, "top_p": 1.0, "top_k": 0}) if without else None
-        texts = ReferenceTexts(servers[0], plain, pair, settings, seed, report, progress, reference)
+        texts = ReferenceTexts(servers[0], plain, pair, settings, seed, report, progress, reference,
+                               draft is not None)  # fmt: skip
         examine(report, [texts])
     finally:
         for client in clients:

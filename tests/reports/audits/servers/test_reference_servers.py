@@ -100,6 +100,26 @@ def test_planted_faults_are_refuted(folders, models, tmp_path):
             assert bets["detail"]["refuted_at_token"] < bets["detail"]["tokens"]
 
 
+def test_with_the_drafts_weights_its_law_in_one_block_of_ten_is_refuted_by_its_share_and_a_right_server_is_not(
+    folders, models, tmp_path
+):
+    from draftproof.tests.subjects.reference_server import DRAFT_IN_TEN, serving
+
+    at = {}
+    with serving(*models) as plain, serving(*models) as right, serving(*models, fault=DRAFT_IN_TEN) as wrong:
+        for url, samples in ((right, 24), (wrong, 48)):
+            words = [url, "--reference", folders / "target", "--draft", folders / "draft", "--without", plain]
+            status, report, out = audited(tmp_path, *words, "--samples", samples)
+            at[url] = status, report["evidence"][0], out
+            assert not any("--draft names their model" in s for s in report["not_examined"])
+    status, bets, out = at[right]
+    assert (status, bets["verdict"]) == (0, "no-evidence") and bets["detail"]["tokens"] > 800, out
+    status, bets, out = at[wrong]
+    assert status == 1 and "% of the draft's row, by token" in bets["witness"]["sequence"], out
+    assert f"--draft {folders / 'draft'}" in bets["replay"]
+    assert bets["detail"]["refuted_at_token"] < 300
+
+
 def test_rows_too_far_from_the_reference_are_no_evidence_and_are_said_to_be(folders, models, tmp_path):
     from draftproof.tests.subjects.reference_server import OTHER, serving
 
@@ -152,6 +172,7 @@ def test_time_that_ends_leaves_what_was_examined(folders, models, tmp_path, monk
         (["http://127.0.0.1:9", "--reference", "a", "--target", "b"], "a URL needs --target DIR"),
         (["http://[::1]:9", "--target", "b", "--without", "http://[::1]:9"], "--without needs --grid or --reference"),
         (["http://127.0.0.1:9", "--reference", "a", "--gamma", "3"], "--gamma is for servers of a forged --target"),
+        (["http://127.0.0.1:9", "--target", "b", "--draft", "a"], "--draft needs --reference"),
         (["http://127.0.0.1:9", "--reference", "./nowhere"], "./nowhere: no such folder"),
     ],
 )
