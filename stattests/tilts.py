@@ -88,7 +88,11 @@ def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarra
         inside = above < mass.asked
         tilts.append(np.log(1 - NUCLEUS_SHARE + NUCLEUS_SHARE * inside / mass.kept))
     if draft is not None:
-        ratio = np.divide(draft[at], own, out=np.ones_like(own), where=own > 0)
+        if draft.shape != p.shape or not abs(draft.sum() - 1) <= 1e-4:
+            raise InputError(
+                f"row of the draft of shape {draft.shape} sums to {draft.sum():.6g}, expected {p.shape} and 1"
+            )
+        ratio = np.divide(draft[at], own, out=np.ones_like(own), where=own > 1e-300)
         tilts += [np.log1p(share * (ratio - 1)) for share in DRAFT_SHARES]
     return Placed(above, own, np.array(tilts).reshape(len(tilts), len(at)))
 

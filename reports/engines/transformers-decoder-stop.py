@@ -3,14 +3,15 @@
 Known: https://github.com/huggingface/transformers/issues/48039. Without the draft model no text goes on behind 1, 2.
 """
 
-import tempfile
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, set_seed
 
-from draftproof.models.forge import forge
-from draftproof.reports.audits.engines.exact_texts import decoder_problem
-from draftproof.verifiers.adapters.hf_generation import sample
-
-with tempfile.TemporaryDirectory() as folder:
-    pair = forge(decoder_problem(), folder + "/pair")
-    for name, draft in (("without a draft", None), ("assisted", pair.draft)):
-        texts = [*sample(pair.target, draft, pair.start, 3, 2, range(200), stop=[[1, 2]])]
-        print(name, sum(text[:2] == [1, 2] and len(text) > 2 for text in texts), "of 200 texts go on behind 1, 2")
+set_seed(0)
+size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+model = LlamaForCausalLM(LlamaConfig(vocab_size=3, bos_token_id=None, eos_token_id=None, **size))
+asked = {"do_sample": True, "max_new_tokens": 6, "pad_token_id": 0}
+stop = [lambda ids, scores, **_: torch.tensor([row[-2:] == [1, 2] for row in ids.tolist()])]
+for name, draft in (("without a draft", {}), ("assisted", {"assistant_model": model})):
+    texts = [model.generate(torch.tensor([[0]]), stopping_criteria=stop, **asked, **draft)[0] for _ in range(200)]
+    behind = ["1, 2, " in str(text.tolist()) for text in texts]
+    print(name, sum(behind), "of 200 texts go on behind 1, 2")

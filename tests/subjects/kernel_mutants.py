@@ -79,5 +79,5 @@ MUTANTS = {
 def mutant(name: str, algorithm: str, form: str = "") -> Kernels:
     """The kernels with the bug of that name."""
     modules = changed(f"kernels_{name}", *MUTANTS[name])
-    modules["launching"].TILE = 2
+    modules["launching"].TILE = modules["launching"].WIDE_TILE = 2
     return Kernels(algorithm, form, modules["launching"], modules["parts"])

@@ -247,9 +247,9 @@ class ReferenceTexts:
     def bet(self, prompt: Sequence[int], text: EmittedText) -> None:
         """Settle the bets on one text."""
         tokens = [token for token in text.tokens if token < self.pair.vocabulary]
+        outside = len(tokens) < len(text.tokens)
         if text.ended and self.ends and (not tokens or tokens[-1] not in self.ends):
             tokens.append(self.ends[0])
-        outside = len(tokens) < len(text.tokens)
         above, own, tilts = [], [], []
         for row, draft, token in zip(*self.rows(prompt, tokens, warped=True), tokens):
             place = placed(row, [self.ends[0] if token in self.ends else token], draft)
@@ -315,6 +315,8 @@ class ReferenceTexts:
         s = self.settings
         words = ["draftproof", "engine", self.report.subject["name"], "--reference", self.name]
         words += ["--without", self.without.client.base] if self.without else []
+        words += ["--top-k", str(s.top_k)] if s.top_k else []
+        words += ["--top-p", str(s.top_p)] if s.top_p < 1 else []
         words += ["--draft", self.pair.names[1]] if self.drafted else []
         words += ["--samples", str(s.samples), "--seed", str(self.seed), "--temperature", str(s.temperature)]
         return shlex.join(words)
@@ -381,6 +383,9 @@ def audit_reference(
     Raises: InputError for an address that is none, a reference that cannot be loaded.
     """
     pair = load_pair(reference, draft or reference)
+    ids = min(pair.target.get_input_embeddings().weight.shape[0], max(pair.tokenizer.get_vocab().values()) + 1)
+    if pair.vocabulary < ids:
+        raise InputError(f"{draft}: has rows for {pair.vocabulary} ids; expected the {ids} of {reference}")
     if not pair.end:
         raise InputError(f"{reference}: says no end token; expected one in its generation_config.json")
     bases = [api_base(url), *([api_base(without)] if without else [])]

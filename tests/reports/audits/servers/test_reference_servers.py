@@ -83,6 +83,7 @@ def test_a_right_server_with_an_arithmetic_of_its_own_passes_with_its_limits(apa
     measured = "a server without speculation" if apart else "the server itself, one token a request"
     assert any(measured in sentence for sentence in report["not_examined"])
     assert any("differs from the reference as a whole" in s for s in report["not_examined"]) != apart
+    assert any("--draft names their model" in s for s in report["not_examined"])
 
 
 def test_planted_faults_are_refuted(folders, models, tmp_path):
@@ -118,6 +119,20 @@ def test_with_the_drafts_weights_its_law_in_one_block_of_ten_is_refuted_by_its_s
     assert status == 1 and "% of the draft's row, by token" in bets["witness"]["sequence"], out
     assert f"--draft {folders / 'draft'}" in bets["replay"]
     assert bets["detail"]["refuted_at_token"] < 300
+
+
+def test_a_draft_with_rows_for_fewer_ids_than_its_target_is_told(folders, tmp_path):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    small = tmp_path / "small"
+    model = AutoModelForCausalLM.from_pretrained(folders / "draft", dtype=torch.float32)
+    model.resize_token_embeddings(model.config.vocab_size - 1)
+    model.save_pretrained(small)
+    AutoTokenizer.from_pretrained(folders / "draft").save_pretrained(small)
+    words = ["http://127.0.0.1:9", "--reference", folders / "target", "--draft", small]
+    status, _, said = audited(tmp_path, *words)
+    assert status == 2 and said == f"{small}: has rows for 269 ids; expected the 270 of {folders / 'target'}"
 
 
 def test_rows_too_far_from_the_reference_are_no_evidence_and_are_said_to_be(folders, models, tmp_path):
