@@ -23,8 +23,9 @@ from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.presets import CHAT
 from draftproof.models.pairs.prompts import EMBEDDED, prompts
+from draftproof.reports.audits.loops.forward_passes import full_pass
 from draftproof.stattests.betting import SetBetting
-from draftproof.stattests.tilts import OF_DRAFTS, SETS, TILTS, TiltBetting, bets_on_transform, placed
+from draftproof.stattests.tilts import SETS, TILTS, WITH_DRAFTS, TiltBetting, bets_on_transform, placed
 from draftproof.verifiers.batched.emitted import Emitted, emitted
 
 ALPHA = 1e-3
@@ -72,14 +73,9 @@ def looked_up(pair, asked, texts, copies, bets_on, seed):
         if n % copies >= bets_on:
             continue
         prompt = asked[n // copies]
-        rows = [
-            model(torch.tensor([[*prompt, *text]]))
-            .logits[0, len(prompt) - 1 : -1, : pair.vocabulary]
-            .double()
-            .softmax(-1)
-            for model in (pair.target, pair.draft)
-        ]
-        for row, draft, token in zip(*(each.numpy() for each in rows), text):
+        passes = [full_pass(model, [*prompt, *text], pair.vocabulary) for model in (pair.target, pair.draft)]
+        rows = [logits[len(prompt) - 1 : -1].double().softmax(-1).numpy() for logits in passes]
+        for row, draft, token in zip(*rows, text):
             place = placed(row, [token], draft)
             transform.append(place.transform(uniforms.random(1))[0])
             tilts.append(place.log_tilts[:, 0])
@@ -102,7 +98,7 @@ def compare(kept, copies, length, orders=20):
         if name == "right":
             continue
         row, bet_on = [], len(found["transform"]) // length
-        for kind, names in (("betting", TILTS), ("betting with the draft's rows", (*TILTS, *OF_DRAFTS))):
+        for kind, names in (("betting", TILTS), ("betting with the draft's rows", WITH_DRAFTS)):
             at = []
             for order in range(orders):
                 drawn = np.random.default_rng(order).permutation(bet_on)

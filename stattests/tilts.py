@@ -33,6 +33,9 @@ DRAFT_SHARES = (0.03, 0.1, 0.3)
 
 OF_DRAFTS = tuple(f"{share:.0%} of the draft's row" for share in DRAFT_SHARES)
 
+WITH_DRAFTS = TILTS + OF_DRAFTS
+"""The tilts where the draft's row is known, in the order of ``Placed.log_tilts``."""
+
 ABOVE = (0.5, 0.8, 0.9, 0.95, 0.99)
 """Sets {u > c} of the transform, which have the probability 1 - c."""
 
@@ -45,7 +48,7 @@ RARE = 1e-7
 class Placed(NamedTuple):
     """Tokens of one row. above: mass of what is more probable, of equals what has the smaller id. own: p(x); both [n].
 
-    log_tilts: log q(x) / p(x), of TILTS, and of OF_DRAFTS where the draft's row is given, [tilts, n].
+    log_tilts: log q(x) / p(x), of TILTS, or of WITH_DRAFTS where the draft's row is given, [tilts, n].
     """
 
     above: np.ndarray

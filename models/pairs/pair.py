@@ -58,6 +58,14 @@ class Pair:
             raise InputError(f"prompt {prompt[:40]!r}: token {max(ids)}; expected ids below {self.vocabulary}")
         return ids
 
+    def encode_question(self, prompt: str, room: int) -> list[int]:
+        """The ids of a question as the target was trained to answer it; ``encode`` where its tokenizer cannot say."""
+        if not getattr(self.tokenizer, "chat_template", None):
+            return self.encode(prompt, room)
+        question = [{"role": "user", "content": prompt}]
+        text = self.tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of these ids, without special tokens."""
         return self.tokenizer.decode(list(tokens), skip_special_tokens=True)

@@ -14,6 +14,7 @@ from draftproof.stattests.tilts import (
     SETS,
     TEMPERATURES,
     TILTS,
+    WITH_DRAFTS,
     TiltBetting,
     allowance,
     bets_on_transform,
@@ -84,7 +85,7 @@ def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tok
     law = 0.9 * row + 0.1 * draft
     found = excess(row, range(len(row)), law, draft)
     assert np.allclose(found.tilts, np.exp(place.log_tilts) @ law - 1) and (found.tilts[len(TILTS) :] > 0).all()
-    names, rng = (*TILTS, *OF_DRAFTS), np.random.default_rng(5)
+    names, rng = WITH_DRAFTS, np.random.default_rng(5)
     for drawn_from, won in ((law, True), (row, False)):
         tokens = rng.choice(len(row), size=4000, p=drawn_from)
         fortune = TiltBetting(1e-3, tilts=names).observe(place.log_tilts[:, tokens], np.full(4000, True))
@@ -94,7 +95,7 @@ def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tok
 @pytest.mark.parametrize("drafted", [False, True])
 def test_false_alarms_are_as_rare_as_stated(drafted):
     """Of 300 right servers of 400 tokens each; the share above e is at most 1 / e, whatever e is."""
-    names = (*TILTS, *OF_DRAFTS) if drafted else TILTS
+    names = WITH_DRAFTS if drafted else TILTS
     drafts = [*ROWS[1:], ROWS[0]] if drafted else [None] * len(ROWS)
     places = [placed(row, np.arange(len(row)), draft) for row, draft in zip(ROWS, drafts)]
     highest = []

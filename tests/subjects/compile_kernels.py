@@ -31,7 +31,7 @@ def compiled(function, signature, constants):
         function, signature | dict.fromkeys(constants, "constexpr"), constexprs=constants,
         attrs={(names.index(name),): [["tt.divisibility", 16]] for name in wide},
     )  # fmt: skip
-    options = {"enable_fp_fusion": False, **launching.WARPS[function.__name__]}
+    options = launching.OPTIONS[function.__name__]
     kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
     assert kernel.asm["cubin"]
 

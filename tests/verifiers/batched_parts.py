@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from draftproof.verifiers.batched.keyed_uniforms import Seeds
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
-from draftproof.verifiers.batched.sampling import Uniforms
+from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 
 no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
@@ -64,3 +65,24 @@ def large(size, vocabulary, gamma, seed=0):
     target, draft = target.softmax(-1), draft.softmax(-1)
     flat = draft.reshape(-1, vocabulary)
     return target, draft, torch.multinomial(flat, 1, generator=make).view(size, gamma)
+
+
+def kernel_inputs(form, size, vocabulary, gamma):
+    """A batch for ``backends.verify``: blocks of all lengths, 0 included; of logits, temperatures from 0 to 2."""
+    target, other, tokens = large(size, vocabulary, gamma)
+    draft = (3 * target[:, :gamma] + other) / 4  # most tokens are accepted
+    make = torch.Generator().manual_seed(1)
+    if size > 3:
+        tokens[1::4, 1:], tokens[3] = -1, -1
+        tokens[2, gamma // 2] = -1  # what stands behind it does not count
+    chance = uniforms(tokens, make, make)
+    target, draft = target.float(), draft.float()
+    if form in ("float16", "bfloat16"):
+        target, draft = (x.to(getattr(torch, form)) for x in (target, draft))
+    if form == "keyed":
+        chance = Seeds(*(torch.randint(0, 2**k, (size,), generator=make) for k in (62, 40)))
+    if form == "logits":
+        heat = torch.rand(size, generator=make) * 2
+        heat[::7] = 0
+        return (target.log() + 3, draft.log() - 3, tokens, chance), {"logits": True, "temperature": heat}
+    return (target, None if form == "one-hot" else draft, tokens, chance), {"logits": False}

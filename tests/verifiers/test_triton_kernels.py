@@ -15,7 +15,7 @@ from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
-from draftproof.tests.verifiers.batched_parts import LARGEST, large
+from draftproof.tests.verifiers.batched_parts import LARGEST, kernel_inputs, large
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.keyed_uniforms import FIRST_COIN, Seeds, keyed_uniforms, philox
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
@@ -40,26 +40,6 @@ def both(algorithm, target, draft, tokens, chance, **given):
     return [verify(algorithm, target, draft, tokens, chance, backend=b, **given) for b in ("kernels", "tensors")]
 
 
-def inputs(form, size, vocabulary, gamma):
-    """A batch with blocks of all lengths, 0 included, and one row with a temperature of 0."""
-    target, other, tokens = large(size, vocabulary, gamma)
-    draft = (3 * target[:, :gamma] + other) / 4  # most tokens are accepted
-    make = torch.Generator().manual_seed(1)
-    tokens[1::4, 1:], tokens[3] = -1, -1
-    tokens[2, gamma // 2] = -1  # what stands behind it does not count
-    chance = uniforms(tokens, make, make)
-    target, draft = target.float(), draft.float()
-    if form in ("float16", "bfloat16"):
-        target, draft = (x.to(getattr(torch, form)) for x in (target, draft))
-    if form == "keyed":
-        chance = Seeds(*(torch.randint(0, 2**k, (size,), generator=make) for k in (62, 40)))
-    if form == "logits":
-        heat = torch.rand(size, generator=make) * 2
-        heat[::7] = 0
-        return (target.log() + 3, draft.log() - 3, tokens, chance), {"logits": True, "temperature": heat}
-    return (target, None if form == "one-hot" else draft, tokens, chance), {"logits": False}
-
-
 SHORT = {("block", "logits"), ("token", "keyed"), ("greedy-block", "bfloat16"), ("block", "one-hot")}
 
 
@@ -69,7 +49,7 @@ SHORT = {("block", "logits"), ("token", "keyed"), ("greedy-block", "bfloat16"), 
 )
 def test_the_kernels_emit_token_for_token_what_the_tensor_version_emits(algorithm, form, small_tiles, monkeypatch):
     monkeypatch.setattr(small_tiles, "TILE", 1024)
-    batch, given = inputs(form, 24, 2500, 3)
+    batch, given = kernel_inputs(form, 24, 2500, 3)
     mine, tensors = both(algorithm, *batch, **given)
     assert torch.equal(mine.tokens, tensors.tokens) and torch.equal(mine.accepted, tensors.accepted)
     assert form == "one-hot" or len(mine.accepted.unique()) > 2

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from draftproof.tests.verifiers.batched_parts import ON_CUDA, large
+from draftproof.tests.verifiers.batched_parts import LARGEST, ON_CUDA, kernel_inputs
 from draftproof.verifiers.batched.backends import verify
-from draftproof.verifiers.batched.keyed_uniforms import Seeds
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 
 pytestmark = [*ON_CUDA, pytest.mark.needs("triton")]
@@ -18,31 +17,11 @@ def moved(value, device):
     return type(value)(*(x.to(device) for x in value)) if isinstance(value, tuple) else value.to(device)
 
 
-def inputs(form, size, vocabulary, gamma):
-    """Blocks of all lengths; of logits, temperatures from 0 to 2."""
-    target, other, tokens = large(size, vocabulary, gamma)
-    draft = (3 * target[:, :gamma] + other) / 4
-    if size > 3:
-        tokens[1::4, 1:], tokens[3] = -1, -1
-    make = torch.Generator().manual_seed(vocabulary)
-    chance = uniforms(tokens, make, make)
-    target, draft = target.float(), draft.float()
-    if form in ("float16", "bfloat16"):
-        target, draft = (x.to(getattr(torch, form)) for x in (target, draft))
-    if form == "keyed":
-        chance = Seeds(*(torch.randint(0, 2**k, (size,), generator=make) for k in (62, 40)))
-    if form == "logits":
-        heat = torch.rand(size, generator=make) * 2
-        heat[::7] = 0
-        return (target.log() + 3, draft.log() - 3, tokens, chance), {"logits": True, "temperature": heat}
-    return (target, None if form == "one-hot" else draft, tokens, chance), {"logits": False}
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiled_kernels_emit_token_for_token_what_the_tensor_version_emits(algorithm, form, size):
-    batch, given = inputs(form, *size)
+    batch, given = kernel_inputs(form, *size)
     tensors = verify(algorithm, *batch, backend="tensors", **given)
     there = [None if x is None else moved(x, "cuda") for x in batch]
     given = {name: x.to("cuda") if isinstance(x, torch.Tensor) else x for name, x in given.items()}
@@ -56,10 +35,10 @@ def test_compiled_kernels_emit_token_for_token_what_the_tensor_version_emits(alg
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_uniform_moved_across_its_threshold_changes_what_compiled_kernels_emit(algorithm):
     """The comparison above would see it: with every coin at 0, or at the largest uniform, other tokens are emitted."""
-    (target, draft, tokens, chance), given = inputs("float32", 24, 2500, 3)
+    (target, draft, tokens, chance), given = kernel_inputs("float32", 24, 2500, 3)
     given_coins = chance.acceptance
     emitted = []
-    for coins in (given_coins, torch.zeros_like(given_coins), torch.full_like(given_coins, 1 - 2**-53)):
+    for coins in (given_coins, torch.zeros_like(given_coins), torch.full_like(given_coins, LARGEST)):
         there = [moved(x, "cuda") for x in (target, draft, tokens, Uniforms(coins, chance.residual))]
         emitted.append(verify(algorithm, *there, backend="kernels", **given).accepted.sum().item())
     assert emitted[1] > emitted[0] > emitted[2]
@@ -67,7 +46,7 @@ def test_a_uniform_moved_across_its_threshold_changes_what_compiled_kernels_emit
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiled_kernels_give_each_request_what_it_gets_alone(algorithm):
-    (target, draft, tokens, chance), given = inputs("float32", 24, 2500, 3)
+    (target, draft, tokens, chance), given = kernel_inputs("float32", 24, 2500, 3)
     there = [moved(x, "cuda") for x in (target, draft, tokens, chance)]
     whole = verify(algorithm, *there, backend="kernels", **given).tokens
     for k in (0, 5, 23):
@@ -78,7 +57,7 @@ def test_compiled_kernels_give_each_request_what_it_gets_alone(algorithm):
 @pytest.mark.parametrize("form", ["float32", "logits", "one-hot"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_captured_graph_emits_what_the_uniforms_it_is_given_later_ask_for(algorithm, form):
-    batch, _ = inputs(form, 24, 2500, 3)
+    batch, _ = kernel_inputs(form, 24, 2500, 3)
     target, draft, tokens, chance = [None if x is None else moved(x, "cuda") for x in batch]
     given = {"logits": form == "logits", "backend": "kernels"}
     verify(algorithm, target, draft, tokens, chance, **given)  # compiled before it is captured

@@ -27,14 +27,12 @@ AT_ONCE = 2**18
 Compiled, a program has one request.
 """
 
-# Fused, p M_b - M_s would round otherwise than in the tensor version, and equal rows would leave a residual.
-OPTIONS: dict[str, Any] = {} if INTERPRETED else {"enable_fp_fusion": False}
-
-WARPS: dict[str, dict[str, int]] = {
-    kernel: {} if INTERPRETED else {"num_warps": warps}
+# Warps: measured on an H200, where one a tile of sums takes 0.55 of the time of four. Fused, p M_b - M_s would round
+# otherwise than in the tensor version, and equal rows would leave a residual.
+OPTIONS: dict[str, dict[str, Any]] = {
+    kernel: {} if INTERPRETED else {"enable_fp_fusion": False, "num_warps": warps}
     for kernel, warps in {"normalise": 8, "sum_tiles": 1, "finish": 4}.items()
 }
-"""Measured on an H200, see ``benchmarks/kernels.py``: one warp a tile of sums takes 0.55 of the time of four."""
 
 
 def launch(
@@ -50,7 +48,7 @@ def launch(
     tiles = -(-vocabulary // tile)
     rows = min(AT_ONCE // tile, _power_of_2(batch)) if INTERPRETED else 1
     groups = -(-batch // rows)
-    sizes = {"ROWS": rows, "TILE": tile, **OPTIONS}
+    sizes: dict[str, Any] = {"ROWS": rows, "TILE": tile}
     scales = draft_scales = None
     if temperature is not None:
         temperature = temperature.to(target.device, torch.float32).contiguous()
@@ -65,17 +63,17 @@ def launch(
     emitted, accepted = tokens.new_empty((batch, gamma + 1)), tokens.new_empty(batch)
     given = (target, draft, scales, draft_scales, temperature, tokens, *_numbers(chance, target.device), partial)
     sizes["GAMMA"] = gamma
-    kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes, **WARPS["sum_tiles"])
+    kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes, **OPTIONS["sum_tiles"])
     most = max(FEWEST_SUMS, _power_of_2(tiles))
     kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=most, **sizes,
-                              **WARPS["finish"])  # fmt: skip
+                              **OPTIONS["finish"])  # fmt: skip
     return Emitted(emitted, accepted)
 
 
 def _scales(rows: Tensor, temperature: Tensor, groups: int, sizes: dict[str, Any]) -> Tensor:
     batch, count, vocabulary = rows.shape
     scales = torch.empty((batch, count, 2), dtype=torch.float32, device=rows.device)
-    sizes = sizes | WARPS["normalise"] | {"TILE": min(WIDE_TILE, _power_of_2(vocabulary))}
+    sizes = {**sizes, **OPTIONS["normalise"], "TILE": min(WIDE_TILE, _power_of_2(vocabulary))}
     normalise[(groups, count)](rows, scales, temperature, batch, vocabulary, COUNT=count, **sizes)
     return scales
 

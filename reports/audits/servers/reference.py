@@ -23,9 +23,9 @@ from ....models.pairs.prompts import EMBEDDED, prompts
 from ....stattests.betting import Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import (
-    OF_DRAFTS,
     SETS,
     TILTS,
+    WITH_DRAFTS,
     Allowance,
     DriftExcess,
     TiltBetting,
@@ -152,7 +152,7 @@ class ReferenceTexts:
         self.until = time.monotonic() + self.settings.timeout
         self.uniforms = np.random.default_rng((self.seed, 1))
         self.warp = warp(self.settings.temperature, self.settings.top_k, self.settings.top_p)
-        self.prompts = [chat_prompt(self.pair, text, TEXT_TOKENS) for text in prompts(EMBEDDED)]
+        self.prompts = [self.pair.encode_question(text, TEXT_TOKENS) for text in prompts(EMBEDDED)]
         self.ends = sorted({*self.pair.end})
         self.drift: Allowance | None = None
         self.counts = dict.fromkeys(SETS, 0)
@@ -167,8 +167,7 @@ class ReferenceTexts:
             expected = "expected a server with logprobs, or --without one that has them"
             raise RunFailed("crash", f"the server {lacks}; {expected}")
         self.drift = allowance(measured, MARGIN, STANDARD_ERRORS)
-        names = (*TILTS, *OF_DRAFTS) if self.drafted else TILTS
-        self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts, names)
+        self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts, WITH_DRAFTS if self.drafted else TILTS)
         self.sets = SetBetting(SETS, REFERENCE_ALPHA / 2, min(self.drift.slack, MAX_DRIFT))
         self.fortunes = [Fortune(0.0, 0.0, None, None, 0)] * 2
         width, total = self.settings.at_once, self.settings.samples
@@ -358,15 +357,6 @@ class ReferenceTexts:
         paid = f"bets pay up to {d.tilts.max():.2g} a token, and {d.slack:.2g} of a set's probability"
         wide = f"; beyond TV {MAX_DRIFT:g} they are no evidence" if d.distance > MAX_DRIFT else ""
         return {"drift": f"{said} ({d.rows} rows of {REPORTED} tokens); {paid}{wide}"}
-
-
-def chat_prompt(pair: Pair, prompt: str, room: int) -> list[int]:
-    """A question as the model was trained to answer it, where its tokenizer knows how; else the text alone."""
-    if not getattr(pair.tokenizer, "chat_template", None):
-        return pair.encode(prompt, room)
-    question = [{"role": "user", "content": prompt}]
-    text = pair.tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
-    return list(pair.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def audit_reference(
