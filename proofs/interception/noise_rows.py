@@ -32,8 +32,11 @@ SMALLEST, LARGEST = 1e-300, 700.0
 STEPS = (8, 64)
 """Multiples of the type's epsilon up to which scores may be stairs; logarithms of noise and of weights are coarser."""
 
-NEVER = 2.0**-200
-"""Share of a race that no generator's noise lets win: not followed."""
+NEVER, GRAIN = 2.0**-200, {"exponential": 0.0, "uniform": 2.0**-52}
+"""Share of a race that no generator's noise lets win, and by how much that of a uniform may be off: not followed."""
+
+FINEST = 2.0**-50
+"""Noise that a uniform next to an end of its range still tells from its neighbours, within an eighth."""
 
 FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "exponential": (lambda e: e,),
@@ -78,6 +81,9 @@ class NoiseSource:
         noise, running = draw.standard_exponential(len(weights)), weights > 0
         running[index] = False
         best = (noise[running] / weights[running]).min(initial=LARGEST / weights[index])
+        if self.kind == "uniform" and weights[index] * best < 2 * FINEST:  # the others have to wait for it
+            best = 2 * FINEST / weights[index]
+            noise[running] = np.maximum(noise[running], weights[running] * best)
         noise[index] = weights[index] * best * 0.5
         rows = point.copy().reshape(-1, len(weights))
         rows[row] = self.generated(noise, form)
@@ -224,7 +230,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         looked_at = (hash(rank(e).tobytes()) for e in (1e-9, 1e-3, 0.1, 1.0, 2.1, 6.0, 20.0))
         key = (place(), len(noise.steps), largest, source.kind, source.dtype.str, *looked_at)
         epsilon = max(float(np.finfo(kind).eps) for kind in (source.dtype, noise.dtype))
-        grain = 0.0 if source.kind == "exponential" else 2.0**-52
+        grain = GRAIN[source.kind]
         if key not in tracer.exploration.races:
             measured = _weights(rank, middle, leader)
             if measured is None:
@@ -236,7 +242,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             tracer.exploration.races[key] = measured, fits
         weights, slack = tracer.exploration.races[key]
         tracer.uncertain(slack + size * grain)
-        weights = np.where(weights < weights.sum() * NEVER, 0.0, weights)
+        weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
         drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))
         drawn.source = source

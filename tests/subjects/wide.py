@@ -140,6 +140,18 @@ def by_gumbel_of_uniforms(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, pick)
 
 
+def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
+    def pick(weights):
+        with np.errstate(all="ignore"):
+            return np.argmin(-np.log(rng.random(len(weights))) / weights**power)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_logarithm_to_a_power(target, draft, tokens, rng):
+    return by_logarithm_of_uniforms(target, draft, tokens, rng, 0.99)
+
+
 def by_noise_drawn_beforehand(target, draft, tokens, rng):
     noise = rng.standard_exponential(target.shape)
     for i, x in enumerate(tokens):
