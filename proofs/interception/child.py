@@ -1,6 +1,5 @@
 """The child process in which a third-party function is followed or sampled: what it does for each request."""
 
-import gc
 import math
 import os
 import sys
@@ -186,7 +185,7 @@ def main(
                 before, COPIES.ended = ProcessBefore(), 0
                 first, subject = subject is None, load(server, request)
                 if first:
-                    gc.freeze()  # what was imported is not looked through again and again
+                    server.imported()
                 server.answer(done=True, **subject.description)
                 continue
             work, doing = WORK.get(request["do"], (sample, "sampling it"))

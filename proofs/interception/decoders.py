@@ -203,6 +203,7 @@ def main() -> None:
                     import torch  # noqa: F401  # before third-party code, so that its names are followed
                 decode = load(request["sample"])
                 packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
+                server.imported()
                 server.answer(digest=digest_of(decode), versions=packages)
                 continue
             server.begin("following it", server.limits.timeout)

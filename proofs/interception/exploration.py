@@ -14,6 +14,9 @@ from typing import Any
 from .arithmetic import Arithmetic
 from .watch import Watch
 
+FIRST_REPEATED = 1000
+"""Paths of a subject from which on each is repeated at one scattered point in place of three."""
+
 MOST_LOOPS, CALLS_OF_VALUES, MOST_UNLIKE = 12, 20_000, 3
 """Loops that are left after each of many rounds; values of larger groups of whole numbers that are walked one and all;
 loops whose rounds were not seen to be alike, beyond which no further one is looked at."""
@@ -27,6 +30,7 @@ class Exploration:
     by_value: places, with the kind of number, at which a plain whole number is a path for each value (``groups``).
     seed: that the subject is called with, as decoders are; None of functions. A generator made from it is chance.
     rehearsals: how often a path is walked with plain numbers: three are its middle and its ends.
+    repeated: how many paths were, so far.
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
@@ -40,6 +44,7 @@ class Exploration:
     by_value: set[tuple] = field(default_factory=set)
     seed: int | None = None
     rehearsals: int = 6
+    repeated: int = 0
     unlike: int = 0
     loops_left: int = MOST_LOOPS
     values_left: int = CALLS_OF_VALUES
@@ -60,6 +65,11 @@ class Exploration:
             yield
         finally:
             self.arithmetic = arithmetic
+
+    @property
+    def times(self) -> int:
+        """How often the next path is walked with plain numbers."""
+        return min(self.rehearsals, 6 if self.repeated < FIRST_REPEATED else 4)
 
     @property
     def follows_loops(self) -> bool:

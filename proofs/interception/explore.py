@@ -14,7 +14,7 @@ from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
 from .outcomes import Outcome, Raised, Walk, kind_of
 from .recurring import Recurring
-from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
+from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
 
 
 def install() -> None:
@@ -62,11 +62,8 @@ def install_torch() -> None:
 REHEARSALS_WITHOUT_CHANCE = 8
 """How often a path without any random number is repeated: it may draw from a source that is not followed."""
 
-REHEARSALS = 6
-"""How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
-
 ENDS = (0, 1, 2)
-"""The rehearsals in the middle and at both ends."""
+"""The rehearsals in the middle of what a path allows, and at both ends; later ones are in between."""
 
 
 class Recurs(Exception):
@@ -148,7 +145,7 @@ def _recurring(
 ) -> tuple[Explored, bool]:
     """The law of a call that draws without bound, if its rounds are alike; whether paths would be too many."""
     walks.clear()
-    rehearsed = lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks)  # noqa: E731
+    rehearsed = lambda tracer, outcome: rehearse(tracer, call, outcome, exploration.times, walks)  # noqa: E731
     recurring = Recurring(call, exploration, rehearsed, one_by_one)
     tracer = recurring.tracer
     try:
@@ -163,7 +160,7 @@ def _recurring(
 
 
 def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) -> Explored:
-    law: dict[Outcome, Any] = {}
+    exploration, law = tracer.exploration, dict[Outcome, Any]()
     try:
         while tracer.begin():
             try:
@@ -177,7 +174,7 @@ def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) ->
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
             confirm(tracer, call, outcome)
-            times = min(REHEARSALS, tracer.exploration.rehearsals) if tracer.path else REHEARSALS_WITHOUT_CHANCE
+            times = exploration.times if tracer.path else REHEARSALS_WITHOUT_CHANCE
             rehearse(tracer, call, outcome, times, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
@@ -203,7 +200,7 @@ def walked(
 
 
 def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int]) -> Walk:
-    weights = [[*map(str, asked)] for asked in tracer.asked]
+    weights = [[*map(str, shares(asked) if type(asked) is list else asked)] for asked in tracer.asked]
     numbers = [*map(float, tracer.plain), *map(float, drawn)]
     return Walk(points, drawn, tracer.one_by_one, outcome, weights, numbers)
 
@@ -233,6 +230,7 @@ def rehearse(
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
     tracer.remember_path()
+    tracer.exploration.repeated += 1
     _weigh(tracer, call)
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)

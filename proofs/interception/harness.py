@@ -5,6 +5,7 @@ import functools
 import itertools
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,9 @@ from .serving import LARGEST_FILE
 MOST_COPIES = 100
 """Copies of the process that may come back from calls and are ended: each takes ten milliseconds."""
 
-REPEATED = 1.0
-"""Seconds after which a call that went on all the same is interrupted again."""
+REPEATED, LATE = 1.0, 0.1
+"""Seconds after which a call that went on all the same is interrupted again; share of its time by which it may be
+interrupted late."""
 
 
 class NeverReturned(BaseException):
@@ -179,8 +181,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     Raises: NeverReturned at a time limit; RunFailed for a file that it may not write: the limit is ours.
     """
     seconds = limits.first_call if first else limits.call
-    signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
-    signal.setitimer(signal.ITIMER_REAL, limits.wall_clock(seconds), REPEATED)
+    ALARMS.set(seconds, limits.wall_clock(seconds))
     try:
         return work()
     except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
@@ -190,8 +191,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     except NeverReturned as late:
         raise NeverReturned(late.waited, limits.within(seconds, waited=late.waited)) from None
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        ALARMS.under_way = False
         COPIES.settle()
         if COPIES.ended > MOST_COPIES:
             raise RunFailed(
@@ -239,11 +239,38 @@ def same(now: Any, before: Any) -> bool:
     return now.shape == before.shape and bool((now == before).all()) if hasattr(now, "shape") else now == before
 
 
+class Alarms:
+    """The timers of calls. Thousands of short ones are made in a second: they are not set anew for each.
+
+    under_way: whether a call is, which they interrupt. heard: whether this process hears them: else they would end it.
+    """
+
+    def __init__(self) -> None:
+        self.under_way = self.heard = False
+        self._limits, self._late = (0.0, 0.0), (0.0, 0.0)
+
+    def set(self, processor: float, clock: float) -> None:
+        """A call begins that may take so many seconds of processor time, and by the clock."""
+        if not self.heard:
+            return
+        now = time.process_time(), time.monotonic()
+        if self._limits != (processor, clock) or now[0] > self._late[0] or now[1] > self._late[1]:
+            self._limits, self._late = (processor, clock), (now[0] + LATE * processor, now[1] + LATE * clock)
+            signal.setitimer(signal.ITIMER_PROF, (1 + LATE) * processor, REPEATED)
+            signal.setitimer(signal.ITIMER_REAL, (1 + LATE) * clock, REPEATED)
+        self.under_way = True
+
+
+ALARMS = Alarms()
+
+
 def interrupt_long_calls() -> None:
     """Let the timers of a call raise NeverReturned in the main thread."""
 
     def interrupt(signum: int, frame: object) -> None:
-        raise NeverReturned(waited=signum == signal.SIGALRM)
+        if ALARMS.under_way:
+            raise NeverReturned(waited=signum == signal.SIGALRM)
 
     for timer in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(timer, interrupt)
+    ALARMS.heard = True

@@ -258,7 +258,7 @@ class Following(TorchFunctionMode):
         drawn = []
         for weights in rows.reshape(-1, input.shape[-1]):
             for left in range(num_samples)[::-1]:
-                if not weights.any():
+                if num_samples > 1 and not weights.any():
                     self.tracer.give_up(f"torch.multinomial from weights of zero at {place()}")
                 drawn.append(self.tracer.draw_row(weights))
                 if left and not replacement:
@@ -289,7 +289,8 @@ def _can_be_drawn_from(rows: np.ndarray) -> bool:
     """Whether torch draws from each of the rows: the draw itself takes far longer on a whole vocabulary."""
     if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
-    return bool(rows.min() >= 0 and (totals := rows.sum(-1)).min() > 0 and totals.max() < math.inf)
+    totals = np.add.reduce(rows, -1)  # reductions alone: they are asked for in every call
+    return bool(np.minimum.reduce(rows, None) >= 0 and np.minimum.reduce(totals, None) > 0 and totals.max() < math.inf)
 
 
 MOST_CATEGORIES = 2**24

@@ -116,9 +116,7 @@ class WideTracer(Tracer):
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
         """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
         if self.rehearsal is not None:
-            if not self.rehearsal[1]:
-                raise NotInterceptable("with plain random numbers it makes more choices")
-            return self.rehearsal[1].pop()
+            return self.rehearsed_choice()
         row = self.new_row(weights() if callable(weights) else weights, lambda index, point: index, look_up)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)

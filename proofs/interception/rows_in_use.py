@@ -91,8 +91,7 @@ class RowsInUse:
                 self._kept.clear()
             self._kept[tokens] = self.arguments(tokens)
         kept = self._kept[tokens]
-        anew = self.subject.array == "torch" or self.subject.gaps  # a copy of an array with gaps has none
-        given = self.arguments(tokens) if anew else copied(kept)
+        given = self.arguments(tokens) if self.subject.gaps else copied(kept)  # a copy of an array with gaps has none
         return (watched(given), watched(kept)) if watching() else (given, kept)
 
     def in_use(self) -> tuple[dict, dict]:

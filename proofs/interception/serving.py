@@ -1,5 +1,6 @@
 """The child's side of ``child_process``: requests in, answers out, limits, and nothing else into the answers."""
 
+import gc
 import io
 import json
 import math
@@ -16,6 +17,10 @@ from ..time_limits import TimeLimits
 LARGEST_FILE = 2**26
 """Bytes of a file that the child may write; what it prints goes into no file."""
 
+WHILE_IMPORTING, ELSE = 10**5, gc.get_threshold()
+"""Objects between two searches for garbage. While a library is imported hardly any is; the searches take a sixth of the
+time of importing torch and transformers."""
+
 
 class Server:
     """The requests of the parent, and the way back to it.
@@ -26,6 +31,7 @@ class Server:
     """
 
     def __init__(self) -> None:
+        gc.set_threshold(WHILE_IMPORTING)
         self._requests = os.fdopen(os.dup(0), encoding="utf-8")
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         null = os.open(os.devnull, os.O_RDWR)
@@ -52,6 +58,11 @@ class Server:
         """Send an answer; a fork ends instead."""
         COPIES.settle()
         self._answers.write(json.dumps(fields) + "\n")
+
+    def imported(self) -> None:
+        """What was imported is not searched for garbage again and again."""
+        gc.freeze()
+        gc.set_threshold(*ELSE)
 
     def begin(self, doing: str, seconds: float) -> None:
         """Tell the parent what is done next, and be ended by the system after so much processor time."""

@@ -4,7 +4,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -97,7 +97,7 @@ class Tracer(Branching):
         self.rehearsal: tuple[list[int], list[int]] | None = None
         self.rehearsed: tuple[list[Any], list[int]] = ([], [])
         self.plain: list[Any] = []
-        self.asked: list[tuple] = []
+        self.asked: list[tuple | list] = []
         self.cuts: dict[tuple, set[int]] = {}
         self.groups: set[tuple] = set()
         self.probes: dict[int, int] = {}
@@ -246,19 +246,25 @@ class Tracer(Branching):
     def choose(self, probabilities: Sequence[Any]) -> int:
         """A choice that arrives whole: the index drawn goes to third-party code as it is."""
         if self.rehearsal is not None:
-            if not self.rehearsal[1]:
-                raise NotInterceptable("with plain random numbers it makes more choices")
             self.asked.append(tuple(probabilities))
-            return self.rehearsal[1].pop()
+            return self.rehearsed_choice()
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
+
+    def rehearsed_choice(self) -> int:
+        """The index that a rehearsal has for the next choice."""
+        assert self.rehearsal is not None
+        if not self.rehearsal[1]:
+            raise NotInterceptable("with plain random numbers it makes more choices")
+        return self.rehearsal[1].pop()
 
     def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
         """An index drawn by whole weights, each entry a path."""
         row: Any = weights() if callable(weights) else weights
-        exact = [rational(w) for w in row]
-        total = sum(exact)
-        return self.choose([w / total for w in exact])
+        if self.rehearsal is None:
+            return self.choose(shares(row))
+        self.asked.append([*row])
+        return self.rehearsed_choice()
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
         """None: each number is followed for itself."""
@@ -273,6 +279,13 @@ class Tracer(Branching):
         if count > 4096:
             self.give_up(f"a whole number drawn from {count} values")
         return self.choose([QQ(1, count)] * count)
+
+
+def shares(weights: Iterable[Any]) -> list[Any]:
+    """The weights over their sum, exactly."""
+    exact = [rational(w) for w in weights]
+    total = sum(exact)
+    return [w / total for w in exact]
 
 
 class _InForce:

@@ -103,6 +103,7 @@ class Watch:
         self.code: dict[types.CodeType, dict[str, Any]] = {}
         self._asked: dict[types.CodeType, tuple[str, str]] = {}
         self._seen: set[types.CodeType] = set()
+        self._functions: dict[tuple[int, bool, str], tuple[Any, tuple[str, str] | None]] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -116,9 +117,14 @@ class Watch:
 
     def _event(self, frame: types.FrameType, event: str, function: Any) -> None:
         if event == "c_call":
-            known = _asked(function)
-            if known:
-                self._notice(frame, *known)
+            owner = function.__self__
+            kind = owner if isinstance(owner, (types.ModuleType, type)) else type(owner)
+            called = id(kind), kind is owner, function.__name__
+            known = self._functions.get(called)
+            if known is None:  # every call calls the same ones
+                known = self._functions[called] = kind, _asked(function)
+            if known[1]:
+                self._notice(frame, *known[1])
         elif event == "call":
             code = frame.f_code
             if code in self._asked:

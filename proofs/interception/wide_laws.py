@@ -18,7 +18,7 @@ from .alike import Alike, sorted_orders
 from .called_ids import CalledIds, Turn
 from .draws import LookUp
 from .exploration import Exploration
-from .explore import Explored, rehearse
+from .explore import ENDS, Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .noise_rows import Apart
@@ -150,7 +150,9 @@ class _WideCall:
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             confirm(tracer, self.call, outcome)
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
-            rehearse(tracer, self.call, outcome, self.ids_of.rehearsals or (3 if several else 6))
+            rehearse(
+                tracer, self.call, outcome, self.ids_of.rehearsals or (len(ENDS) if several else self.exploration.times)
+            )
             self._mind_the_time(tracer)
             self._emitted([outcome])
             deciding = self._deciding(tracer, rows, outcome)

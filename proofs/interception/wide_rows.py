@@ -101,7 +101,7 @@ class WideRows:
             self._asked, self._given = tokens, {}
         if traced not in self._given:
             kept = self.arguments(tokens)
-            self._given[traced] = kept, [x.clone() if hasattr(x, "clone") else copied(x) for x in kept]
+            self._given[traced] = kept, copied(kept)
         kept, handed = self._given[traced]
         # What was compared after a call and had not changed is handed out again.
         given = self.arguments(tokens) if self.subject.written else [*map(_anew, handed)]

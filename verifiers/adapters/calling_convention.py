@@ -233,10 +233,10 @@ def arguments(
 
 
 def copied(given: Any) -> Any:
-    """Arguments once more: lists and NumPy arrays in them are copied."""
-    if isinstance(given, list) and given and isinstance(given[0], (list, np.ndarray)):
-        return [copied(part) for part in given]
-    return given.copy()
+    """Arguments once more: lists, and arrays and tensors in them, are copied."""
+    if isinstance(given, list):
+        return given.copy() if not given or isinstance(given[0], (int, float)) else [copied(part) for part in given]
+    return given.clone() if hasattr(given, "clone") else given.copy()
 
 
 def rounded(row: Sequence[float], dtype: str) -> list[float]:
@@ -271,6 +271,9 @@ def tokens_of(result: Any) -> tuple[int, ...]:
 
     Raises: BadResult for nothing, text, and anything else that is not tokens alone, such as (tokens, number accepted).
     """
+    listed = result.tolist() if hasattr(result, "tolist") else result
+    if type(listed) is list and listed and all(type(token) is int for token in listed):
+        return tuple(max(min(token, MAX_TOKEN), -MAX_TOKEN) for token in listed)
     if result is None:
         raise BadResult("returned None, expected the emitted tokens")
     if isinstance(result, (str, bytes)):

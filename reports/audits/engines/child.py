@@ -26,6 +26,7 @@ def main() -> None:
     request = next(server.requests())
     try:
         sample = load(request["sample"])
+        server.imported()
     except NotASubject as error:
         server.answer(failure=["load", str(error)])
         return
