@@ -61,7 +61,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
                 resolution = max(resolution, answer["resolution"])
                 left -= blocks.add(answer, rows)
     blocks.unknown += left if reason and left > 1e-12 else 0.0
-    if resolution > wide_resolution_allowed(used.judged):
+    if resolution > wide_resolution_allowed(used.judged, problem.vocabulary):
         reason = reason or f"its law is known only to within {resolution:.1g}"
     law = blocks.law(
         dtype=dtype, exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings

@@ -177,12 +177,13 @@ def excused(rounding: float, resolution: float) -> float:
     return min(rounding + resolution, MOST)
 
 
-def wide_resolution_allowed(dtype: str) -> float:
-    """``resolution_allowed`` of a wide problem: 16 times as much, at most 0.05.
+def wide_resolution_allowed(dtype: str, vocabulary: int) -> float:
+    """``resolution_allowed`` of a wide problem: 16 times as much, or V 2^-50 if that is more; at most 0.05.
 
-    A race of a whole row adds up more errors than one of a few contestants.
+    A race of a whole row adds up more errors than one of a few contestants: one on the logarithms of uniforms that have
+    53 bits 2^-52 for each.
     """
-    return min(16 * resolution_allowed(dtype), MOST)
+    return min(max(16 * resolution_allowed(dtype), vocabulary * 2.0**-50), MOST)
 
 
 def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) -> float:
