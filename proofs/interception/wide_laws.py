@@ -91,6 +91,7 @@ class _WideCall:
         self.rows_after, self.since, self.ids_of = rows_after, time.process_time(), ids_of
         self.exploration, self.most_paths = exploration, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
+        self.mark = 0.0, 0.0  # seconds that paths had taken, and their probability, when that was last looked at
         self.splits: dict[int, bool] = {}
         self.known: dict[int, Outcome] = {}
 
@@ -174,7 +175,14 @@ class _WideCall:
         if now > self.until:
             tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
         took, walked = now - self.since, 1 - tracer.not_begun
-        if took > FIRST_LOOK and tracer.paths >= FIRST_PATHS and walked < took / BUDGET:
+        if took < FIRST_LOOK or tracer.paths < FIRST_PATHS:
+            self.mark = took, walked
+            return
+        since, before = self.mark
+        if took - since < FIRST_LOOK / 2:
+            return
+        self.mark = took, walked
+        if (1 - walked) * (took - since) > (self.until - now) * (walked - before):
             how = (
                 f"the {tracer.paths} likeliest paths on one draft block, of probability {walked:.2g}, take {took:.0f} s"
             )

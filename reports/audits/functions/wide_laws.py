@@ -161,7 +161,7 @@ class WideLaws:
         except RunFailed as failure:
             if failure.kind not in ("timeout", "memory"):
                 raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
-            law = self._lawless(problem, str(failure))
+            law = self._lawless(problem, str(failure), failure.kind == "timeout")
             session.start()
         session.report.notice(law.findings)
         return law.on_lattice(session.settings.uniform_bits)
