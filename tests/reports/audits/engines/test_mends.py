@@ -1,11 +1,14 @@
 """Mends that issue texts propose, tried: with them an engine's lines are not refuted any more, without they are."""
 
+import msgspec
 import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.published.survey import SURVEYED
+from draftproof.verifiers.adapters.engines import ENGINES
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -108,3 +111,35 @@ def test_transformers_with_a_strict_test_accepts_nothing_impossible(tmp_path):
     key = "transformers-support"
     assert "support" in refuted("draftproof.verifiers.adapters.hf_transformers:verify", key)
     assert not refuted(f"{tmp_path / 'mended.py'}:verify", key) & {"lossless", "support"}
+
+
+STOPS = """
+import inspect
+import textwrap
+from transformers.generation import utils
+
+BEFORE = "            n_matches = valid_tokens.shape[1] - 1\\n"
+EVERY_BEGINNING = '''
+            for kept in range(1, valid_tokens.shape[1]):
+                if stopping_criteria(torch.cat((input_ids, valid_tokens[:, :kept]), dim=-1), scores).all():
+                    valid_tokens = valid_tokens[:, :kept]
+                    break
+'''
+text = inspect.getsource(utils.GenerationMixin._assisted_decoding)
+assert text.count(BEFORE) == 1
+exec(textwrap.dedent(text.replace(BEFORE, EVERY_BEGINNING + BEFORE)), utils.__dict__)
+utils.GenerationMixin._assisted_decoding = utils.__dict__.pop("_assisted_decoding")
+from draftproof.verifiers.adapters.hf_generation import sample
+"""
+
+
+def test_transformers_that_asks_at_every_beginning_of_a_block_ends_a_text_at_its_stop(tmp_path):
+    pytest.importorskip("transformers", reason="needs transformers")
+    (tmp_path / "mended.py").write_text(STOPS, encoding="utf-8")
+    published = ENGINES["transformers"]
+    mended = msgspec.structs.replace(published, name="mended", sample=f"{tmp_path / 'mended.py'}:sample")
+    seen, found = (audit_engine(e, levels=("exact",), settings={"stop": [[1]]}, tokens=2)
+                   for e in (published, mended))  # fmt: skip
+    assert {e.claim for e in seen.evidence if e.refuted} == {"lossless", "same-as-plain", "support"}
+    assert found.verdict == "holds", found.findings
+    assert max(e.total_variation or 0 for e in found.evidence) < 1e-6
