@@ -30,19 +30,28 @@ def install() -> None:
 
 
 class _WhenTorchComes(importlib.abc.MetaPathFinder):
-    """Puts torch's hooks in place the moment torch has been imported, before anyone can take names from it."""
+    """Puts torch's hooks in place the moment torch has been imported, before anyone can take names from it.
+
+    Others ask whether it could be imported first, and import it later.
+    """
+
+    looking = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != "torch" or self.looking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
+        self.looking = True
+        try:
+            spec = importlib.util.find_spec("torch")
+        finally:
+            self.looking = False
         if spec is None or spec.loader is None:
             return None
         run = spec.loader.exec_module
 
         def run_and_hook(module):
             run(module)
+            sys.meta_path.remove(self)
             install_torch()
 
         spec.loader.exec_module = run_and_hook
