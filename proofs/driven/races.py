@@ -3,12 +3,11 @@
 The contestant with the smallest hazard over weight comes first, where the weights are the same at all levels: so do
 argmax(w / E) with exponential and argmax(log w + G) with Gumbel noise, and uniforms made into either. Then
 Pr(i first) = w_i / sum(w). The odds w_i / w_r against a reference contestant r are the hazard up to which i comes
-first,
-over that of r, all others far behind; that they are the same at several levels of r is measured, and that whole rows
-are
-decided by them is confirmed on random requests (``laws``).
+first, over that of r, all others far behind; that they are the same at several levels of r is measured, and that whole
+rows are decided by them is confirmed on random requests (``laws``).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,9 @@ LARGEST_SPREAD = 2.0**-7
 
 NEAR = 64.0
 """Multiples of a number's grain within which a race may go either way by rounding."""
+
+LIGHTEST = 2.0**-57
+"""Odds below which a contestant has none: no generator of noise comes so far."""
 
 STRIDE = 64
 """Points to either side of an expected threshold that are tried first."""
@@ -97,12 +99,20 @@ class Racing:
         return races[0] if races else None
 
     def _row(self, point: Point, outcome: Any, row: Sequence[int]) -> Asking[Race | None]:
-        small, alone = yield from self._alone(point, row)
-        if all(one == outcome for one in alone):
-            return None
-        behind = self.level(point, dict.fromkeys(row, WORST), small)
+        """The race of a row, in whichever way it runs one; None if it decides nothing."""
+        ways = yield from self._alone(point, outcome, row)
+        for k, (small, alone) in enumerate(ways):
+            try:
+                return (yield from self._race(point, outcome, row, small, alone))
+            except NotARace:
+                if k + 1 == len(ways):
+                    raise
+        return None
+
+    def _race(self, point: Point, outcome: Any, row: Sequence[int], small: bool, alone: Sequence[Any]) -> Asking[Race]:
+        behind, ahead = (self.level(point, dict.fromkeys(row, h), small) for h in (WORST, BEST))
         ties = [i for i, one in zip(row, alone) if one == outcome]
-        without = yield [self.level(point, {i: WORST}, small) for i in ties]
+        without = yield [self.level(ahead, {i: WORST}, small) for i in ties]
         leaders = [i for i, other in zip(ties, without) if other != outcome]
         if len(leaders) != 1:
             raise NotARace("with even noise no contestant of a race leads")
@@ -110,43 +120,53 @@ class Racing:
         others = [(i, one) for i, one in zip(row, alone) if one != outcome]
         odds = yield from joint([self._odds(behind, (i, one), (reference, outcome), small) for i, one in others])
         total = 1.0 + sum(ratio for ratio, _ in odds)
-        error = sum(ratio / total * spread for ratio, spread in odds)
         weights = [1 / total, *(ratio / total for ratio, _ in odds)]
         outcomes = [outcome, *(one for _, one in others)]
+        error = sum(off for _, off in odds) / total
         return Race([reference, *(i for i, _ in others)], weights, outcomes, small, error)
 
-    def _alone(self, point: Point, row: Sequence[int]) -> Asking[tuple[bool, list[Any]]]:
-        """Which numbers win, small or large, and the outcome for each contestant that alone has the best."""
+    def _alone(self, point: Point, outcome: Any, row: Sequence[int]) -> Asking[list[tuple[bool, list[Any]]]]:
+        """Whether small numbers win, and the outcome for each contestant that alone has the best: for each way in
+        which it matters who has, the likelier first."""
         tried = []
         for small in self.coordinates[row[0]].ways:
             behind = self.level(point, dict.fromkeys(row, WORST), small)
             alone = yield [self.level(behind, {i: BEST}, small) for i in row]
-            own = sum(type(one) is tuple and one[-1] == k for k, one in enumerate(alone))
-            tried.append((own, small, alone))
-        _, small, alone = max(tried, key=lambda t: t[0])
-        return small, alone
+            if {*alone} != {outcome}:
+                own = sum(type(one) is tuple and one[-1] == k for k, one in enumerate(alone))
+                tried.append((-own, small, alone))
+        return [(small, alone) for _, small, alone in sorted(tried, key=lambda t: t[0])]
 
     def _odds(
         self, behind: Point, one: tuple[int, Any], reference: tuple[int, Any], small: bool
     ) -> Asking[tuple[float, float]]:
-        """Weight of a contestant over that of the reference, and how far it differs between levels, relatively."""
-        ratios: list[float] = []
+        """Weight of a contestant over that of the reference, and by how much it may be wrong.
+
+        Each level gives an interval of two steps of the number. Where its best is not good enough at one of them, the
+        odds are below; that it comes first at all is then seen with the reference at its worst.
+        """
+        least, most = 0.0, math.inf
         guess = self.odds.get((one[1], reference[1]))
-        for level in LEVELS:
+        levels = [*LEVELS]
+        for level in levels:
             start = self.level(behind, {reference[0]: level}, small)
-            expected = ratios[0] if ratios else guess
-            ratios.append((yield from self._threshold(start, one, reference[1], small, level, expected)))
-        self.odds[one[1], reference[1]] = ratios[0]
-        middle = sum(ratios) / len(ratios)
-        spread = max(abs(ratio - middle) for ratio in ratios) / middle
-        if spread > LARGEST_SPREAD:
-            raise NotARace(f"the odds of noise differ by {spread:.1g} between its levels")
-        return middle, spread + self.coordinates[one[0]].grain
+            level = self.coordinates[reference[0]].hazard(start[reference[0]], small)
+            low, high = yield from self._threshold(start, one, reference[1], small, level, guess)
+            least, most, guess = max(least, low), min(most, high), high
+            if low <= 0 and len(levels) == len(LEVELS):
+                levels.append(WORST)
+        if most < LIGHTEST:
+            return 0.0, most
+        self.odds[one[1], reference[1]] = middle = (least + most) / 2
+        spread = abs(most - least)
+        if least - most > LARGEST_SPREAD * middle:
+            raise NotARace(f"the odds of noise differ by {spread / middle:.1g} between its levels")
+        return middle, spread + middle * self.coordinates[one[0]].grain
 
     def _threshold(
         self, start: Point, one: tuple[int, Any], other: Any, small: bool, level: float, expected: float | None
-    ) -> Asking[float]:
-        """The odds at one level: the hazard up to which a contestant comes first, over the reference's."""
+    ) -> Asking[tuple[float, float]]:
+        """The odds at one level, from and to: the hazard up to which a contestant comes first over the reference's."""
         (axis, wins), coordinate = one, self.coordinates[one[0]]
         best, worst = (coordinate.at_hazard(h, small) for h in (BEST, WORST))
         step = 1 if worst > best else -1
@@ -157,6 +177,8 @@ class Racing:
                 ahead, beaten = yield [moved(start, axis, k) for k in tried]
                 best, worst = (tried[0] if ahead == wins else best), (tried[1] if beaten == other else worst)
         ends = yield [moved(start, axis, k) for k in (best, worst)]
+        if ends == [other, other]:
+            return 0.0, 2 * coordinate.hazard(best, small) / level
         if ends != [wins, other]:
             raise NotARace("of two contestants of a race the one with the better noise does not come first")
         while abs(worst - best) > 1:
@@ -165,4 +187,5 @@ class Racing:
             if outcome not in (wins, other):
                 raise NotARace("a third contestant wins a race of two")
             best, worst = (middle, worst) if outcome == wins else (best, middle)
-        return coordinate.hazard(best, small) / level
+        low, high = (coordinate.hazard(k, small) / level for k in (best, worst))
+        return 1.5 * low - high / 2, 1.5 * high - low / 2  # a point of a uniform stands for its middle or an end
