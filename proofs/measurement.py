@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..models.law import Table, prefix_of_key
+from ..models.law import Prefix, Table, prefix_of_key
 from ..models.problem import Problem
 from ..models.rationals import as_float
 from ..verifiers.evidence import Strength
@@ -14,13 +14,17 @@ from .interception.outcomes import decoded
 from .rounding.arithmetic import precision
 from .rounding.rule import (
     EPSILON,
+    MOST,
+    draws_trees,
     excused,
     explained_by_its_theorem,
     explained_by_rounding,
     resolution_allowed,
     rounding_allowed,
+    rows_as_they_are,
     rows_in_use_allowed,
 )
+from .rounding.theorem import sum_depth, sum_error
 from .small_law import DrivenMeasurement, Measurement
 
 
@@ -33,16 +37,18 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
     in_use, blocks, findings, asked = in_field(problem), {}, {}, {}
     exactness, reason, paths = Strength.EXACT, None, 0
     resolution = sums_off = grain = 0.0
+    off: list[dict[Prefix, float]] = [{}, {}]
     arithmetic = None
     for answer in answers:
         if "target" in answer:
-            sums_off = answer["sums_off"]
+            off = [{prefix_of_key(key): by for key, by in rows.items()} for rows in answer["off"]]
+            sums_off = max(abs(by) for rows in off for by in rows.values())
             tables = {name: _table(answer[name], name) for name in ("target", "draft")}
-            off = _farthest(problem, tables)
-            if off <= rows_in_use_allowed(dtype):
+            distance = _farthest(problem, tables)
+            if distance <= rows_in_use_allowed(dtype):
                 in_use = replace(problem, **tables)
             else:
-                reason = other_rows(off)
+                reason = other_rows(distance)
             continue
         findings |= answer.get("findings") or {}
         arithmetic = answer.get("arithmetic", arithmetic)
@@ -69,7 +75,12 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
         reason = f"its law is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
 
     def bounds(kind: str) -> tuple[float, float]:
-        rule = rounding_allowed(problem.tree.nodes, kind, sums_off, dtype)
+        if kind != dtype and not (own_rule or modifies_target or draws_trees(problem)):
+            of_sums = rows_as_they_are(in_use, *off)
+            entries = sum_error(EPSILON[kind] / 2, sum_depth(problem.vocabulary))
+            theorem = explained_by_rounding(in_use, kind, entries)
+            return rounding_allowed(problem.gamma, kind, of_sums, dtype), min(theorem + of_sums, MOST)
+        rule = rounding_allowed(problem.tree.nodes, kind, 2 * problem.tree.nodes * sums_off, dtype)
         if own_rule:
             return rule, explained_by_its_theorem(own_rule, in_use, kind, sums_off)
         return rule, explained_by_rounding(in_use, kind, sums_off, modifies_target)

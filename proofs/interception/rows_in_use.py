@@ -56,13 +56,14 @@ class Rows(Protocol):
 class RowsInUse:
     """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft).
 
-    sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
+    off: what the sum of each row in use is more than 1, of target and draft, known once ``in_use`` was asked.
     """
 
     steps: Steps | None = None
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
-        self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
+        self.problem, self.subject, self.called = problem, subject, False
+        self.off: tuple[dict[Prefix, float], ...] = ()
         self._kept: dict[tuple[int, ...], list] = {}
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]
@@ -98,23 +99,25 @@ class RowsInUse:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
         use = getattr(self.subject.function, "rows_in_use", None)
 
-        def exact(row: list[float]) -> list[Fraction]:
+        def exact(row: list[float], x: Prefix, off: dict[Prefix, float]) -> list[Fraction]:
             array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
             fractions = [Fraction(float(x)) for x in (use(array) if use else array)[0]]
             total = sum(fractions)
-            self.sums_off = max(self.sums_off, float(abs(total - 1)))
-            return [x / total for x in fractions]
+            off[x] = float(total - 1)
+            return [p / total for p in fractions]
 
-        target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))
+        self.off = {}, {}
+        tables = zip((self._target, self._draft), self.off)
+        target, draft = ({x: exact(row, x, off) for x, row in table.items()} for table, off in tables)
         return target, draft
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The rows in use and ``sums_off``, for the parent."""
+        """The rows in use and ``off``, for the parent."""
         tables = {
             name: {prefix_key(x): list(map(str, row)) for x, row in table.items()}
             for name, table in zip(("target", "draft"), self.in_use())
         }
-        yield {**tables, "sums_off": self.sums_off}
+        yield {**tables, "off": [{prefix_key(x): off for x, off in one.items()} for one in self.off]}
 
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip

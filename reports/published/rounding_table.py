@@ -62,16 +62,17 @@ def bounds(size: Size, rows: str, arithmetic: str) -> Law:
 
 
 def _in_use(problem: Problem, dtype: str) -> dict[str, Any]:
-    """The rows as they are in this type, normalised, and how far off their sums were."""
-    off, answer = 0.0, {}
+    """The rows as they are in this type, normalised, and what each of their sums was more than 1."""
+    off, answer = [], {}
     for name, last in (("target", problem.gamma + 1), ("draft", problem.gamma)):
         answer[name] = {}
+        off.append({})
         for prefix in (x for n in range(last) for x in problem.prefixes(n)):
             row = np.array([float(p) for p in getattr(problem, name).row(prefix)])
             exact = [Fraction(float(p)) for p in in_precision(row, dtype)]
-            off = max(off, abs(float(sum(exact)) - 1))
+            off[-1][prefix_key(prefix)] = float(sum(exact)) - 1
             answer[name][prefix_key(prefix)] = [str(p / sum(exact)) for p in exact]
-    return answer | {"sums_off": off}
+    return answer | {"off": off}
 
 
 def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Mapping[str, Any]]:
