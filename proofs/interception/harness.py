@@ -89,15 +89,21 @@ class Subject:
     def probe(self, problems: list[Problem]) -> dict[str, Any]:
         """Find the kind of arrays it takes, by calling it for real on a few blocks.
 
-        Raises: NotASubject if no call returns tokens.
+        Raises: NotASubject if no call returns tokens; NeverReturned if two calls do not end.
         """
-        refusals = {}
+        refusals, late = {}, None
         for array in [self.array] if self.array else [a for a in ARRAYS if a != "torch" or "torch" in sys.modules]:
             self.array, reasons = array, []
             for problem in problems:
                 rows = rows_for(problem, self)
                 for block in itertools.islice(rows.blocks(), 3):
-                    outcome = self.outcome(rows, block, self.real_random(0))
+                    try:
+                        outcome = self.outcome(rows, block, self.real_random(0))
+                    except NeverReturned as never:  # once: code that draws until a rare token comes
+                        if late:
+                            raise late from None
+                        late = never
+                        continue
                     if not isinstance(outcome, Raised):
                         if refusals:
                             first, why = next(iter(refusals.items()))
@@ -108,6 +114,8 @@ class Subject:
                         return {"array": array, **random, **of_trees(self)}
                     reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
             refusals[array] = reasons[0] if reasons else "nothing"
+        if late:
+            raise late
         why = next(iter(refusals.values()))
         raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
 

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from draftproof.models.battery import drawn
+from draftproof.models.problem import problem_from
 from draftproof.proofs.interception.tracer import MAX_NUMBERS_PER_PATH
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.exact_laws import NOT_TRIED
+from draftproof.tests.deceivers import odd
 from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
@@ -40,6 +42,18 @@ def test_an_endless_call_on_one_problem_is_an_error_that_says_so():
     assert report.verdict == "error"
     assert report.failure["kind"] == "timeout" and "a call did not return within" in report.failure["message"]
     assert report.findings["never-returned"] in report.failure["message"]
+
+
+def test_one_call_that_waits_for_a_rare_token_is_no_error_of_the_audit():
+    """A loop that draws until a token survives: 3e7 rounds for the first draft block, on which the convention is
+    tried."""
+    data = {"name": "rare", "target": ["3/10000000000", "9999999997/10000000000"], "vocabulary": 2, "gamma": 1}
+    rare = problem_from(data | {"draft": ["3/100000000", "99999997/100000000"]})
+    loop = f"{Path(odd.__file__)}:rejection_loop"
+    report = audit(loop, [rare, GENERIC], timeout=4, explain=False, levels=("exact",))
+    laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
+    assert report.failure is None and laws[GENERIC.name].holds
+    assert "draws without bound" in laws["rare"].detail.reason
 
 
 def test_numbers_drawn_without_end_and_without_a_decision_are_given_up():
