@@ -23,7 +23,7 @@ from draftproof.models.store import Store
 from draftproof.models.tree_battery import own_tree_problems
 from draftproof.models.wide import own_wide_problem
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.engines.history import made_rows
+from draftproof.reports.published.kept_rows import made_rows
 from draftproof.tests.deceivers import catalogue, odd
 from draftproof.verifiers.trees.draft_tree import WAYS
 from draftproof.verifiers.zoo.catalogue import CONTROLS, TREE_CONTROLS

@@ -24,7 +24,6 @@ from .rounding.rule import (
     rows_as_they_are,
     rows_in_use_allowed,
 )
-from .rounding.theorem import sum_depth, sum_error
 from .small_law import DrivenMeasurement, Measurement
 
 
@@ -77,8 +76,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
     def bounds(kind: str) -> tuple[float, float]:
         if kind != dtype and not (own_rule or modifies_target or draws_trees(problem)):
             of_sums = rows_as_they_are(in_use, *off)
-            entries = sum_error(EPSILON[kind] / 2, sum_depth(problem.vocabulary))
-            theorem = explained_by_rounding(in_use, kind, entries)
+            theorem = explained_by_rounding(in_use, kind, problem.vocabulary * EPSILON[kind])  # divided by their sums
             return rounding_allowed(problem.gamma, kind, of_sums, dtype), min(theorem + of_sums, MOST)
         rule = rounding_allowed(problem.tree.nodes, kind, 2 * problem.tree.nodes * sums_off, dtype)
         if own_rule:

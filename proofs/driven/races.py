@@ -99,7 +99,6 @@ class Racing:
         return races[0] if races else None
 
     def _row(self, point: Point, outcome: Any, row: Sequence[int]) -> Asking[Race | None]:
-        """The race of a row, in whichever way it runs one; None if it decides nothing."""
         ways = yield from self._alone(point, outcome, row)
         for k, (small, alone) in enumerate(ways):
             try:
@@ -126,8 +125,8 @@ class Racing:
         return Race([reference, *(i for i, _ in others)], weights, outcomes, small, error)
 
     def _alone(self, point: Point, outcome: Any, row: Sequence[int]) -> Asking[list[tuple[bool, list[Any]]]]:
-        """Whether small numbers win, and the outcome for each contestant that alone has the best: for each way in
-        which it matters who has, the likelier first."""
+        """Whether small numbers win, and the outcome for each contestant that alone has the best: the likelier way
+        first."""
         tried = []
         for small in self.coordinates[row[0]].ways:
             behind = self.level(point, dict.fromkeys(row, WORST), small)
@@ -142,8 +141,8 @@ class Racing:
     ) -> Asking[tuple[float, float]]:
         """Weight of a contestant over that of the reference, and by how much it may be wrong.
 
-        Each level gives an interval of two steps of the number. Where its best is not good enough at one of them, the
-        odds are below; that it comes first at all is then seen with the reference at its worst.
+        Each level gives an interval of two steps of the number; where its best is not good enough, they are narrowed
+        with the reference at its worst.
         """
         least, most = 0.0, math.inf
         guess = self.odds.get((one[1], reference[1]))
@@ -188,4 +187,4 @@ class Racing:
                 raise NotARace("a third contestant wins a race of two")
             best, worst = (middle, worst) if outcome == wins else (best, middle)
         low, high = (coordinate.hazard(k, small) / level for k in (best, worst))
-        return 1.5 * low - high / 2, 1.5 * high - low / 2  # a point of a uniform stands for its middle or an end
+        return 1.5 * low - high / 2, 1.5 * high - low / 2  # points stand for middles or ends

@@ -99,7 +99,7 @@ class Subject:
                 for block in itertools.islice(rows.blocks(), 3):
                     try:
                         outcome = self.outcome(rows, block, self.real_random(0))
-                    except NeverReturned as never:  # once: code that draws until a rare token comes
+                    except NeverReturned as never:  # it may wait for a rare token
                         if late:
                             raise late from None
                         late = never

@@ -83,7 +83,9 @@ def main() -> None:
         rows.append(row._asdict())
         heading = f"{row.claim:<22}{row.method:<13}{row.verdict:<12}{row.seconds:>8.2f} s"
         print(f"{heading}  {row.what}; {row.size}", flush=True)
-    write_atomically(ROOT / "proofs" / "standing.json", json.dumps(rows, indent=1) + "\n")
+    kept = [{name: row[name] for name in ("claim", "method", "what", "size", "verdict")} for row in rows]
+    lines = ",\n".join(map(json.dumps, kept))
+    write_atomically(ROOT / "proofs" / "standing.json", f"[\n{lines}\n]\n")
     write_atomically(ROOT / "proofs" / "paper_mapping.md", page(rows))
 
 

@@ -42,8 +42,8 @@ def rounding_allowed(gamma: int, dtype: str, of_sums: float = 0.0, rows: str | N
     Each of the gamma accept decisions and the last draw rounds a ratio or a row (epsilon / 2 an operation) and compares
     it with a uniform of spacing epsilon / 2; 2^-46 is for logarithms. At most 1e-12 in float64, else 0.05.
     gamma: decisions on a draft: the length of a block, the nodes of a tree.
-    of_sums: the law is compared with the rows normalised, code that takes them as they are is off by what their sums
-        are: by ``rows_as_they_are`` under finer arithmetic, else by 2 o a decision, o <= epsilon / 2 the most of a sum.
+    of_sums: what code that takes rows as they are is off by: ``rows_as_they_are`` under finer arithmetic, else twice
+        the most of a sum at each decision.
     rows: their type, where it is coarser than that of the arithmetic.
     """
     return _at_most((gamma + 1) * (EPSILON[dtype] + LOGARITHMS), dtype, of_sums, rows or dtype)
@@ -52,10 +52,9 @@ def rounding_allowed(gamma: int, dtype: str, of_sums: float = 0.0, rows: str | N
 def rows_as_they_are(problem: Problem, target: Mapping[Prefix, float], draft: Mapping[Prefix, float]) -> float:
     """The most by which the law of code moves that takes rows as they are: sum over x of M_s(x) p(x) spread(0, t, d).
 
-    p: block verification's survivals. spread: the largest less the smallest; rows whose sums are off alike stand in the
-    same ratio. No code that is known comes to more (``test_row_scales``); of a single decision of token verification it
-    is plain: a row times 1 + e accepts and replaces a token by e more or less often.
-    problem: with the rows in use, normalised. target, draft: t and d, what the sum of each row is more than 1.
+    p: block verification's survivals. spread: the largest less the smallest. Of a decision of token verification it is
+    plain, of blocks it is tested (``test_row_scales``).
+    problem: with the rows in use. target, draft: t and d, what the sum of each row is more than 1.
     """
 
     def cost(prefix: Prefix, reached: float, survival: float) -> float:

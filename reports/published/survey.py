@@ -21,13 +21,14 @@ from ...models.tree_battery import TOP, drawing
 from ...verifiers.adapters.engines import ENGINES, Engine
 from ...verifiers.adapters.registry import ADAPTERS, Adapter
 from ..audits.engines.audit import LEVELS, audit_engine
-from ..audits.engines.history import TIMEOUT, in_processes, made_rows
+from ..audits.engines.history import TIMEOUT, in_processes
 from ..audits.functions.audit import run_audit
 from ..audits.migration import migrated
 from ..audits.report import Report
 from ..audits.settings import AuditSettings
 from ..audits.subject import subject_from
 from .engine_modes import MODES, EngineMode
+from .kept_rows import made_rows
 
 OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""

@@ -23,7 +23,7 @@ from ....models.battery import drawn, toy
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.problem import Problem
-from ....models.store import Key, Store
+from ....models.store import Store
 from ....stattests.campaign.clusters import WorkersLost, parallel
 from ....verifiers.adapters.releases import Release, UnreadableRelease, VerifierHistory, digest, releases, texts, unpack
 from ....verifiers.evidence import NO_EVIDENCE
@@ -70,15 +70,6 @@ def in_processes(
 
 def _with_call(function: Callable[..., Result], *call: Any) -> tuple[tuple[Any, ...], Result]:
     return call, function(*call)
-
-
-def made_rows(
-    store: Store, keys: Iterable[Key], make: Callable[..., Any], workers: int = 1
-) -> Iterator[tuple[Key, Any]]:
-    """The rows for those keys that the store lacks, by ``make(*key)``; each is in the store before it is given out."""
-    for key, row in in_processes(make, [key for key in keys if key not in store.rows], workers):
-        store.put(key, row)
-        yield key, row
 
 
 TIMEOUT, INTERPRETED = 300.0, 20.0

@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.errors import RunFailed
 from draftproof.models.store import Store, stored_rows
-from draftproof.reports.audits.engines.history import made_rows
+from draftproof.reports.published.kept_rows import made_rows
 from draftproof.tests.subjects.rows import made
 
 
