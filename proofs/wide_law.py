@@ -20,8 +20,7 @@ from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE
 from .row_sums import row_sum
-from .wide_frontier import Frontier, Row, above, apart, frontier
-from .wide_reference import reference_deviations
+from .wide_frontier import Frontier, Row, above, apart, frontier, reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
 MOST_OF_REFERENCE = 1_000_000
@@ -175,7 +174,7 @@ class WideMeasurement(Law):
         """The completed law against the target's, over the rows in use (Eq. 7).
 
         Rounding excuses no more of each entry than it can move that, and of all together no more than their bound.
-        reference_total_variation: of token verification computed plainly in the same precision (``wide_reference``).
+        reference_total_variation: of token verification computed plainly in that precision (``reference_deviations``).
         """
         allowed = zip((self.tolerance, self.explained), self.slack)
         tolerance, explained = (min(most, self.total_variation - self._beyond(slack)) for most, slack in allowed)

@@ -20,10 +20,10 @@ from torch.nn.functional import kl_div
 from ..files import write_atomically
 from ..generating.plain import decode_plainly
 from ..libraries import quiet, torch_threads
-from ..pairs.evaluation import acceptance
 from ..pairs.packaged_pair import DISTILLED, packaged_pair
 from ..pairs.presets import CHAT
 from ..pairs.recipe import Progress
+from ..pairs.training import acceptance
 
 NAME, FIGURES = DISTILLED, "distilled.json"
 

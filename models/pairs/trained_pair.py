@@ -91,8 +91,7 @@ def _make(
     from safetensors import SafetensorError
 
     from .byte_tokenizer import BOS, EOS, concatenated_ids, train_tokenizer
-    from .evaluation import evaluate
-    from .training import train
+    from .training import evaluate, train
 
     texts = _cut([d.text for d in text.training], recipe.text)
     tokenizer = train_tokenizer(texts, recipe.vocabulary)

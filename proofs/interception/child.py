@@ -22,7 +22,6 @@ from .by_value import received
 from .digests import digest_of
 from .outcomes import encoded
 from .serving import Server
-from .settings import settings_read
 from .surroundings import ELSEWHERE, move
 
 SAMPLES_PER_ANSWER = 2000
@@ -73,7 +72,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     server.begin(f"importing {name}", server.limits.timeout)
     new = loading.search(request["folders"])
     handed_over = request["handed_over"]
-    with settings_read() as read:
+    with loading.settings_read() as read:
         function = received(handed_over["content"]) if handed_over else loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)

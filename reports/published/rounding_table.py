@@ -19,8 +19,8 @@ from ...models.wide import WideProblem, wide
 from ...proofs.law import Law
 from ...proofs.measurement import measured
 from ...proofs.rounding.rule import HALF
+from ...proofs.wide_frontier import in_precision
 from ...proofs.wide_measurement import measured_wide
-from ...proofs.wide_reference import in_precision
 
 PRECISIONS = (
     ("float64", "float64"), ("float32", "float64"), ("float32", "float32"), ("float16", "float32"),

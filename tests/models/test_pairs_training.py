@@ -11,14 +11,12 @@ from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.models.pairs import trained_pair as trained
 from draftproof.models.pairs import training
 from draftproof.models.pairs.byte_tokenizer import MIN_VOCABULARY, concatenated_ids, train_tokenizer
-from draftproof.models.pairs.evaluation import acceptance, evaluate
 from draftproof.models.pairs.loading import load_pair
-from draftproof.models.pairs.muon import orthogonal
 from draftproof.models.pairs.presets import load_preset
 from draftproof.models.pairs.prompts import prompts
 from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
 from draftproof.models.pairs.trained_pair import train_pair
-from draftproof.models.pairs.training import train
+from draftproof.models.pairs.training import acceptance, evaluate, orthogonal, train
 from draftproof.tests.models.pairs_parts import MINIATURE, TEXT
 
 pytestmark = pytest.mark.engine

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from draftproof.models.distilling.fitted_drafter import distilled_folder
-from draftproof.models.pairs.evaluation import acceptance
 from draftproof.models.pairs.gguf_checkpoint import read_gguf
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.packaged_pair import SMOLLM2, packaged_pair
 from draftproof.models.pairs.presets import CHAT, load_preset
+from draftproof.models.pairs.training import acceptance
 
 pytestmark = [pytest.mark.smollm2, pytest.mark.needs("torch", "transformers", "gguf")]
 

@@ -9,8 +9,8 @@ from draftproof.models.wide import exchanged, own_wide_problem, wide, wide_batte
 from draftproof.proofs.audit_claims import judge, support
 from draftproof.proofs.rounding.rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_frontier import reference_deviations
 from draftproof.proofs.wide_measurement import measured_wide
-from draftproof.proofs.wide_reference import reference_deviations
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from draftproof.proofs.rounding.rule import (
     wide_rounding_allowed,
 )
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_frontier import reference_deviations
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
-from draftproof.proofs.wide_reference import reference_deviations
 from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.reports.audits.subject import SubjectSpec
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
