@@ -54,11 +54,12 @@ def rows_as_they_are(problem: Problem, target: Mapping[Prefix, float], draft: Ma
 
     p: block verification's survivals. spread: the largest less the smallest. Of a decision of token verification it is
     plain, of blocks it is tested (``test_row_scales``).
-    problem: with the rows in use. target, draft: t and d, what the sum of each row is more than 1.
+    problem: with the rows in use. target, draft: t and d, what the sum of a row is more than 1; 0 of one
+        that is not among them.
     """
 
     def cost(prefix: Prefix, reached: float, survival: float) -> float:
-        sums = 0.0, target[prefix], draft.get(prefix, 0.0)
+        sums = 0.0, target.get(prefix, 0.0), draft.get(prefix, 0.0)
         here = reached * survival * (max(sums) - min(sums))
         if len(prefix) == problem.gamma:
             return here
