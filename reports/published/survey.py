@@ -260,9 +260,18 @@ def _named(key: Key, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _examined(name: str, seed: int) -> dict[str, Any]:
-    report = examined(SURVEYED[name], seed)
+    return seed_row(examined(SURVEYED[name], seed))
+
+
+def seed_row(report: Report) -> dict[str, Any]:
+    """What is kept of the report of a fresh seed; of a server also its texts of each kind of request and the limits."""
     laws = [e for e in report.evidence if e.claim == "lossless"]
-    return {
+    sampled = {}
+    if report.server:
+        kinds = report.server["kinds"].values()
+        limits = [float(e.bound) for e in laws if e.bound is not None] or [1.0]
+        sampled = {"texts": min(kind["counted"] for kind in kinds), "limits": [max(limits), min(limits)]}
+    return sampled | {
         "verdict": report.verdict, "problems": len({e.problem for e in laws}),
         "refuted": [f"{e.claim} on {e.problem}" for e in report.evidence if e.refuted and e.claim in report.claims],
         "failure": report.failure and report.failure["message"], "day": date.today().isoformat(),
@@ -280,11 +289,12 @@ def of_batches_alone(row: Mapping[str, Any]) -> bool:
     return all(claim.startswith("batch ") for claim in row["refuted"])
 
 
-class SeedCount(Struct, frozen=True, kw_only=True):
+class SeedCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What fresh seeds of one name came to, under one state of the code.
 
     seeds: their numbers, with commas. refuted: how many of them; batches: those of them of which batches alone were.
-    other: verdicts that are not as they are known to be. day: of the last one.
+    other: verdicts that are not as they are known to be. day: of the last one. texts: of a server, of each kind of
+    request, at least. limit: the largest total variation that all texts of a seed together would not show.
     """
 
     name: str
@@ -294,6 +304,8 @@ class SeedCount(Struct, frozen=True, kw_only=True):
     other: int
     code: str
     day: str
+    texts: int = 0
+    limit: float = 0.0
 
     @property
     def numbers(self) -> set[str]:
@@ -319,6 +331,7 @@ def seed_counts(folder: Path) -> list[SeedCount]:
             refuted=sum(row["verdict"] == "refuted" for row in rows),
             batches=sum(row["verdict"] == "refuted" and of_batches_alone(row) for row in rows),
             other=sum(map(unexpected, rows)), day=max(row.get("day", day) for row in rows),
+            texts=min(row.get("texts", 0) for row in rows), limit=max(row.get("limits", [0.0])[-1] for row in rows),
         )
         for (name, code), rows in groups.items()
     ]  # fmt: skip

