@@ -35,8 +35,8 @@ STEPS = (8, 64)
 NEVER, GRAIN = 2.0**-200, {"exponential": 0.0, "uniform": 2.0**-52}
 """Share of a race that no generator's noise lets win, and by how much that of a uniform may be off: not followed."""
 
-FINEST = 2.0**-50
-"""Noise that a uniform next to an end of its range still tells from its neighbours, within an eighth."""
+FINEST, FARTHEST = 2.0**-50, 36.0
+"""Noise that a uniform next to an end of its range still tells from its neighbours, within an eighth; the largest."""
 
 FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "exponential": (lambda e: e,),
@@ -217,7 +217,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         tracer.notice("noise-used-twice", f"noise that decided an argmax decides again at {place()}")
         tracer.give_up(f"the noise of a race is used twice, again at {place()}: no closed law")
     size = noise.shape[-1]
-    for form in FORMS[source.kind]:
+    for from_one, form in enumerate(FORMS[source.kind]):
 
         def rank(e: Any, form: Callable = form) -> np.ndarray:
             scores = noise.scores(np.broadcast_to(np.asarray(e, dtype=float), (size,)), row, form, at)
@@ -236,12 +236,13 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             if measured is None:
                 break
             slacks = (max(2e-13, steps * epsilon) for steps in STEPS)
-            fits = next((s for s in slacks if _same_at_all_levels(rank, measured, leader, s, grain)), None)
+            points = grain, bool(from_one)
+            fits = next((s for s in slacks if _same_at_all_levels(rank, measured, leader, s, *points)), None)
             if fits is None:
                 break
             tracer.exploration.races[key] = measured, fits
         weights, slack = tracer.exploration.races[key]
-        tracer.uncertain(slack + size * grain)
+        tracer.uncertain(slack + (size + FARTHEST) * grain)
         weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
         drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))
@@ -283,14 +284,21 @@ def levels(weights: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([*rare, even])) * (1 + scatter / GAPS)
 
 
-def _same_at_all_levels(rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float) -> bool:
+def _same_at_all_levels(
+    rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float, from_one: bool
+) -> bool:
+    """grain: of a uniform that the noise is made of, 0 of other noise. from_one: whether it is 1 where noise is large,
+    and has its grain there."""
     running = weights > 0
     for level in levels(weights) / weights.sum():
         noise = level * weights
-        if noise.max() > LARGEST:
+        if noise.max() > LARGEST or (grain and noise[leader] > FARTHEST):
             break
         score = rank(noise)[leader]
         apart = grain * (1 + level)  # of this noise, and of that at which the weights were measured
+        if from_one:
+            running = running & (noise < FARTHEST)
+            apart = apart + grain * (np.exp(np.minimum(noise, FARTHEST)) + weights * np.exp(noise[leader]))
         better, worse = rank(np.maximum(noise * (1 - slack) - apart, SMALLEST)), rank(noise * (1 + slack) + apart)
         tiny = noise < SMALLEST * 10 + 4 * apart
         if not np.all((better > score) & (worse < score) | ~running | tiny):

@@ -148,6 +148,18 @@ def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
     return _token_verification(target, draft, tokens, rng, pick)
 
 
+def by_logarithm_from_one(target, draft, tokens, rng, least=0.0):
+    def pick(weights):
+        with np.errstate(all="ignore"):
+            return np.argmin(np.maximum(-np.log(1 - rng.random(len(weights))), least) / weights)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_logarithm_with_a_floor(target, draft, tokens, rng):
+    return by_logarithm_from_one(target, draft, tokens, rng, 1e-9)
+
+
 def by_logarithm_to_a_power(target, draft, tokens, rng):
     return by_logarithm_of_uniforms(target, draft, tokens, rng, 0.99)
 

@@ -99,8 +99,11 @@ def test_a_race_whose_noise_is_capped_has_no_closed_law(sandbox):
 @pytest.mark.parametrize("problem", [wide(257, 2, "tails"), wide(1003, 2), wide(151_936, 1)], ids=lambda p: p.name)
 def test_a_race_of_uniforms_is_won_by_tokens_of_every_probability(sandbox, problem):
     """A token of probability 1e-15 wins where all other noise is large: its own has to be a point of the lattice."""
-    measurement, evidence = judged(sandbox, "by_logarithm_of_uniforms", problem)
-    assert (evidence.verdict, measurement.unknown, measurement.reason) == ("holds", 0.0, None)
+    for name in ("by_logarithm_of_uniforms", "by_logarithm_from_one"):
+        measurement, evidence = judged(sandbox, name, problem)
+        assert (evidence.verdict, measurement.unknown, measurement.reason) == ("holds", 0.0, None)
+    measurement, evidence = judged(sandbox, "by_logarithm_with_a_floor", problem)
+    assert evidence.verdict == "no-evidence" and measurement.reason and "not a race" in measurement.reason
     measurement, evidence = judged(sandbox, "by_logarithm_to_a_power", problem)
     assert evidence.verdict == "refuted" and evidence.total_variation > 1e-6
 
