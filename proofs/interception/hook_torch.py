@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
+from .asked_again import OF_LARGE
 from .generators import Followed, guarded, named_as, seeding
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
@@ -76,13 +77,20 @@ ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), t
 """Types of arguments that are never followed, nor contain any that are."""
 
 
+UNTRACED = {(), (torch.Tensor,)}
+"""Types of the arguments that have a way of their own with torch's functions, where none of them is followed."""
+
+
 def _ordinary(values: Iterable[Any]) -> bool:
     """Whether nothing among them, or in sequences of them, can be followed."""
     return all(type(x) in ORDINARY or (type(x) in (tuple, list) and _ordinary(x)) for x in values)
 
 
 class _Named(NamedTuple):
-    """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing."""
+    """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing.
+
+    asked: how it is asked where that is not to call it.
+    """
 
     name: str
     bare: str
@@ -90,6 +98,7 @@ class _Named(NamedTuple):
     in_place: bool
     exact: bool
     of_chance: bool
+    asked: Callable[[Callable, tuple, dict[str, Any]], Any] | None
 
 
 @cache
@@ -99,7 +108,7 @@ def _named(func: Any) -> _Named:
         name = func.__self__.__name__ if name == "__get__" else "set"
     bare, dunder = name.strip("_"), name.startswith("__")
     of_chance = name in RANDOM or name in UNFOLLOWED
-    return _Named(name, bare, dunder, name.endswith("_") and not dunder, bare in EXACT, of_chance)
+    return _Named(name, bare, dunder, name.endswith("_") and not dunder, bare in EXACT, of_chance, OF_LARGE.get(name))
 
 
 class Following(TorchFunctionMode):
@@ -115,10 +124,13 @@ class Following(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
-        if self.plain and not types and not named.of_chance:
-            return func(*args, **kwargs)
+        if self.plain and types in UNTRACED:
+            if not named.of_chance:
+                return named.asked(func, args, kwargs) if named.asked else func(*args, **kwargs)
+            if named.name in RANDOM and "out" not in kwargs:
+                return RANDOM[named.name](self, func, *args, **kwargs)
         if not named.of_chance and _ordinary(args) and (not kwargs or _ordinary(kwargs.values())):
-            result = func(*args, **kwargs)
+            result = named.asked(func, args, kwargs) if named.asked else func(*args, **kwargs)
         else:
             result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic
@@ -174,9 +186,10 @@ class Following(TorchFunctionMode):
     def _uniform_tensor(self, like: Tensor) -> Tensor:
         """Uniforms of the shape and type of ``like``: in a rehearsal all at once."""
         if like.dtype in BITS and (points := self.tracer.rehearsed_points(like.numel())) is not None:
-            values = np.array(points, dtype=np.float64) * 2.0 ** -BITS[like.dtype]
-            self.tracer.plain += values.tolist()
-            return torch.from_numpy(values).to(like.dtype).reshape(like.shape)
+            step = 2.0 ** -BITS[like.dtype]
+            values = [point * step for point in points]
+            self.tracer.plain += values
+            return torch.tensor(values, dtype=like.dtype).reshape(like.shape)
         return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
 
     def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
@@ -186,7 +199,7 @@ class Following(TorchFunctionMode):
         return self._uniform_tensor(like)
 
     def rand_like(self, func: Callable, input: Tensor, *, generator: Any = None, **kwargs: Any) -> Tensor:
-        like = torch.empty_like(input, **kwargs)
+        like = torch.empty_like(input, **kwargs) if kwargs else input
         if not self.is_chance(generator, like):
             return func(input, **kwargs)
         return self._uniform_tensor(like)
@@ -251,19 +264,18 @@ class Following(TorchFunctionMode):
                     generator: Any = None, out: None = None) -> Tensor:  # fmt: skip
         if not self.is_chance(generator, input):
             return func(input, num_samples, replacement, generator=generator)
-        rows = input.detach().double().numpy() if input.is_floating_point() else None
-        if num_samples != 1 or rows is None or not _can_be_drawn_from(rows):
+        rows = input.detach().double().numpy()
+        if num_samples != 1 or not input.is_floating_point() or not _can_be_drawn_from(rows):
             func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
-            rows = input.detach().double().numpy()
         drawn = []
-        for weights in rows.reshape(-1, input.shape[-1]):
+        for weights in rows.reshape(-1, rows.shape[-1]):
             for left in range(num_samples)[::-1]:
                 if num_samples > 1 and not weights.any():
                     self.tracer.give_up(f"torch.multinomial from weights of zero at {place()}")
                 drawn.append(self.tracer.draw_row(weights))
                 if left and not replacement:
                     weights = np.where(np.arange(len(weights)) == drawn[-1], 0.0, weights)  # a tracer keeps the others
-        return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], num_samples))
+        return torch.tensor(drawn).reshape((*rows.shape[:-1], num_samples))
 
     def randint(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if not self.is_chance(generator):
@@ -289,9 +301,15 @@ def _can_be_drawn_from(rows: np.ndarray) -> bool:
     """Whether torch draws from each of the rows: the draw itself takes far longer on a whole vocabulary."""
     if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
+    if rows.size <= FEW:
+        listed = rows.reshape(-1, rows.shape[-1]).tolist()
+        return all(min(row) >= 0 and 0 < sum(row) < math.inf for row in listed)
     totals = np.add.reduce(rows, -1)  # reductions alone: they are asked for in every call
     return bool(np.minimum.reduce(rows, None) >= 0 and np.minimum.reduce(totals, None) > 0 and totals.max() < math.inf)
 
+
+FEW = 64
+"""Entries that are added up in less time one by one."""
 
 MOST_CATEGORIES = 2**24
 """Entries of a row beyond which torch does not draw from it."""
