@@ -4,6 +4,7 @@ Requests and answers are lines of JSON. The child's side is ``interception.servi
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import selectors
@@ -23,6 +24,7 @@ LAST = 2000
 """Bytes that are kept."""
 
 AT_ONCE = 2**20
+"""Bytes that are read together, where the system's pipes hold so many."""
 
 
 class Printed:
@@ -102,7 +104,10 @@ class LineProcess:
                 printed.started()
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
-        self._unread, self._deadline = b"", 0.0
+        if sys.platform == "linux":  # a row of a whole vocabulary is a line of megabytes
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, AT_ONCE)
+        self._unread, self._deadline = bytearray(), 0.0
 
     def write(self, request: Mapping[str, Any]) -> None:
         """Send a line. Raises: RunFailed if the process has ended."""
@@ -112,13 +117,17 @@ class LineProcess:
         except OSError:
             raise self._ended() from None
 
-    def read(self) -> bytes:
-        """The next line. Raises: RunFailed if none comes until the deadline, or the process has ended."""
+    def read(self, at_least: int = 0) -> bytes:
+        """The next line, which has at least so many bytes, whatever they are.
+
+        Raises: RunFailed if none comes until the deadline, or the process has ended.
+        """
         with selectors.DefaultSelector() as selector:
             for pipe in (self._answers, *(printed.reading_end for printed in self._printed)):
                 selector.register(pipe, selectors.EVENT_READ)
-            patience = 0.5
-            while b"\n" not in self._unread:
+            patience, looked_at = 0.5, at_least
+            while (end := self._unread.find(b"\n", looked_at)) < 0:
+                looked_at = max(at_least, len(self._unread))
                 left = self._deadline - time.monotonic()
                 if left <= 0:
                     self.end()
@@ -129,7 +138,7 @@ class LineProcess:
                         selector.unregister(printed.reading_end)
                 self._look()
                 if self._answers in ready:
-                    read = os.read(self._answers.fileno(), 1 << 20)
+                    read = os.read(self._answers.fileno(), AT_ONCE)
                     if not read:
                         raise self._ended()
                     self._unread += read
@@ -137,7 +146,8 @@ class LineProcess:
                     raise self._ended()
                 elif self._process.poll() is not None:
                     patience = 0  # one more look: it may have answered just before
-        line, _, self._unread = self._unread.partition(b"\n")
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
         return line
 
     def _look(self) -> None:
@@ -224,6 +234,8 @@ class ChildProcess(LineProcess):
             except ValueError:
                 self.end()
                 raise RunFailed("crash", "the answers of the child process are garbled") from None
+            if "bytes" in answer:
+                answer["data"] = self.read(at_least=answer.pop("bytes"))
             if "doing" not in answer:
                 return answer
             self.expect(**answer)

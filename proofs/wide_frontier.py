@@ -8,7 +8,7 @@ its precision does to plain token verification.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .row_sums import row_sum
 
 Row = np.ndarray
 Rows = Mapping[Prefix, Row]
-Frontier = dict[Prefix, tuple[Row, Row]]
+Frontier = Iterator[tuple[Prefix, Row, Row]]
 
 
 def cut(outcome: Any, problem: WideProblem, target: Rows) -> Prefix | None:
@@ -31,8 +31,10 @@ def cut(outcome: Any, problem: WideProblem, target: Rows) -> Prefix | None:
 
 
 def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
-    """Prefix that can be drafted -> (F, M_b) of its continuations by one token that cannot be drafted; else 0."""
-    found: Frontier = {}
+    """Each prefix that can be drafted, F and M_b of its continuations by one token that cannot be drafted; else 0.
+
+    One after the other, the shorter ones first: together they take as much memory as all rows.
+    """
     reached: dict[Prefix, tuple[float, float]] = {(): (0.0, 1.0)}
     for prefix in sorted(target, key=len):
         flow, mass = reached[prefix]
@@ -42,18 +44,12 @@ def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
         for token in problem.drafted(prefix):
             reached[(*prefix, token)] = (float(here[token]), float(right[token]))
             here[token] = right[token] = 0.0
-        found[prefix] = here, right
-    return found
+        yield prefix, here, right
 
 
-def apart(laws: Frontier, elsewhere: float = 0.0) -> float:
-    """The total variation between the two laws. elsewhere: what is emitted outside the frontier."""
-    return (math.fsum(float(np.abs(f - t).sum()) for f, t in laws.values()) + elsewhere) / 2
-
-
-def above(laws: Frontier) -> float:
-    """By how much the first law exceeds the target's: the least total variation where part of it is unknown."""
-    return math.fsum(float(np.maximum(f - t, 0.0).sum()) for f, t in laws.values())
+def apart(laws: Frontier) -> float:
+    """The total variation between the two laws."""
+    return math.fsum(float(np.abs(f - t).sum()) for _, f, t in laws) / 2
 
 
 def in_precision(row: Row, dtype: str) -> Row:

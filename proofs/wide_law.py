@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE
 from .row_sums import row_sum
-from .wide_frontier import Frontier, Row, above, apart, frontier, reference_deviations
+from .wide_frontier import Frontier, Row, frontier, reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
 MOST_OF_REFERENCE = 1_000_000
@@ -157,17 +157,14 @@ class WideMeasurement(Law):
             return rule, rule
         return rule, wide_explained(self.target, self.draft, dtype, sums_off, order, normalised)
 
-    @cached_property
     def frontier(self) -> Frontier:
         """``wide_frontier.frontier`` of what is emitted."""
         return frontier(self.problem, self.target, self.emitted)
 
-    @cached_property
+    @property
     def total_variation(self) -> float:
         """The total variation from the target; where part of the law is unknown, a lower bound of it."""
-        if self.unknown or self.strays:
-            return above(self.frontier)
-        return apart(self.frontier, math.fsum(self.malformed.values()))
+        return self._distances[0]
 
     @cached_property
     def lossless(self) -> Departure:
@@ -176,28 +173,35 @@ class WideMeasurement(Law):
         Rounding excuses no more of each entry than it can move that, and of all together no more than their bound.
         reference_total_variation: of token verification computed plainly in that precision (``reference_deviations``).
         """
-        allowed = zip((self.tolerance, self.explained), self.slack)
-        tolerance, explained = (min(most, self.total_variation - self._beyond(slack)) for most, slack in allowed)
-        return Departure(self.total_variation, tolerance, explained, self._side_by_side, detail=self._beside)
+        apart, *beyond = self._distances
+        allowed = zip((self.tolerance, self.explained), beyond)
+        tolerance, explained = (min(most, apart - more) for most, more in allowed)
+        return Departure(apart, tolerance, explained, self._side_by_side, detail=self._beside)
 
-    def _beyond(self, slack: float) -> float:
-        """What entries are off beyond all that rounding can do to them, as a total variation: ``entries_explained``.
+    @cached_property
+    def _distances(self) -> tuple[float, float, float]:
+        """The total variation, and for each of ``slack`` what of it rounding cannot do to entries
+        (``entries_explained``).
 
+        Where part of the law is unknown, by how much it exceeds the target's: that is the least total variation.
         What a look-up moves a token by that can be drafted, it moves the texts by that go on with it, in proportion.
         """
-        if not slack < 1:
-            return 0.0
-        part, beyond = 1.0 if self.unknown or self.strays else 0.5, 0.0
-        looked_up = frontier(self.problem, self.target, self.looked_up_entries) if self.looked_up_entries else {}
-        for prefix, (observed, right) in self.frontier.items():
+        part = 1.0 if self.unknown or self.strays else 0.5
+        apart = [] if part == 1 else [*self.malformed.values()]
+        beyond = [0.0, 0.0]
+        looked_up = frontier(self.problem, self.target, self.looked_up_entries)
+        entries = looked_up if self.looked_up_entries else repeat(None)
+        for (prefix, observed, right), entry in zip(self.frontier(), entries):
             gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
-            most = self.resolution + entries_explained(
-                self.computed_in, slack, self._consists_of(prefix, observed, right)
-            )
-            if prefix in looked_up:
-                most = most + looked_up[prefix][0]
-            beyond += part * row_sum(np.maximum(gap - most, 0.0))
-        return beyond
+            apart.append(float(gap.sum()))
+            if not min(self.slack) < 1:
+                continue
+            of = self._consists_of(prefix, observed, right)
+            for k, slack in enumerate(self.slack):
+                if slack < 1:
+                    most = self.resolution + entries_explained(self.computed_in, slack, of)
+                    beyond[k] += part * row_sum(np.maximum(gap - (most if entry is None else most + entry[1]), 0.0))
+        return part * math.fsum(apart), beyond[0], beyond[1]
 
     def _consists_of(self, prefix: Prefix, observed: Row, right: Row) -> Row:
         """What each entry after a prefix can consist of: the probabilities of its being emitted, due or drafted."""
@@ -229,7 +233,7 @@ class WideMeasurement(Law):
     def _side_by_side(self) -> Witness:
         """Where the laws differ most."""
         gaps: list[tuple[float, str, float, float]] = []
-        for prefix, (observed, right) in self.frontier.items():
+        for prefix, observed, right in self.frontier():
             gap = np.maximum(observed - right, 0) if self.unknown else np.abs(observed - right)
             for token in np.argsort(gap)[-MAX_ENTRIES:]:
                 key = prefix_key((*prefix, int(token)))

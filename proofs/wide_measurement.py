@@ -1,6 +1,5 @@
 """A measured law of a wide problem from the answers of the sandbox."""
 
-import base64
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -41,13 +40,12 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
             for name, table in tables.items():
                 sums = {at: row_sum(rows[at]) for at in answer[name].values()}
                 sums_off = max(sums_off, *(abs(one - 1) for one in sums.values()))
-                table |= {prefix_of_key(key): rows[at] / sums[at] for key, at in answer[name].items()}
-                given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
-                given = {prefix: row / row_sum(row) for prefix, row in given.items()}
-                off = max(float(np.abs(table[prefix] - row).sum()) / 2 for prefix, row in given.items())
-                if off > rows_in_use_allowed(dtype):
+                normalised = {at: rows[at] / total for at, total in sums.items()}
+                table |= {prefix_of_key(key): normalised[at] for key, at in answer[name].items()}
+                if (off := answer["off"][name]) > rows_in_use_allowed(dtype):
                     reason = other_rows(off)
-                    table |= given
+                    given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
+                    table |= {prefix: row / row_sum(row) for prefix, row in given.items()}
         findings |= answer.get("findings") or {}
         if "never_returned" in answer:
             reason, neutral = never_returned(answer), False
@@ -76,7 +74,7 @@ def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mappin
     kept = []
     for answer in answers:
         if "data" in answer:
-            rows.append(np.frombuffer(base64.b64decode(answer["data"]), dtype="<f8"))
+            rows.append(np.frombuffer(answer["data"], dtype="<f8"))
         elif "again" in answer:
             kept = [one for one in kept if "block" not in one]
         else:

@@ -1,7 +1,6 @@
 """In the child process: a wide problem's rows as a subject gets them, and its law in the form that goes to the
 parent."""
 
-import base64
 import functools
 import itertools
 import random
@@ -39,7 +38,7 @@ class _Sent:
         data = np.ascontiguousarray(row, dtype="<f8").tobytes()
         if data not in self.known:
             self.known[data] = len(self.known)
-            self.new.append({"row": self.known[data], "data": base64.b64encode(data).decode()})
+            self.new.append({"row": self.known[data], "data": data})
         return self.known[data]
 
     def taken(self) -> Iterator[dict[str, Any]]:
@@ -133,13 +132,17 @@ class WideRows:
         return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The rows in use, each once, as base64 of float64; then which they are."""
-        tables = {
-            name: {prefix_key(x): self._sent(self.in_use(row)) for x, row in table.items()}
-            for name, table in (("target", self.target), ("draft", self.draft))
-        }
+        """The rows in use, each once, as bytes of float64; which they are, and how far from those given at most."""
+        tables: dict[str, dict[str, int]] = {"target": {}, "draft": {}}
+        off = dict.fromkeys(tables, 0.0)
+        for name, table in (("target", self.target), ("draft", self.draft)):
+            for x, row in table.items():
+                used = self.in_use(row)
+                tables[name][prefix_key(x)] = self._sent(used)
+                if used is not row:
+                    off[name] = max(off[name], float(np.abs(used / used.sum() - row / row.sum()).sum()) / 2)
         yield from self._sent.taken()
-        yield tables
+        yield {**tables, "off": off}
 
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: Prefix, number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip

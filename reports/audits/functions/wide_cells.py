@@ -57,7 +57,7 @@ class WideCells:
     def target(self) -> dict[Cell, float]:
         """The target's law, up to the first token that cannot be drafted."""
         law: dict[Cell, float] = {}
-        for prefix, (_, right) in self.law_on.frontier.items():
+        for prefix, _, right in self.law_on.frontier():
             self._summed(prefix, right, law)
         return {cell: mass for cell, mass in law.items() if mass > 0}
 

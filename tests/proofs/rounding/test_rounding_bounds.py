@@ -237,7 +237,7 @@ def test_between_rule_and_theorem_nothing_is_decided_on_a_wide_problem(dtype):
     verdicts = []
     for size in (0.9 * found.tolerance, (found.tolerance + found.explained) / 2, 1.1 * found.explained):
         of_size = replace(found, slack=(math.inf, math.inf))  # the total alone: nothing is emitted
-        vars(of_size)["total_variation"] = size
+        vars(of_size)["_distances"] = size, 0.0, 0.0
         verdicts.append(judge(of_size)[0])
     assert [e.verdict for e in verdicts] == [HOLDS, NO_EVIDENCE, REFUTED]
     assert "in order" in verdicts[1].detail.reason and verdicts[2].bound == found.explained
