@@ -107,17 +107,16 @@ def _of_trees(known: ReportScope) -> list[str]:
 
 
 def _together(report: Run) -> list[str]:
-    """Where no problem is large in both ways."""
+    """Which lengths were examined over which vocabularies, where not each over each."""
     details = [e.detail for e in report.evidence if not e.out_of_scope]
     sizes = {(d.vocabulary, d.gamma) for d in details if d.vocabulary is not None and d.gamma is not None}
-    if not sizes:
+    over: dict[tuple[int, ...], list[int]] = {}
+    for v in sorted({v for v, _ in sizes}):
+        over.setdefault(tuple(sorted(gamma for one, gamma in sizes if one == v)), []).append(v)
+    if len(over) < 2:
         return []
-    widest, longest = max(v for v, _ in sizes), max(g for _, g in sizes)
-    gamma, vocabulary = max(g for v, g in sizes if v == widest), max(v for v, g in sizes if g == longest)
-    if (gamma, vocabulary) == (longest, widest):
-        return []
-    at = f"gamma is at most {gamma} at V = {widest}, V at most {vocabulary} at gamma = {longest}"
-    return [f"long blocks over large vocabularies: {at}"]
+    examined = "; ".join(f"gamma = {ranges(gammas)} over V = {ranges(vs)}" for gammas, vs in over.items())
+    return [f"sizes together other than {examined}"]
 
 
 def _of_functions(known: ReportScope, program: bool) -> list[str]:

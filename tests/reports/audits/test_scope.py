@@ -74,9 +74,22 @@ def test_a_verdict_that_holds_reads_as_what_it_is():
     )
     assert exact.reading == "holds: not refuted on 2 problems (V to 128), exactly"
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
-    assert not any(sentence.startswith("long blocks") for sentence in exact.not_examined)
-    long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
-    assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
+    assert not any(sentence.startswith("sizes together") for sentence in coarse.not_examined)
+    four = [law(f"{v} {gamma}", vocabulary=v, gamma=gamma) for v, gamma in ((2, 1), (2, 2), (128, 1), (128, 2))]
+    assert not any(sentence.startswith("sizes together") for sentence in report_of(*four).not_examined)
+
+
+def test_a_size_between_the_widest_and_the_longest_is_not_taken_for_examined():
+    """Code that is wrong from V = 10 and gamma = 5 on alone, or over 4 to 6 tokens in blocks of four, was cleared."""
+    sizes = (128, 2), (3, 33), (4, 2), (3, 2)
+    laws = [law(f"{v} {gamma}", vocabulary=v, gamma=gamma) for v, gamma in sizes]
+    together = "sizes together other than gamma = 2, 33 over V = 3; gamma = 2 over V = 4, 128"
+    assert together in report_of(*laws).not_examined
+
+
+def test_a_reading_says_how_exact_it_is():
+    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE))
+    coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
     half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
     assert half.reading == "holds: not refuted on 2 problems (V to 2), exactly, up to rounding (TV 0.023 in bfloat16)"
