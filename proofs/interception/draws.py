@@ -28,8 +28,11 @@ class Draws(Protocol):
         """An index by whole weights, one for each of many entries; or a function that makes them."""
         ...
 
-    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
-        """Exponential or uniform noise that is raced as a whole row; None where each number is followed for itself."""
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
+        """Exponential or uniform noise that is raced as a whole row; None where each number is followed for itself.
+
+        step: of the generator, where it is coarser than in double precision.
+        """
         ...
 
     def look_up(self, number: Any, passed: Callable[[Any], Any]) -> int | None:

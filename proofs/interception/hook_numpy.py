@@ -23,6 +23,10 @@ PlainRandomState: Any = np.random.RandomState
 
 SCRATCH_SEED = 0
 
+SINGLE = 2.0**-22
+"""No less than the steps of noise in single precision: 2^-24 of uniforms; exponentials, made of 23 bits and a factor up to
+8, are 0 with probability 2^-23, and near 0 off by as much on average."""
+
 
 def _shaped(size, draw, of_array):
     """One number, or an array of them; array elements have NumPy's scalar types, as they would."""
@@ -36,8 +40,12 @@ def _shape(size) -> tuple[int, ...]:
     return () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
 
 
+def _step(dtype) -> float:
+    return SINGLE if np.dtype(dtype) == np.float32 else 0.0
+
+
 def _uniforms(tracer: Tracer, size, dtype=np.float64):
-    if (noise := tracer.noise(_shape(size), "uniform", dtype)) is not None:
+    if (noise := tracer.noise(_shape(size), "uniform", dtype, _step(dtype))) is not None:
         return noise
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64
@@ -52,7 +60,7 @@ def _uniforms(tracer: Tracer, size, dtype=np.float64):
 
 
 def _exponentials(tracer: Tracer, size, dtype=np.float64):
-    if (noise := tracer.noise(_shape(size), "exponential", dtype)) is not None:
+    if (noise := tracer.noise(_shape(size), "exponential", dtype, _step(dtype))) is not None:
         return noise
     kind = np.dtype(dtype).type
     epsilon = float(np.finfo(kind).eps)

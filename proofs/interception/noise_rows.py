@@ -59,8 +59,8 @@ class NoiseSource:
 
     grouped_at = None
 
-    def __init__(self, tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any):
-        self.tracer, self.shape, self.kind, self.dtype = tracer, shape, kind, dtype
+    def __init__(self, tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0):
+        self.tracer, self.shape, self.kind, self.dtype, self.step = tracer, shape, kind, dtype, step
         self.order = len(tracer.sources)
         self.decided: dict[int, tuple[np.ndarray, Callable, int]] = {}
 
@@ -204,9 +204,9 @@ def _decides(ufunc: np.ufunc) -> bool:
     return ufunc.types[-1].endswith("?") or ufunc in (np.floor_divide, np.remainder, np.matmul)
 
 
-def noise_row(tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+def noise_row(tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
     """A row, or rows, of noise for third-party code; plain in a rehearsal."""
-    source = NoiseSource(tracer, shape, kind, np.dtype(dtype))
+    source = NoiseSource(tracer, shape, kind, np.dtype(dtype), step)
     return tracer.hand_out(source, NoiseRow(source, shape, np.dtype(dtype)))
 
 
@@ -242,7 +242,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
                 break
             tracer.exploration.races[key] = measured, fits
         weights, slack = tracer.exploration.races[key]
-        tracer.uncertain(slack + (size + FARTHEST) * grain)
+        tracer.uncertain(slack + (size + FARTHEST) * max(grain, source.step))
         weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
         drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))

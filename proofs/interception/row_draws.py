@@ -122,13 +122,13 @@ class WideTracer(Tracer):
         self.drawn.append(row.base)
         return row.base
 
-    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
         """A row, or rows, of noise; None if it is no row."""
         if not shape or not self.exploration.noise_rows:
             return None
         *rows, size = shape
         of_tokens = size == self.vocabulary and (rows or kind == "exponential")
-        return noise_row(self, shape, kind, dtype) if of_tokens or size >= LEAST_NOISE else None
+        return noise_row(self, shape, kind, dtype, step) if of_tokens or size >= LEAST_NOISE else None
 
     def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""

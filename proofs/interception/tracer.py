@@ -266,7 +266,7 @@ class Tracer(Branching):
         self.asked.append([*row])
         return self.rehearsed_choice()
 
-    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
         """None: each number is followed for itself."""
         return None
 

@@ -148,6 +148,22 @@ def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
     return _token_verification(target, draft, tokens, rng, pick)
 
 
+def by_single_precision_noise(target, draft, tokens, rng):
+    def pick(weights):
+        with np.errstate(all="ignore"):
+            return np.argmin(rng.standard_exponential(len(weights), dtype=np.float32) / weights)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_single_precision_uniforms(target, draft, tokens, rng):
+    def pick(weights):
+        with np.errstate(all="ignore"):
+            return np.argmin(-np.log1p(-rng.random(len(weights), dtype=np.float32)) / weights)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
 def by_logarithm_from_one(target, draft, tokens, rng, least=0.0):
     def pick(weights):
         with np.errstate(all="ignore"):

@@ -108,6 +108,16 @@ def test_a_race_of_uniforms_is_won_by_tokens_of_every_probability(sandbox, probl
     assert evidence.verdict == "refuted" and evidence.total_variation > 1e-6
 
 
+@pytest.mark.parametrize("name", ["by_single_precision_noise", "by_single_precision_uniforms"])
+def test_noise_of_numpy_in_single_precision_has_steps_that_a_whole_vocabulary_sees(name):
+    """Each of V numbers is 0 with probability 2^-24 and more, and then wins whatever its weight: TV 0.003 here."""
+    with Sandbox(f"draftproof.tests.subjects.wide:{name}", dtype="float32") as child:
+        child.start([toy(1)])
+        measurement = measured_wide(wide(151_936, 1), "float32", child.law(wide(151_936, 1)))
+    assert judge(measurement)[0].verdict == "no-evidence"
+    assert measurement.reason and "known only to within 0.04" in measurement.reason
+
+
 def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbox):
     """On a row small enough to write out both laws."""
     problem = wide(8, 2, seed=3)
