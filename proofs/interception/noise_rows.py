@@ -96,9 +96,13 @@ class NoiseSource:
 
 
 class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
-    """Noise that is followed as a whole: what is done to all entries alike, and one argmax for each row."""
+    """Noise that is followed as a whole: what is done to all entries alike, and one argmax for each row.
+
+    viewed: whether it shares its numbers with another.
+    """
 
     __array_priority__ = 2000
+    viewed = False
 
     def __init__(
         self, source: NoiseSource, shape: tuple[int, ...], dtype: Any, row: int | None = None, steps: tuple = ()
@@ -140,10 +144,26 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, where: Any) -> "NoiseRow":
         if self.ndim == 2 and isinstance(where, (int, np.integer)):
             row = int(where) % self.shape[0]
-            return self.then(lambda noise: noise[row], row)
-        if where is None or where is Ellipsis or where == slice(None):
-            return self.then(lambda noise: noise[where])
-        return self.stop("an index")
+            view = self.then(lambda noise: noise[row], row)
+        elif where is None or where is Ellipsis or (isinstance(where, slice) and where == slice(None)):
+            view = self.then(lambda noise: noise[where])
+        else:
+            return self.stop("an index")
+        self.viewed = view.viewed = True
+        return view
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        """Numbers in place of some of the noise: of a token that must not win."""
+        if self.viewed or isinstance(where, (tuple, NoiseRow)) or isinstance(value, NoiseRow):
+            self.stop("an assignment")
+        where, value = (np.array(x) if isinstance(x, np.ndarray) else x for x in (where, value))
+
+        def put(noise: np.ndarray) -> np.ndarray:
+            noise = noise.copy()
+            noise[where] = value
+            return noise
+
+        self.steps = self.then(put).steps
 
     def __iter__(self) -> Any:
         if self.ndim != 2:
@@ -157,7 +177,7 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         return self.then(lambda noise: noise.astype(dtype))
 
     def copy(self, *more: Any) -> "NoiseRow":
-        return self
+        return self.then(lambda noise: noise)
 
     def argmax(self, axis: int | None = None, *more: Any, **options: Any) -> Any:
         return self._best(axis, largest=True)

@@ -164,6 +164,19 @@ def by_single_precision_uniforms(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, pick)
 
 
+def by_race_without_the_rejected(target, draft, tokens, rng, banned=0):
+    for i, x in enumerate(tokens):
+        if not rng.random() * draft[i][x] < target[i][x]:
+            noise = rng.standard_exponential(len(target[i]))
+            noise[(x + banned) % len(noise)] = np.inf
+            return [*tokens[:i], np.argmax(np.maximum(target[i] - draft[i], 0) / noise)]
+    return [*tokens, np.argmax(target[-1] / rng.standard_exponential(len(target[-1])))]
+
+
+def by_race_without_the_next(target, draft, tokens, rng):
+    return by_race_without_the_rejected(target, draft, tokens, rng, 1)
+
+
 def by_logarithm_from_one(target, draft, tokens, rng, least=0.0):
     def pick(weights):
         with np.errstate(all="ignore"):

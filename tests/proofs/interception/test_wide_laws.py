@@ -108,6 +108,14 @@ def test_a_race_of_uniforms_is_won_by_tokens_of_every_probability(sandbox, probl
     assert evidence.verdict == "refuted" and evidence.total_variation > 1e-6
 
 
+@pytest.mark.parametrize("problem", [wide(9, 2), wide(1003, 2)], ids=lambda p: p.name)
+def test_noise_of_a_token_that_must_not_win_is_written_over(sandbox, problem):
+    measurement, evidence = judged(sandbox, "by_race_without_the_rejected", problem)
+    assert (evidence.verdict, measurement.unknown, measurement.reason) == ("holds", 0.0, None)
+    measurement, evidence = judged(sandbox, "by_race_without_the_next", problem)
+    assert evidence.verdict == "refuted" and evidence.total_variation > 1e-5
+
+
 @pytest.mark.parametrize("name", ["by_single_precision_noise", "by_single_precision_uniforms"])
 def test_noise_of_numpy_in_single_precision_has_steps_that_a_whole_vocabulary_sees(name):
     """Each of V numbers is 0 with probability 2^-24 and more, and then wins whatever its weight: TV 0.003 here."""
