@@ -24,8 +24,8 @@ PlainRandomState: Any = np.random.RandomState
 SCRATCH_SEED = 0
 
 SINGLE = 2.0**-22
-"""No less than the steps of noise in single precision: 2^-24 of uniforms; exponentials, made of 23 bits and a factor up to
-8, are 0 with probability 2^-23, and near 0 off by as much on average."""
+"""At least the steps of noise in single precision: 2^-24 of uniforms; exponentials, of 23 bits and a factor up to 8,
+are 0 with probability 2^-23, and near 0 off by as much on average."""
 
 
 def _shaped(size, draw, of_array):

@@ -267,12 +267,15 @@ class Following(TorchFunctionMode):
         rows = input.detach().double().numpy()
         if num_samples != 1 or not input.is_floating_point() or not _can_be_drawn_from(rows):
             func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
-        drawn = []
+        look_up, drawn = None, []
+        if replacement and num_samples > 1:
+            kind = np.float64 if input.dtype == torch.float64 else np.float32
+            rows, look_up = _looked_up(rows, kind), (53, kind.__name__)
         for weights in rows.reshape(-1, rows.shape[-1]):
             for left in range(num_samples)[::-1]:
                 if num_samples > 1 and not weights.any():
                     self.tracer.give_up(f"torch.multinomial from weights of zero at {place()}")
-                drawn.append(self.tracer.draw_row(weights))
+                drawn.append(self.tracer.draw_row(weights, look_up))
                 if left and not replacement:
                     weights = np.where(np.arange(len(weights)) == drawn[-1], 0.0, weights)  # a tracer keeps the others
         return torch.tensor(drawn).reshape((*rows.shape[:-1], num_samples))
@@ -295,6 +298,18 @@ RANDOM = {
     for name in ("rand", "rand_like", "uniform_", "exponential_", "gumbel_softmax", "bernoulli", "bernoulli_",
                  "multinomial", "randint")
 }  # fmt: skip
+
+
+def _looked_up(rows: np.ndarray, kind: Any) -> np.ndarray:
+    """The weights that torch draws several with replacement with: a uniform is looked up in sums in order, in the type
+    of the rows, which are divided by the last where that is off 1 by more than 1e-5."""
+    sums = np.cumsum(rows.astype(kind), -1, dtype=kind)
+    total = sums[..., -1:]
+    with np.errstate(all="ignore"):
+        sums = np.where(np.abs(total - 1) > 1e-5, sums / total, sums).clip(max=1)
+    up_to = np.cumsum(rows > 0, -1)
+    sums[up_to == up_to[..., -1:]] = 1  # from the last that can be drawn on
+    return np.diff(sums.astype(np.float64), prepend=0.0)
 
 
 def _can_be_drawn_from(rows: np.ndarray) -> bool:

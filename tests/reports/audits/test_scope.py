@@ -88,7 +88,6 @@ def test_a_size_between_the_widest_and_the_longest_is_not_taken_for_examined():
 
 
 def test_a_reading_says_how_exact_it_is():
-    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE))
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
     half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
