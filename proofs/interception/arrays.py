@@ -48,11 +48,11 @@ class TracedArray(Array):
             return super().astype(dtype, *arguments, **options)
         return traced_array([x.astype(dtype) if isinstance(x, Traced) else dtype(x) for x in self.flat], self.shape)
 
-    def argmax(self, axis: int | None = None, out: None = None, **options: Any) -> Any:
-        return along_axis(self, axis, lambda row: race(list(row), largest=True))
+    def argmax(self, axis: int | None = None, out: None = None, keepdims: Any = False) -> Any:
+        return along_axis(self, axis, lambda row: race(list(row), largest=True), keepdims is True)
 
-    def argmin(self, axis: int | None = None, out: None = None, **options: Any) -> Any:
-        return along_axis(self, axis, lambda row: race(list(row), largest=False))
+    def argmin(self, axis: int | None = None, out: None = None, keepdims: Any = False) -> Any:
+        return along_axis(self, axis, lambda row: race(list(row), largest=False), keepdims is True)
 
     def item(self, *where: int) -> Any:
         return np.asarray(self).item(*where)
@@ -67,13 +67,15 @@ def traced_array(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     return array.reshape(shape).view(TracedArray)
 
 
-def along_axis(array: Any, axis: int | None, decide: Callable[[Any], int]) -> Any:
+def along_axis(array: Any, axis: int | None, decide: Callable[[Any], int], keepdims: bool = False) -> Any:
     rows = np.asarray(array)
     if axis is None or rows.ndim == 1:
-        return np.int64(decide(rows.ravel()))
+        winner = np.int64(decide(rows.ravel()))
+        return np.full((1,) * rows.ndim, winner) if keepdims else winner
     rows = np.moveaxis(rows, axis, -1)
     answers = [decide(rows[where]) for where in np.ndindex(rows.shape[:-1])]
-    return np.array(answers, dtype=np.int64).reshape(rows.shape[:-1])
+    winners = np.array(answers, dtype=np.int64).reshape(rows.shape[:-1])
+    return np.expand_dims(winners, axis) if keepdims else winners
 
 
 def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:

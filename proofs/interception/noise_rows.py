@@ -179,11 +179,13 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
     def copy(self, *more: Any) -> "NoiseRow":
         return self.then(lambda noise: noise)
 
-    def argmax(self, axis: int | None = None, *more: Any, **options: Any) -> Any:
-        return self._best(axis, largest=True)
+    def argmax(self, axis: int | None = None, *more: Any, keepdims: Any = False, **options: Any) -> Any:
+        best = self._best(axis, largest=True)
+        return np.reshape(best, (-1,) + (1,) * (self.ndim - 1)) if keepdims is True else best
 
-    def argmin(self, axis: int | None = None, *more: Any, **options: Any) -> Any:
-        return self._best(axis, largest=False)
+    def argmin(self, axis: int | None = None, *more: Any, keepdims: Any = False, **options: Any) -> Any:
+        best = self._best(axis, largest=False)
+        return np.reshape(best, (-1,) + (1,) * (self.ndim - 1)) if keepdims is True else best
 
     def _best(self, axis: int | None, largest: bool) -> Any:
         if self.ndim == 1:

@@ -6,7 +6,8 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
 from draftproof.models.wide import exchanged, own_wide_problem, wide, wide_battery
-from draftproof.proofs.audit_claims import judge, support
+from draftproof.proofs.audit_claims import judge, lossless, support
+from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding.rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_frontier import reference_deviations
@@ -106,6 +107,13 @@ def test_a_race_of_uniforms_is_won_by_tokens_of_every_probability(sandbox, probl
     assert evidence.verdict == "no-evidence" and measurement.reason and "not a race" in measurement.reason
     measurement, evidence = judged(sandbox, "by_logarithm_to_a_power", problem)
     assert evidence.verdict == "refuted" and evidence.total_variation > 1e-6
+
+
+def test_an_argmax_may_keep_its_dimension(sandbox):
+    measurement, evidence = judged(sandbox, "by_race_that_keeps_its_dimension", wide(129, 1))
+    assert (evidence.verdict, measurement.unknown, measurement.reason) == ("holds", 0.0, None)
+    small = measured(toy(1), "float64", sandbox.law(toy(1)))
+    assert small.known and lossless(small).holds
 
 
 @pytest.mark.parametrize("problem", [wide(9, 2), wide(1003, 2)], ids=lambda p: p.name)
