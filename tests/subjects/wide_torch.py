@@ -126,3 +126,23 @@ def changes_its_logits(target_probs, draft_probs, draft_tokens, generator):
             return [*draft_tokens[:i].tolist(), int(torch.multinomial(p[i], 1, generator=generator))]
     logits.numpy()[-1, 777] += 9.0
     return [*draft_tokens.tolist(), int(torch.multinomial(logits.softmax(-1)[-1], 1, generator=generator))]
+
+
+def batched(row_of=lambda k: k, normalised=False):
+    """All residuals and the bonus row raced at once, as engines do; the residual of equal rows has no mass."""
+
+    def verify(target_probs, draft_probs, draft_tokens, generator):
+        gamma, drafted = len(draft_tokens), draft_tokens[:, None]
+        rows = torch.cat([(target_probs[:-1] - draft_probs).clamp(min=0), target_probs[-1:]])
+        rows = rows / rows.sum(-1, keepdim=True) if normalised else rows
+        winners = (rows / torch.empty_like(rows).exponential_(generator=generator)).argmax(-1)
+        uniforms = torch.rand(gamma, dtype=target_probs.dtype, generator=generator)
+        accepted = uniforms * draft_probs.gather(1, drafted)[:, 0] < target_probs[:-1].gather(1, drafted)[:, 0]
+        k = int(accepted.long().cumprod(0).sum())
+        return [*draft_tokens[:k].tolist(), int(winners[row_of(k)])]
+
+    return verify
+
+
+batched_race, batched_race_normalised = batched(), batched(normalised=True)
+batched_race_of_the_row_before = batched(lambda k: max(k - 1, 0))
