@@ -32,6 +32,8 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         shares = (f"of {v} {_share(n['drafted'], v)}, {_share(n['emitted'], v)}" for v, n in known.ids.items())
         what = "ids of wide vocabularies but for the shares that were drafted, and that calls emitted"
         sentences.append(f"{what}: {'; '.join(shares)}")
+        most = max(n["drafted"] for n in known.ids.values())
+        sentences.append(f"draft rows of more than {most} tokens over wide vocabularies, as a softmax over all is one")
     if known.smallest_probability:
         sentences.append(f"probabilities below {known.smallest_probability:.2g} that are not 0")
     supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
@@ -50,7 +52,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append("drafts that the key decides too, here drawn without it, and one key in several calls")
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
-    sentences += _of_decoders(items) + _regions(report) + _gaps(items)
+    sentences += _of_decoders(items) + _regions(report, bool(known.ids)) + _gaps(items)
     sentences += (report.server or {}).get("not_examined", [])
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
@@ -184,8 +186,8 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
     return [f"speculation{where}: its random numbers fall in as many ways as without a draft, as if none was drafted"]
 
 
-def _regions(report: Run) -> list[str]:
-    """Regions of the rows in which a bug could act unseen (``models.regions``)."""
+def _regions(report: Run, wide: bool) -> list[str]:
+    """Regions of the rows in which a bug could act unseen (``models.regions``). wide: whether there are wide rows."""
     sentences = []
     for dtype, (covered, every) in shares(report).items():
         if covered < every:
@@ -194,6 +196,11 @@ def _regions(report: Run) -> list[str]:
                 f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads "
                 "there, or what they change is below rounding; the page (--html) counts them by region"
             )
+    if report.regions and wide:
+        sentences.append(
+            "regions over wide vocabularies, one token with nearly all of a last row say: they are counted on small "
+            "problems alone"
+        )
     if report.regions:
         sentences.append(
             "bugs that need several regions at once, a tie at the last position say, where no problem has them "

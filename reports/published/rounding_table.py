@@ -4,7 +4,6 @@ Each cell is the bound of a law of token verification as ``measurement`` and ``w
 operation followed, as torch's are.
 """
 
-import base64
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -81,7 +80,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
 
     def sent(row: np.ndarray) -> dict[str, Any]:
         rows.append(row)
-        return {"row": len(rows) - 1, "data": base64.b64encode(row.astype("<f8").tobytes()).decode()}
+        return {"row": len(rows) - 1, "data": row.astype("<f8").tobytes()}
 
     def used(name: str, prefix: Prefix) -> np.ndarray:
         return in_precision(getattr(problem, f"{name}_row")(prefix), dtype).astype(float)
@@ -92,7 +91,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
         yield sent(row)
     residual = len(rows) - 1
     keys = {prefix_key(x): at for at, x in enumerate(prefixes)}
-    yield {"target": keys, "draft": {"": len(prefixes)}}
+    yield {"target": keys, "draft": {"": len(prefixes)}, "off": {"target": 0.0, "draft": 0.0}}
     for token in problem.live[0]:
         kept = min(target[()][token] / math.fsum(target[()]) / (draft[token] / math.fsum(draft)), 1.0)
         about = {"first": 0, "called": 1, "look_up": bits and (bits, ""), "part": 1.0}

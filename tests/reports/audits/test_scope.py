@@ -87,6 +87,22 @@ def test_a_size_between_the_widest_and_the_longest_is_not_taken_for_examined():
     assert together in report_of(*laws).not_examined
 
 
+def test_dense_draft_rows_and_regions_of_wide_rows_are_not_taken_for_examined():
+    """Code that is wrong where a draft row has more than 150 tokens, or a last wide row one likely one, was cleared."""
+    wide = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25, "ids_emitted": 50}
+    wide |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0}
+    found = report_of(
+        law("a", vocabulary=2000, ids_drafted=143, **wide), law("b", vocabulary=128, ids_drafted=6, **wide)
+    )
+    found.regions = {"float64": {"ties": {"covered": 3, "of": 3}}}
+    dense = "draft rows of more than 143 tokens over wide vocabularies, as a softmax over all is one"
+    assert dense in found.not_examined
+    assert any(sentence.startswith("regions over wide vocabularies") for sentence in found.not_examined)
+    small = report_of(law("a"))
+    small.regions = found.regions
+    assert not any("wide vocabularies" in sentence for sentence in small.not_examined)
+
+
 def test_a_reading_says_how_exact_it_is():
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
