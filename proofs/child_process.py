@@ -1,6 +1,7 @@
 """A child process for code that may crash, hang, fill its memory or print what it likes: the parent's side.
 
-Requests and answers are lines of JSON. The child's side is ``interception.serving``.
+Requests and answers are lines of JSON; an answer that says how many is followed by so many bytes, and a new line. The
+child's side is ``interception.serving``.
 """
 
 import contextlib

@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
-from .asked_again import OF_LARGE
 from .generators import Followed, guarded, named_as, seeding
+from .memoized import CALLS, Call, directly
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
@@ -89,7 +89,7 @@ def _ordinary(values: Iterable[Any]) -> bool:
 class _Named(NamedTuple):
     """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing.
 
-    asked: how it is asked where that is not to call it.
+    call: how it is called.
     """
 
     name: str
@@ -98,7 +98,7 @@ class _Named(NamedTuple):
     in_place: bool
     exact: bool
     of_chance: bool
-    asked: Callable[[Callable, tuple, dict[str, Any]], Any] | None
+    call: Call
 
 
 @cache
@@ -108,7 +108,8 @@ def _named(func: Any) -> _Named:
         name = func.__self__.__name__ if name == "__get__" else "set"
     bare, dunder = name.strip("_"), name.startswith("__")
     of_chance = name in RANDOM or name in UNFOLLOWED
-    return _Named(name, bare, dunder, name.endswith("_") and not dunder, bare in EXACT, of_chance, OF_LARGE.get(name))
+    in_place = name.endswith("_") and not dunder
+    return _Named(name, bare, dunder, in_place, bare in EXACT, of_chance, CALLS.get(name, directly))
 
 
 class Following(TorchFunctionMode):
@@ -126,11 +127,11 @@ class Following(TorchFunctionMode):
         named = _named(func)
         if self.plain and types in UNTRACED:
             if not named.of_chance:
-                return named.asked(func, args, kwargs) if named.asked else func(*args, **kwargs)
+                return named.call(func, args, kwargs)
             if named.name in RANDOM and "out" not in kwargs:
                 return RANDOM[named.name](self, func, *args, **kwargs)
         if not named.of_chance and _ordinary(args) and (not kwargs or _ordinary(kwargs.values())):
-            result = named.asked(func, args, kwargs) if named.asked else func(*args, **kwargs)
+            result = named.call(func, args, kwargs)
         else:
             result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic

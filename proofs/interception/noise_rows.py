@@ -180,14 +180,16 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         return self.then(lambda noise: noise)
 
     def argmax(self, axis: int | None = None, *more: Any, keepdims: Any = False, **options: Any) -> Any:
-        best = self._best(axis, largest=True)
-        return np.reshape(best, (-1,) + (1,) * (self.ndim - 1)) if keepdims is True else best
+        return self._best(axis, True, keepdims)
 
     def argmin(self, axis: int | None = None, *more: Any, keepdims: Any = False, **options: Any) -> Any:
-        best = self._best(axis, largest=False)
-        return np.reshape(best, (-1,) + (1,) * (self.ndim - 1)) if keepdims is True else best
+        return self._best(axis, False, keepdims)
 
-    def _best(self, axis: int | None, largest: bool) -> Any:
+    def _best(self, axis: int | None, largest: bool, keepdims: Any) -> Any:
+        winners = self._winners(axis, largest)
+        return np.reshape(winners, (-1,) + (1,) * (self.ndim - 1)) if keepdims is True else winners
+
+    def _winners(self, axis: int | None, largest: bool) -> Any:
         if self.ndim == 1:
             return np.int64(_race(self, self.row or 0, largest))
         if self.ndim != 2 or (axis not in (1, -1) and self.shape[0] > 1):
@@ -245,10 +247,10 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             scores = noise.scores(np.broadcast_to(np.asarray(e, dtype=float), (size,)), row, form, at)
             return scores if largest else -scores
 
-        if (first := _without_noise(rank, size)) is not None:
-            return first
         middle = rank(1.0)
         leader = int(np.argmax(middle))
+        if _without_noise(rank, middle):
+            return leader
         if np.isnan(middle).any() or not rank(0.5)[leader] > rank(2.0)[leader]:
             continue
         looked_at = (hash(rank(e).tobytes()) for e in (1e-9, 1e-3, 0.1, 1.0, 2.1, 6.0, 20.0))
@@ -280,11 +282,13 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
     )
 
 
-def _without_noise(rank: Callable, size: int) -> int | None:
-    """The index that wins whatever the noise is: of a residual without any mass, in rows that nobody reads."""
-    middle, ends = rank(1.0), np.geomspace(SMALLEST, LARGEST, size)
-    same = all(np.array_equal(rank(e), middle, equal_nan=True) for e in (SMALLEST, 0.3, LARGEST, ends, ends[::-1]))
-    return int(np.argmax(middle)) if same else None
+def _without_noise(rank: Callable, middle: np.ndarray) -> bool:
+    """Whether the scores are the same whatever the noise is: of a residual without any mass, in rows that nobody
+    reads."""
+    if not np.array_equal(rank(LARGEST), middle, equal_nan=True):
+        return False
+    ends = np.geomspace(SMALLEST, LARGEST, len(middle))
+    return all(np.array_equal(rank(e), middle, equal_nan=True) for e in (SMALLEST, 0.3, ends, ends[::-1]))
 
 
 def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | None:

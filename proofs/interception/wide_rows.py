@@ -139,8 +139,7 @@ class WideRows:
             for x, row in table.items():
                 used = self.in_use(row)
                 tables[name][prefix_key(x)] = self._sent(used)
-                if used is not row:
-                    off[name] = max(off[name], float(np.abs(used / used.sum() - row / row.sum()).sum()) / 2)
+                off[name] = max(off[name], float(np.abs(used / used.sum() - row / row.sum()).sum()) / 2)
         yield from self._sent.taken()
         yield {**tables, "off": off}
 

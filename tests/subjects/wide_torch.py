@@ -106,26 +106,27 @@ def race_run_twice(target_probs, draft_probs, draft_tokens, generator):
     return _races(target_probs, draft_probs, draft_tokens, generator, winner)
 
 
-def writes_to_its_softmax(target_probs, draft_probs, draft_tokens, generator):
-    """Token verification on logits, the residual in the memory of the softmax."""
-    p, q = target_probs.log().softmax(-1), draft_probs.log().softmax(-1)
-    for i, x in enumerate(draft_tokens.tolist()):
-        if torch.rand((), generator=generator, dtype=torch.float64) >= p[i, x] / q[i, x]:
-            p[i].sub_(q[i]).clamp_(min=0)
-            return [*draft_tokens[:i].tolist(), int(torch.multinomial(p[i], 1, generator=generator))]
-    return [*draft_tokens.tolist(), int(torch.multinomial(p[-1], 1, generator=generator))]
+def on_logits(change=lambda logits: None):
+    """Token verification on logits, the residual in the memory of the softmax. change: what happens to the logits."""
+
+    def verify(target_probs, draft_probs, draft_tokens, generator):
+        logits, q = target_probs.log(), draft_probs.log().softmax(-1)
+        p = logits.softmax(-1)
+        for i, x in enumerate(draft_tokens.tolist()):
+            if torch.rand((), generator=generator, dtype=torch.float64) >= p[i, x] / q[i, x]:
+                p[i].sub_(q[i]).clamp_(min=0)
+                return [*draft_tokens[:i].tolist(), int(torch.multinomial(p[i], 1, generator=generator))]
+        change(logits)
+        return [*draft_tokens.tolist(), int(torch.multinomial(logits.softmax(-1)[-1], 1, generator=generator))]
+
+    return verify
 
 
-def changes_its_logits(target_probs, draft_probs, draft_tokens, generator):
-    """The same, but that one of the last token's logits is raised in the meantime, behind torch's back."""
-    logits, q = target_probs.log(), draft_probs.log().softmax(-1)
-    p = logits.softmax(-1)
-    for i, x in enumerate(draft_tokens.tolist()):
-        if torch.rand((), generator=generator, dtype=torch.float64) >= p[i, x] / q[i, x]:
-            p[i].sub_(q[i]).clamp_(min=0)
-            return [*draft_tokens[:i].tolist(), int(torch.multinomial(p[i], 1, generator=generator))]
+def raised_behind_torchs_back(logits):
     logits.numpy()[-1, 777] += 9.0
-    return [*draft_tokens.tolist(), int(torch.multinomial(logits.softmax(-1)[-1], 1, generator=generator))]
+
+
+writes_to_its_softmax, changes_its_logits = on_logits(), on_logits(raised_behind_torchs_back)
 
 
 def batched(row_of=lambda k: k, normalised=False):

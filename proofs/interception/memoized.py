@@ -1,4 +1,4 @@
-"""Functions of large tensors that calls on one draft block ask again, each time of the same numbers."""
+"""Functions of large tensors that the calls on one draft block make again and again with the same numbers, memoized."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,24 +12,27 @@ LARGE = 2**15
 MOST_BYTES = 2**26
 """Of tensors that are kept."""
 
-ASKED_AGAIN = {"softmax", "log_softmax", "exp", "log", "sort", "argsort", "cumsum"}
+MEMOIZED = {"softmax", "log_softmax", "exp", "log", "sort", "argsort", "cumsum"}
 """Functions of a tensor's numbers and plain settings alone, whose results share no memory with it."""
 
 SETTINGS = {int, bool, str, type(None), torch.dtype}
 
+Call = Callable[[Callable, tuple, dict[str, Any]], Any]
+"""From a function and its arguments to its result."""
 
-class _Answers:
-    """What such functions gave, for as long as there is room.
 
-    Each is looked up by the function, its settings and a few of the numbers, and taken where all the numbers are, bit
-    by bit, those that it was asked of: where somebody has written to them the function is asked itself.
+class _Memo:
+    """Results of such functions, for as long as there is room.
+
+    One is looked up by the function, its settings and a few of the numbers, and returned only if every number has the
+    same bits as in the call that it came from: whoever wrote to them since, the function is called again.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple, tuple[np.ndarray, Any]] = {}
         self._bytes = 0
 
-    def of(self, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def call(self, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         """func(*args, **kwargs), in memory of its own."""
         settings = *args[1:], *kwargs.values()
         if not _large(args[:1]) or not all(type(x) in SETTINGS for x in settings):
@@ -38,15 +41,15 @@ class _Answers:
         bits = numbers.reshape(-1).view(f"i{numbers.itemsize}")
         few = tuple(bits[:: len(bits) // 8].tolist())
         key = func, numbers.shape, args[0].dtype, args[1:], tuple(kwargs.items()), few
-        asked, answer = self._kept.get(key, (None, None))
-        if asked is None or not (asked == bits).all():
-            answer = func(*args, **kwargs)
-            if self._bytes > MOST_BYTES:
-                self._kept, self._bytes = {}, 0
-            self._kept[key] = bits.copy(), _copied(answer)
-            self._bytes += 2 * bits.nbytes
-            return answer
-        return _copied(answer)
+        known, result = self._kept.get(key, (None, None))
+        if known is not None and (known == bits).all():
+            return _copied(result)
+        result = func(*args, **kwargs)
+        if self._bytes > MOST_BYTES:
+            self._kept, self._bytes = {}, 0
+        self._kept[key] = bits.copy(), _copied(result)
+        self._bytes += 2 * bits.nbytes
+        return result
 
 
 def _large(tensors: tuple) -> bool:
@@ -61,11 +64,11 @@ def _large(tensors: tuple) -> bool:
     )
 
 
-def _copied(answer: Any) -> Any:
-    return answer.clone() if isinstance(answer, torch.Tensor) else type(answer)([part.clone() for part in answer])
+def _copied(result: Any) -> Any:
+    return result.clone() if isinstance(result, torch.Tensor) else type(result)([part.clone() for part in result])
 
 
-def equal(func: Callable, args: tuple, kwargs: dict[str, Any]) -> bool:
+def _equal(func: Callable, args: tuple, kwargs: dict[str, Any]) -> bool:
     """torch.equal, of large tensors by NumPy, which takes less than half the time."""
     if kwargs or len(args) != 2 or not _large(args):
         return func(*args, **kwargs)
@@ -73,8 +76,9 @@ def equal(func: Callable, args: tuple, kwargs: dict[str, Any]) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
 
 
-_ANSWERS = _Answers()
-OF_LARGE: dict[str, Callable[[Callable, tuple, dict[str, Any]], Any]] = {
-    **dict.fromkeys(ASKED_AGAIN, _ANSWERS.of), "equal": equal,
-}  # fmt: skip
-"""By a function's name, how it is asked: it, its arguments -> its result."""
+def directly(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return func(*args, **kwargs)
+
+
+CALLS: dict[str, Call] = {**dict.fromkeys(MEMOIZED, _Memo().call), "equal": _equal}
+"""How functions are called of which large tensors take long, by name; all others ``directly``."""
