@@ -6,7 +6,7 @@ out a TracedTensor; the rest goes to ``torch_functions``.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
-from .generators import Followed, guarded, named_as, seeding
+from . import torch_generators
+from .generators import Followed
 from .memoized import CALLS, Call, directly
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
@@ -25,7 +26,8 @@ from .places import place
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import COMPARE, FINITE, MOVE, PASSIVE, Functions
-from .tracer import Tracer, refuse
+from .torch_generators import GLOBAL, scratch
+from .tracer import Tracer
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -344,75 +346,10 @@ def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
     return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
 
 
-MERSENNE = "mt19937"
-"""What a seed makes of torch's generators, and of NumPy's RandomState."""
-
-
-class _Default(Followed):
-    _stream = MERSENNE
-
-
-GLOBAL = _Default()
-"""Stands for torch's default generator."""
-
-PlainGenerator: Any = torch.Generator
-
-
-@named_as(PlainGenerator)
-class TracedTorchGenerator(Followed, PlainGenerator):
-    """torch.Generator that knows whether it was made or seeded during the call that draws from it.
-
-    A generator that is made anew and not seeded by ``seed()`` starts from a constant.
-    """
-
-    _stream = MERSENNE
-
-    def __init__(self, device: Any = "cpu"):
-        self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
-
-    manual_seed = seeding(PlainGenerator.manual_seed, "seed", "torch.Generator.manual_seed is called")
-    set_state = seeding(PlainGenerator.set_state, "new_state", "torch.Generator.set_state is called")
-
-    def seed(self) -> int:
-        self._plain_in_run = None
-        return super().seed()
-
-
-def _state_taken(how: str) -> None:
-    refuse(f"{how} at {place()}: the state of a followed generator says nothing")
-
-
-def scratch() -> torch.Generator:
-    """A generator whose numbers are never used: it only lets torch check the arguments."""
-    return _Scratch.generator.manual_seed(0)
-
-
-class _Scratch:
-    generator = PlainGenerator().manual_seed(0)
-
-
 WRAPPING = _half_types()
 
 
 def install() -> None:
-    """Replace torch's generator and seeding functions; the draws are followed by the mode."""
+    """Replace torch's generators; what they draw is followed by the mode."""
     register(tensor=with_number)
-
-    def guard(name: str, before: Callable[[Callable, str], Callable]) -> None:
-        setattr(torch, name, before(getattr(torch, name), f"torch.{name}"))
-        setattr(torch.random, name, getattr(torch, name))
-
-    def seeds(function: Callable, called: str) -> Callable:
-        def seed(*given: Any, **named: Any) -> Any:
-            chance = GLOBAL._seeded(f"{called} is called", *given, *named.values())
-            return torch.default_generator if chance else function(*given, **named)
-
-        return seed
-
-    torch.Generator = TracedTorchGenerator
-    for name in ("manual_seed", "set_rng_state"):
-        guard(name, seeds)
-    guard("get_rng_state", lambda function, called: guarded(function, lambda: _state_taken(called)))
-    for name in {"get_state", "clone_state"} & set(dir(PlainGenerator)):
-        before = partial(_state_taken, f"torch.Generator.{name}")
-        setattr(TracedTorchGenerator, name, guarded(getattr(PlainGenerator, name), before))
+    torch_generators.install()

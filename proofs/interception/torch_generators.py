@@ -1,0 +1,80 @@
+"""torch's generators as third-party code gets them: whether they were made or seeded during the call that draws."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from .generators import Followed, guarded, named_as, seeding
+from .places import place
+from .tracer import refuse
+
+MERSENNE = "mt19937"
+"""What a seed makes of torch's generators, and of NumPy's RandomState."""
+
+
+class _Default(Followed):
+    _stream = MERSENNE
+
+
+GLOBAL = _Default()
+"""Stands for torch's default generator."""
+
+PlainGenerator: Any = torch.Generator
+
+
+@named_as(PlainGenerator)
+class TracedTorchGenerator(Followed, PlainGenerator):
+    """torch.Generator that knows whether it was made or seeded during the call that draws from it.
+
+    A generator that is made anew and not seeded by ``seed()`` starts from a constant.
+    """
+
+    _stream = MERSENNE
+
+    def __init__(self, device: Any = "cpu"):
+        self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
+
+    manual_seed = seeding(PlainGenerator.manual_seed, "seed", "torch.Generator.manual_seed is called")
+    set_state = seeding(PlainGenerator.set_state, "new_state", "torch.Generator.set_state is called")
+
+    def seed(self) -> int:
+        self._plain_in_run = None
+        return super().seed()
+
+
+def _state_taken(how: str) -> None:
+    refuse(f"{how} at {place()}: the state of a followed generator says nothing")
+
+
+def scratch() -> torch.Generator:
+    """A generator whose numbers are never used: it only lets torch check the arguments."""
+    return _Scratch.generator.manual_seed(0)
+
+
+class _Scratch:
+    generator = PlainGenerator().manual_seed(0)
+
+
+def install() -> None:
+    """Replace torch's generator and seeding functions."""
+
+    def guard(name: str, before: Callable[[Callable, str], Callable]) -> None:
+        setattr(torch, name, before(getattr(torch, name), f"torch.{name}"))
+        setattr(torch.random, name, getattr(torch, name))
+
+    def seeds(function: Callable, called: str) -> Callable:
+        def seed(*given: Any, **named: Any) -> Any:
+            chance = GLOBAL._seeded(f"{called} is called", *given, *named.values())
+            return torch.default_generator if chance else function(*given, **named)
+
+        return seed
+
+    torch.Generator = TracedTorchGenerator
+    for name in ("manual_seed", "set_rng_state"):
+        guard(name, seeds)
+    guard("get_rng_state", lambda function, called: guarded(function, lambda: _state_taken(called)))
+    for name in {"get_state", "clone_state"} & set(dir(PlainGenerator)):
+        before = partial(_state_taken, f"torch.Generator.{name}")
+        setattr(TracedTorchGenerator, name, guarded(getattr(PlainGenerator, name), before))
