@@ -4,8 +4,8 @@ from ...models.battery import toy
 from ...models.tree_battery import drawing
 from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
+from ...verifiers.trees.lossy_steps import thresholds_step
 from ...verifiers.trees.registry import tree_reference
-from ...verifiers.trees.thresholds import thresholds_step
 from .lattice import lattice_pairs
 from .literature import (
     JUST_ABOVE,

@@ -15,8 +15,7 @@ from ...models.rationals import as_float
 from ...models.tree_battery import drawing
 from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
-from ...verifiers.trees.cactus import peak, raised
-from ...verifiers.trees.judge import judge_step
+from ...verifiers.trees.lossy_steps import judge_step, peak, raised
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ...verifiers.trees.typical import is_typical
 from .. import claims

@@ -10,7 +10,7 @@ from typing import Any
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ...verifiers.trees import cactus
+from ...verifiers.trees import lossy_steps
 from ...verifiers.trees.draft_tree import IID
 from ...verifiers.trees.typical import DELTA, EPSILON
 from ..rounding.own_rules import hierarchical_cost, levels_of, tree_size
@@ -155,19 +155,19 @@ def _cactus(problem: Problem, u: float, lattice: float, off: float) -> float:
     for prefix, _, row, x in _drafts(problem):
         p, q = as_float(row[x]), as_float(problem.draft.row(prefix)[x])
         more, steps = _root(p, off)
-        tau = operations + (steps + u * (more + steps)) / cactus.FINE
+        tau = operations + (steps + u * (more + steps)) / lossy_steps.FINE
         scale = before + u * (1 + before) + (1 + u) * (sigma + tau + u * (1 + sigma + tau)) + u
         left = (1 + u) * (scale + both(off, u) + tau + off) + u
-        rejected = p + (more - steps - 1) / cactus.FINE < q * (1 + SURE)
+        rejected = p + (more - steps - 1) / lossy_steps.FINE < q * (1 + SURE)
         costs[prefix] = costs.get(prefix, lattice + u + off + once) + tau + rejected * left
     return sum(max((w for x, w in costs.items() if len(x) == n), default=0.0) for n in range(problem.gamma))
 
 
 def _root(p: float, off: float) -> tuple[float, int]:
     """The most that sqrt(2 delta p (1 - p)) can be in steps of ``FINE``, and by how many of them it may be another."""
-    argument = 2 * cactus.DELTA * p * (1 - p)
-    apart = 2 * cactus.DELTA * p * (off + 2.0**-50) + argument * 2.0**-48
-    least, most = (math.sqrt(max(t, 0.0)) * cactus.FINE for t in (argument - apart, argument + apart))
+    argument = 2 * lossy_steps.DELTA * p * (1 - p)
+    apart = 2 * lossy_steps.DELTA * p * (off + 2.0**-50) + argument * 2.0**-48
+    least, most = (math.sqrt(max(t, 0.0)) * lossy_steps.FINE for t in (argument - apart, argument + apart))
     return most * (1 + 2.0**-48), math.floor(most * (1 + 2.0**-48)) - math.floor(least * (1 - 2.0**-48))
 
 

@@ -13,8 +13,8 @@ from draftproof.proofs.laws import total_variation
 from draftproof.proofs.papers import lossy, recent, watermarks
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED
 from draftproof.verifiers.arithmetic import minimum
-from draftproof.verifiers.trees import cactus
-from draftproof.verifiers.trees.judge import judge_step
+from draftproof.verifiers.trees import lossy_steps
+from draftproof.verifiers.trees.lossy_steps import judge_step
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.exact
@@ -26,7 +26,7 @@ HALF = (QQ(1, 2), QQ(1, 2))
 
 def test_a_formula_for_another_tolerance_is_rejected(monkeypatch):
     assert lossy.entropy_adaptive_variation().verdict == HOLDS
-    from draftproof.verifiers.trees.entropy_adaptive import entropy_adaptive_step
+    from draftproof.verifiers.trees.lossy_steps import entropy_adaptive_step
 
     other = tree_reference("entropy-adaptive")._replace(step=entropy_adaptive_step(4))
     monkeypatch.setitem(TREE_REFERENCES, "entropy-adaptive", other)
@@ -64,7 +64,7 @@ def test_a_raised_row_is_a_row_and_half_its_chi_square_divergence_is_delta():
     for pair in ONE_STEP[:120]:
         p, _ = recent.rows(pair)
         for x in range(len(p)):
-            h = cactus.raised(p, x, cactus.peak(p, x, 0.1))
+            h = lossy_steps.raised(p, x, lossy_steps.peak(p, x, 0.1))
             assert sum(h) == 1 and min(h) >= 0 and h[x] >= p[x]
             if 0 < p[x] < 1 and h[x] < 1:
                 assert abs(as_float(sum((a - b) ** 2 / b for a, b in zip(h, p) if b)) / 2 - 0.1) < 1e-9
@@ -72,7 +72,7 @@ def test_a_raised_row_is_a_row_and_half_its_chi_square_divergence_is_delta():
 
 def test_a_larger_delta_is_a_larger_divergence_and_one_that_is_allowed_holds(monkeypatch):
     assert lossy.raised_rows_stay_near(0.1).verdict == REFUTED
-    monkeypatch.setattr(lossy, "peak", lambda p, x, delta: cactus.peak(p, x, delta / 4))
+    monkeypatch.setattr(lossy, "peak", lambda p, x, delta: lossy_steps.peak(p, x, delta / 4))
     assert lossy.raised_rows_stay_near(0.1).verdict == HOLDS
 
 

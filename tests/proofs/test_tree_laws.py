@@ -25,9 +25,9 @@ from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.descent import descend
 from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.k_seq import is_valid, smallest_rho
+from draftproof.verifiers.trees.lossy_steps import thresholds_step
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
-from draftproof.verifiers.trees.thresholds import thresholds_step
 from draftproof.verifiers.trees.typical import is_typical
 
 pytestmark = pytest.mark.exact

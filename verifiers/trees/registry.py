@@ -3,11 +3,7 @@
 from typing import NamedTuple
 
 from . import (
-    cactus,
-    ensemble,
-    entropy_adaptive,
     global_resolution,
-    judge,
     k_seq,
     list_gumbel,
     multi_round,
@@ -15,8 +11,6 @@ from . import (
     optimal_transport,
     shared_gumbel,
     spec_hub,
-    thresholds,
-    top_n,
     top_tokens,
     without_replacement,
 )
@@ -24,6 +18,14 @@ from .descent import Step, descend
 from .draft_tree import EVERY_WAY, HUB, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .greedy_multi_path import greedy_multi_path
 from .hierarchical import hierarchical, hierarchical_as_published
+from .lossy_steps import (
+    cactus_step,
+    ensemble_step,
+    entropy_adaptive_step,
+    judge_step,
+    thresholds_step,
+    top_n_step,
+)
 from .scaled_transport import scaled_transport
 from .traversal import traversal
 from .tree_monte_carlo import tree_monte_carlo
@@ -93,16 +95,16 @@ TREE_REFERENCES = {
         _by_steps("shared-gumbel", shared_gumbel.step, "Daliri et al. 2024", (IID,), "path"),
         _by_steps("list-gumbel", list_gumbel.step, "Rowan et al. 2025 (Gumbel-max list sampling)", (IID,)),
         TreeReference("typical", typical, "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
-        _by_steps("ensemble", ensemble.ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
+        _by_steps("ensemble", ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
                   shape="path", lossless=False),
-        _by_steps("top-n", top_n.top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
-        _by_steps("thresholds", thresholds.thresholds_step(5, 5),
+        _by_steps("top-n", top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
+        _by_steps("thresholds", thresholds_step(5, 5),
                   "SGLang, threshold_single and threshold_acc 1/2; lossy", lossless=False),
-        _by_steps("entropy-adaptive", entropy_adaptive.entropy_adaptive_step(),
+        _by_steps("entropy-adaptive", entropy_adaptive_step(),
                   "vllm#31483 (EARS), tolerance 0.3; lossy", shape="path", lossless=False),
-        _by_steps("judge", judge.judge_step(), "Bachmann et al. 2025 (Judge Decoding), a judge of the row; lossy",
+        _by_steps("judge", judge_step(), "Bachmann et al. 2025 (Judge Decoding), a judge of the row; lossy",
                   shape="path", lossless=False),
-        _by_steps("cactus", cactus.cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
+        _by_steps("cactus", cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
         _by_steps("global-resolution-truncated",
                   global_resolution.global_resolution_step(global_resolution.FEW_SWEEPS, capped=False),
                   "Thomas and Pal 2025, stopped after 3 sweeps; lossy", (IID,), lossless=False),
