@@ -18,8 +18,8 @@ def thresholds_step(single: int = 10, accumulated: int = 10) -> Step:
     After all rejections Y ~ p without the siblings.
     single, accumulated: in tenths.
     Guarantee: with both 1 and distinct siblings valid, and the rule for chosen tokens; equal siblings are counted
-        twice. Below 1 not valid: one sibling x comes out with c = min(1, p(x) / accumulated), or 1 from ``single`` on, c - p(x) too
-        often.
+        twice. Below 1 not valid: one sibling x comes out with c = min(1, p(x) / accumulated), or 1 from ``single`` on,
+        c - p(x) too often.
     Source: SGLang, tree_speculative_sampling_target_only (threshold_single, threshold_acc).
     """
 

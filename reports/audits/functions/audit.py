@@ -20,15 +20,13 @@ from ..sandboxed import sandbox_of, with_stated_numbers
 from ..settings import AuditSettings
 from ..subject import SubjectSpec
 from .batch_influence import BatchInfluence
-from .exact_laws import ExactLaws
+from .exact_laws import ExactLaws, ReferenceLaws, WithoutGenerator
 from .explanation import Explanation
 from .hints import precision_hint
-from .reference import ReferenceLaws
 from .relations import Relations, restated_problems
 from .samples import Samples
 from .session import TOO_LONG, FunctionSession, ways_asked_for
 from .wide_laws import WideLaws
-from .without_generator import WithoutGenerator
 
 MOST_BLOCKS = 5_000
 """Draft blocks of a problem that an audit runs a verifier on, each for every way its chance can fall."""

@@ -1,16 +1,29 @@
-"""The exact route for third-party functions: laws are measured, withdrawn where a check contradicts them, judged."""
+"""The exact routes: laws of third-party functions are measured, withdrawn where a check contradicts them, and judged;
+where a generator is optional the law without one, too; reference verifiers are enumerated over rationals.
+"""
 
 from dataclasses import replace
+from functools import partial
 
+from .... import __version__
 from ....models.errors import RunFailed
-from ....models.problem import Problem
-from ....proofs.audit_claims import judge
+from ....models.law import Table
+from ....models.problem import Problem, size_of
+from ....models.rationals import as_float
+from ....proofs.audit_claims import judge, optimal, support
+from ....proofs.claims import lemma_8
 from ....proofs.driven.laws import CONFIRMATIONS, OF_A_LAW
+from ....proofs.field import in_field
+from ....proofs.laws import enumerated_law
 from ....proofs.measurement import measured
-from ....proofs.small_law import Measurement
+from ....proofs.small_law import NOT_BOUNDED, Measurement
 from ....proofs.time_limits import NOT_REACHED, ProcessorTime
-from ....verifiers.evidence import Evidence
-from ..settings import QUICK_REQUESTS
+from ....verifiers.details import LawDetail
+from ....verifiers.evidence import Evidence, Strength
+from ....verifiers.registry import Reference
+from ..replay import with_replay
+from ..report import Report
+from ..settings import QUICK_REQUESTS, AuditSettings
 from .hints import drafting_hint, padding_hint
 from .real_calls import confirmed_by_real_calls
 from .session import FunctionSession
@@ -136,3 +149,80 @@ class ExactLaws:
             self.session.report.fail(failure.kind, str(failure))
             return False
         return True
+
+
+SUFFIX = "-no-generator"
+"""Of the name of the problem on which it is called so."""
+
+MOST_PATHS_COMPARED = 50
+"""Ways the random numbers can fall on that problem, at most, if there is a choice: the more, the more is compared."""
+
+
+class WithoutGenerator:
+    """The law on one problem where the argument for randomness is left out."""
+
+    def __init__(self, session: FunctionSession):
+        self.session = session
+        self.law: Measurement | None = None
+
+    def run(self) -> None:
+        session = self.session
+        known = [m for m in session.laws if m.known]
+        if not session.report.subject.get("convention", {}).get("optional") or not known or session.sandbox.ended:
+            return
+        few = [m for m in known if m.paths <= MOST_PATHS_COMPARED] or [min(known, key=lambda m: m.paths)]
+        problem = max(few, key=lambda m: m.paths).problem
+        answers = session.sandbox.law(problem, hand_in=False)
+        law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
+        law = law.on_lattice(session.settings.uniform_bits)
+        raised = all(isinstance(outcome, str) for outcome in law.outcomes()) if law.known else False
+        if law.known and not raised:
+            self.law = replace(law, problem=replace(problem, name=problem.name + SUFFIX))
+            session.replays[self.law.problem.name] = session.replay_of([problem])
+        else:
+            why = f"raises: {next(iter(law.outcomes()))}" if raised else f"has no law: {law.reason}"
+            session.report.notice({"optional-generator": f"called without a generator it {why}"})
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        return [self.session.with_replay(e) for e in judge(self.law)] if self.law else []
+
+
+class ReferenceLaws:
+    """The exact laws of one of our own verifiers on the problems."""
+
+    def __init__(self, verifier: Reference, problems: list[Problem], settings: AuditSettings, report: Report):
+        self.verifier, self.problems, self.settings, self.report = verifier, problems, settings, report
+        self.laws: list[Measurement] = []
+
+    def run(self) -> None:
+        self.report.subject["digest"] = f"draftproof {__version__}"
+        for k, problem in enumerate(self.problems):
+            self.settings.progress(problem.name, k, len(self.problems))
+            exact = in_field(problem)
+            self.laws.append(Measurement(problem, exact, {(): enumerated_law(exact, self.verifier)}))
+            self.report.add_curve(self.laws[-1])
+        self.settings.progress("done", len(self.problems), len(self.problems))
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        judged = partial(_judge_modifying, verifier=self.verifier) if self.verifier.modifies_target else judge
+        evidence = [e for law in self.laws for e in judged(law)]
+        return [with_replay(e, [self.report.subject["name"]], self.settings) for e in evidence]
+
+
+def _judge_modifying(law: Measurement, verifier: Reference) -> list[Evidence]:
+    """Of Algorithm 6: lossless as Lemma 8 states it, over two iterations where the models go on that far."""
+    iterations = 1 if isinstance(law.problem.target, Table) else 2
+    nested = lemma_8(law.in_use, verifier, iterations)
+    lossless = replace(
+        nested,
+        claim="lossless",
+        total_variation=as_float(nested.total_variation),
+        detail=LawDetail(
+            exactness=Strength.EXACT,
+            dtype="exact",
+            loop="Algorithm 6, completed as Lemma 8 prescribes",
+            **size_of(law.problem),
+        ),
+    )
+    not_bounded = optimal(law).not_claimed(NOT_BOUNDED)
+    return [lossless, support(law), not_bounded]

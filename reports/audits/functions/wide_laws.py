@@ -1,15 +1,17 @@
-"""The wide problems of an audit: laws with rows of a whole vocabulary; samples of two problems where there is none."""
+"""The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary; samples where there is none."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from ....models.errors import RunFailed
 from ....models.wide import WideProblem, backwards, exchanged
+from ....models.wide_positions import LENGTHS, LENGTHS_APART, SHORTER, apart, regions, together
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
+from ....proofs.interception.wide_laws import TOO_MANY
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.time_limits import NOT_REACHED
 from ....proofs.wide_law import WideMeasurement
@@ -21,7 +23,6 @@ from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ..completed_law import Counts, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .exact_laws import NOT_ASKED
-from .long_blocks import laws_of_long_blocks
 from .real_calls import CONTRADICTED_AT, NOT_REPEATED
 from .session import FunctionSession
 from .state import why_reads_withdraw
@@ -47,6 +48,18 @@ GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 
 NOT_TRIED = "not tried, after others that have no law"
+
+MOST_WAYS = 300
+"""Ways up to which a block is followed with all its positions decided: 2^8, or gamma + 2 of any gamma, and some."""
+
+LIKELIEST = 8
+"""The same where the ways were seen to double with each position. The likeliest ones can refute: that all is
+accepted, or nothing is, happens too often where coins are shared or left out, wherever they are."""
+
+EVERY_LENGTH = (*SHORTER, *LENGTHS)
+
+Measure = Callable[[WideProblem, int | None], WideMeasurement]
+"""From a problem and the paths to walk on each of its draft blocks, if not as many as on others, to a law."""
 
 
 class WideLaws:
@@ -260,3 +273,26 @@ def other_law_backwards(law: WideMeasurement, restated: WideMeasurement) -> floa
     gap = sum(float(np.abs(law.emitted.get(x, nothing) - renamed.get(x, nothing)).sum()) for x in prefixes) / 2
     allowed = law.tolerance + restated.tolerance, law.explained + restated.explained
     return gap if verdict_rule.decide(gap, *allowed) == REFUTED else None
+
+
+def laws_of_long_blocks(
+    measure: Measure, seed: int, lengths: Sequence[int] = EVERY_LENGTH, doubles: bool = False
+) -> Iterator[WideMeasurement]:
+    """The laws on long blocks every position of which is decided: all together where that takes few ways, else a few;
+    where there are too many ways for all positions together, what was seen of them if it refutes.
+
+    seed: of the pairs of positions that are decided together where not all are. lengths: of blocks. doubles: whether
+      the ways are known to double with each position.
+    """
+    for gamma in lengths:
+        yield from (measure(problem, None) for problem in regions(gamma, seed))
+        if gamma in SHORTER:
+            continue
+        most = LIKELIEST if doubles and 2**gamma > MOST_WAYS else MOST_WAYS
+        law = measure(together(gamma), most)
+        cut = law.reason == TOO_MANY.format(most)
+        if law.tells or not cut or "state" in law.findings:
+            yield law
+        doubles = doubles or cut or law.paths >= 2**gamma
+        if law.known or gamma in LENGTHS_APART:
+            yield measure(apart(gamma, seed, pairs=not law.known), None)

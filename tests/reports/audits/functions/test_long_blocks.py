@@ -10,7 +10,7 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.long_blocks import LIKELIEST, laws_of_long_blocks
+from draftproof.reports.audits.functions.wide_laws import LIKELIEST, laws_of_long_blocks
 from draftproof.reports.audits.positions import decided_positions, decides
 from draftproof.tests.deceivers import long_blocks
 
