@@ -45,6 +45,9 @@ ADDITIONS = {"add", "radd", "iadd"}
 MANY_ADDITIONS = 64
 """Additions of single numbers in one call from which on they are taken to be a sum in order."""
 
+MANY_ENTRIES = 4096
+"""Entries that one call takes one by one with an eye on each: thousands more would tell nothing else."""
+
 LOOKS = 4
 """Calls more on a wide problem that look for sums in order."""
 
@@ -69,13 +72,13 @@ class Arithmetic:
         self.unseen = set() if array == "torch" else {rows}
         self.in_trees, self.in_order, self.noting, self.watching = array == "torch", array == "list", False, False
         self.looks = LOOKS if wide else 0
-        self.additions = 0
+        self.additions = self.entries = 0
 
     @property
     def wanting(self) -> bool:
         """Whether a call more may tell something."""
         of_types = self.rows != "float64" and self.rows in self.unseen
-        return self.array in ("numpy", "rows") and (of_types or self.looks > 0)
+        return self.array in ("numpy", "rows") and (of_types or (self.looks > 0 and not self.in_order))
 
     def answer(self) -> dict[str, Any]:
         """For the parent."""
@@ -94,6 +97,11 @@ class Arithmetic:
         """Single numbers were added, in a call at whose beginning ``additions`` was 0."""
         self.additions += 1
         self.in_order = self.in_order or self.additions > MANY_ADDITIONS
+
+    def enough(self) -> bool:
+        """Whether so many entries of rows were taken one by one in this call that the next may be plain numbers."""
+        self.entries += 1
+        return self.entries > MANY_ENTRIES
 
     def torch_call(self, name: str, args: tuple, kwargs: dict, result: Any, exact: bool) -> None:
         """A function of torch was called. exact: whether it moves or compares elements."""

@@ -128,17 +128,18 @@ def _looked_up(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
         x = x.astype(cuts.dtype) if weak else x
         return ufunc(x, cuts) if first else ufunc(cuts, x)
 
-    return compared_with_row(tracer, number, true, (ufunc in (np.greater, np.greater_equal)) == first).reshape(
-        rows[0].shape
-    )
+    ascending = (ufunc in (np.greater, np.greater_equal)) == first
+    return compared_with_row(tracer, number, true, ascending, lambda: cuts).reshape(rows[0].shape)
 
 
-def compared_with_row(tracer: Tracer, number: Traced, true: Callable[[Any], np.ndarray], ascending: bool) -> np.ndarray:
+def compared_with_row(
+    tracer: Tracer, number: Traced, true: Callable[[Any], np.ndarray], ascending: bool, cuts: Callable[[], Any]
+) -> np.ndarray:
     """A random number compared with each cut of a row, looked up at once.
 
     true(x): the comparisons of numbers [n]. ascending: whether they are true where the cut is passed.
     """
-    tracer.look_up(number, true if ascending else lambda x: ~true(x))
+    tracer.look_up(number, true if ascending else lambda x: ~true(x), cuts)
     return true(points_at(number, np.full(1, number.source.low)))
 
 
@@ -148,7 +149,7 @@ def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
     if tracer is None or not isinstance(number, Traced):
         return None
     cuts, above = cache(row), np.greater if side == "left" else np.greater_equal
-    return tracer.look_up(number, lambda x: above(x, cuts()))
+    return tracer.look_up(number, lambda x: above(x, cuts()), cuts)
 
 
 def _searched(plain: Callable) -> Callable:

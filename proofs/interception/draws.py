@@ -35,9 +35,9 @@ class Draws(Protocol):
         """
         ...
 
-    def look_up(self, number: Any, passed: Callable[[Any], Any]) -> int | None:
+    def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
         """How many cuts of a row a uniform has passed, decided at once; None where it is compared cut by cut.
 
-        passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k.
+        passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k. cuts: the row [n].
         """
         ...

@@ -157,7 +157,7 @@ class WideTracer(Tracer):
         self.rows[-1].part = row_sum(weights) / total if ordinal in self.splits else 1.0
         return self.rows[-1]
 
-    def look_up(self, number: Any, passed: Callable[[Any], np.ndarray]) -> int:
+    def look_up(self, number: Any, passed: Callable[[Any], np.ndarray], cuts: Callable[[], Any]) -> int:
         """How many cuts of a row a followed uniform has passed: a draw from the row between the cuts."""
         source = number.source
         if getattr(source, "bits", None) is None or source.bits > 53:
@@ -167,6 +167,9 @@ class WideTracer(Tracer):
             first, last = (passed(points_at(number, np.full(1, k))) for k in (low, high - 1))
             begin, end = np.full(first.size, low), np.full(first.size, high - 1)
             turns = first != last
+            for points, before in zip(_near(number, cuts()), (True, False)):  # four steps are left of 53
+                right = (passed(points_at(number, points)) == first) == before
+                begin, end = (np.where(right, points, begin), end) if before else (begin, np.where(right, points, end))
             end[~turns] = high
             while turns.any() and int((end - begin)[turns].max()) > 1:
                 middle = (begin + end) // 2
@@ -223,6 +226,20 @@ class WideTracer(Tracer):
         plain = possible[~np.isin(possible, self.singles)]
         possible = plain if len(plain) else possible
         return int(possible[int((ordinal + 1) * GOLDEN % 1 * len(possible))])
+
+
+NEAR = 8
+"""Points beyond those between which a straight line from end to end sees a cut."""
+
+
+def _near(number: Any, cuts: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Points before and after those at which the number passes the cuts, if it is linear."""
+    low, high = number.source.low, number.source.high - 1
+    first, last = (float(x) for x in points_at(number, np.array([low, high])))
+    with np.errstate(all="ignore"):
+        share = (np.asarray(cuts, dtype=float) - first) / (last - first)
+        guess = low + (np.where(share > 0, np.minimum(share, 1), 0) * (high - low)).astype(np.int64)
+    return np.maximum(guess - NEAR, low), np.minimum(guess + NEAR, high)
 
 
 def points_at(number: Any, points: np.ndarray) -> Any:

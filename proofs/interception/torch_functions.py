@@ -249,7 +249,8 @@ class Functions:
         def true(values: Tensor) -> np.ndarray:
             return (func(values, row) if first else func(row, values)).numpy()
 
-        return torch.from_numpy(compared_with_row(self.tracer, single, true, (name in ("gt", "ge")) == first))
+        ascending = (name in ("gt", "ge")) == first
+        return torch.from_numpy(compared_with_row(self.tracer, single, true, ascending, row.tolist))
 
     def _one(self, func: Callable, name: str, build: Callable, operands: tuple, like: Tensor) -> Any:
         random = [x for x in operands if isinstance(x, Traced)]
@@ -320,7 +321,7 @@ class Functions:
             row = cuts if cuts.ndim == 1 else cuts[where[:-1]]
             number = numbers.item(where)
             if isinstance(number, Traced):
-                found = self.tracer.look_up(number, lambda v, row=row: above(v, row).numpy())
+                found = self.tracer.look_up(number, lambda v, row=row: above(v, row).numpy(), row.tolist)
                 if found is not None:
                     places[where] = found
                     continue

@@ -270,7 +270,7 @@ class Tracer(Branching):
         """None: each number is followed for itself."""
         return None
 
-    def look_up(self, number: Any, passed: Callable[[Any], Any]) -> int | None:
+    def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
         """None: a number is compared cut by cut."""
         return None
 
@@ -305,6 +305,16 @@ def in_force(tracer: Tracer) -> Iterator[None]:
         yield
     finally:
         _InForce.tracer = None
+
+
+@contextmanager
+def not_followed() -> Iterator[None]:
+    """Look at what a call left behind: its random numbers equal nothing, and are not asked."""
+    tracer, _InForce.tracer = _InForce.tracer, None
+    try:
+        yield
+    finally:
+        _InForce.tracer = tracer
 
 
 def active() -> Tracer | None:

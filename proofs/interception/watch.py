@@ -58,6 +58,9 @@ HARMLESS = {
     "sleep", "mktime", "allocate_lock", "RLock", "fspath", "fsencode", "fsdecode", "strerror", "get_terminal_size",
     "write", "writelines", "flush", "close", "stack_size", "getvalue", "isenabled", "freeze", "acquire", "release",
 }  # fmt: skip
+BUILTINS = frozenset(map(id, (max, min, abs, sum, len, pow, isinstance)))
+"""Functions that read nothing else than their arguments."""
+
 OWN_LINES = {"id", "hash", "_getframe", "getrefcount", "gettrace", "getprofile", "get_ident"}
 """What Python's own library calls for good reasons: it counts where the subject's own line calls it."""
 
@@ -116,7 +119,11 @@ class Watch:
             sys.setprofile(None)
 
     def _event(self, frame: types.FrameType, event: str, function: Any) -> None:
+        if event == "c_return":
+            return
         if event == "c_call":
+            if id(function) in BUILTINS:  # called for each entry of a row
+                return
             owner = function.__self__
             kind = owner if isinstance(owner, (types.ModuleType, type)) else type(owner)
             called = id(kind), kind is owner, function.__name__

@@ -23,7 +23,9 @@ class WatchedArray(np.ndarray):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if options.get("out") is not None:
             options["out"] = tuple(map(_plain, options["out"]))
-        result = watched(getattr(ufunc, method)(*map(_plain, inputs), **options))
+        result = _watched_entry(getattr(ufunc, method)(*map(_plain, inputs), **options))
+        if isinstance(result, np.floating):
+            return result
         if ufunc.__name__ not in EXACT_UFUNCS:
             _noted(result)
         if (arithmetic := _arithmetic()) is not None and isinstance(result, WatchedArray):
@@ -43,13 +45,18 @@ class WatchedArray(np.ndarray):
         return result
 
     def __getitem__(self, where: Any) -> Any:
-        part = watched(super().__getitem__(where))
+        part = _watched_entry(super().__getitem__(where))
         if self.is_running_sum and isinstance(part, WatchedArray):
             part.is_running_sum = True
         return part
 
     def __iter__(self) -> Any:
-        return (self[k] for k in range(len(self)))
+        for k in range(len(self)):
+            entry = self[k]
+            if isinstance(entry, np.floating):
+                yield from self.view(np.ndarray)[k:]
+                return
+            yield entry
 
     def tolist(self) -> Any:
         if (arithmetic := _arithmetic()) is not None:
@@ -86,6 +93,12 @@ def watched(x: Any) -> Any:
     if isinstance(x, np.floating) or (isinstance(x, np.ndarray) and x.dtype.kind == "f"):
         return np.asarray(x).view(WatchedArray)
     return x
+
+
+def _watched_entry(x: Any) -> Any:
+    """The same; single numbers as they are once so many were seen in the call that more would tell nothing."""
+    plain = isinstance(x, np.floating) and (arithmetic := _arithmetic()) is not None and arithmetic.enough()
+    return x if plain else watched(x)
 
 
 def _noted(result: Any) -> None:

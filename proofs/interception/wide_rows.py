@@ -95,12 +95,13 @@ class WideRows:
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         tracer = active()
-        traced = self.subject.array != "torch" and tracer is not None and tracer.rehearsal is None
+        lists = self.subject.array == "list"
+        traced = not lists and self.subject.array != "torch" and tracer is not None and tracer.rehearsal is None
         if tokens != self._asked:  # one block is called with many times; who keeps what another got may write to it
             self._asked, self._given = tokens, {}
         if traced not in self._given:
             kept = self.arguments(tokens)
-            self._given[traced] = kept, copied(kept)
+            self._given[traced] = kept, kept if lists else copied(kept)
         kept, handed = self._given[traced]
         # What was compared after a call and had not changed is handed out again.
         given = self.arguments(tokens) if self.subject.written else [*map(_anew, handed)]

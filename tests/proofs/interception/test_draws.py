@@ -55,11 +55,23 @@ def test_a_uniform_is_looked_up_cut_by_cut_or_at_once(tracers):
     small, wide = tracers
     cuts = np.array([0.25, 0.5, 1.0])
     numbers = [Traced(Lattice(tracer, 53)) for tracer in tracers]
-    assert small.look_up(numbers[0], lambda x: x >= cuts) is None
-    index = wide.look_up(numbers[1], lambda x: x >= cuts)
+    assert small.look_up(numbers[0], lambda x: x >= cuts, lambda: cuts) is None
+    index = wide.look_up(numbers[1], lambda x: x >= cuts, lambda: cuts)
     assert (wide.rows[0].weights / 2**53).tolist() == [0.25, 0.25, 0.5, 0.0]
     low, high = numbers[1].source.low / 2**53, numbers[1].source.high / 2**53
     assert (low, high) == ([0.0, 0.25, 0.5][index], [0.25, 0.5, 1.0][index])
+
+
+def test_where_cuts_are_looked_for_first_changes_nothing():
+    entries = np.random.default_rng(0).dirichlet(np.full(300, 0.2))
+    for made, cuts in ((lambda u: u * 0.7, np.cumsum(entries) * 0.7), (np.sqrt, np.sqrt(np.cumsum(entries)))):
+        rows = []
+        for seen in (cuts, np.zeros(300), np.full(300, np.nan), cuts[::-1]):
+            tracer = WideTracer(Exploration(), 300, (), {})
+            number = Traced(Lattice(tracer, 53)).then(made, "made")
+            tracer.look_up(number, lambda x, cuts=cuts: x >= cuts, lambda seen=seen: seen)
+            rows.append(tracer.rows[0].weights)
+        assert abs(rows[0][:300] / 2**53 - entries).max() < 1e-15 and all((row == rows[0]).all() for row in rows)
 
 
 def test_nothing_asks_which_tracer_it_has():
