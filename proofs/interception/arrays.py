@@ -83,6 +83,8 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
     if tracer is None:
         raise RuntimeError("a random number outlived the call that drew it")
     options = {key: value for key, value in options.items() if value is not None}
+    if method == "__call__" and not options and not any(getattr(x, "ndim", 0) for x in inputs):  # as loops over rows do
+        return _one(ufunc, [x[()] if isinstance(x, np.ndarray) else x for x in inputs])
     if method == "__call__" and not options:
         return elementwise(ufunc, inputs)
     if method in ("reduce", "accumulate") and ufunc is np.add and not set(options) - {"axis", "dtype", "keepdims"}:

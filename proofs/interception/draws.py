@@ -41,3 +41,7 @@ class Draws(Protocol):
         passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k. cuts: the row [n].
         """
         ...
+
+    def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
+        """What a comparison in a loop over cuts comes to; None where it is decided for itself."""
+        ...

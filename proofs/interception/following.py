@@ -8,7 +8,7 @@ from typing import Any
 from ...models.errors import RunFailed
 from . import hook_numpy
 from .outcomes import Outcome, Raised
-from .tracer import NotInterceptable, PathLeft, Tracer, in_force
+from .tracer import NotInterceptable, PathLeft, Recorded, Tracer, in_force
 
 LEFT_PATH = "otherwise"
 """The error of an outcome that is a rehearsal which left its path."""
@@ -39,23 +39,29 @@ def _following(tracer: Tracer):
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
-    """One call with the tracer in force: what it came to."""
-    before = _states()
-    with _following(tracer):
-        try:
-            outcome = call()
-        except RunFailed:  # a limit of ours, no outcome
-            raise
-        except Exception as error:
-            outcome = Raised(type(error).__name__, str(error))
-        except NotInterceptable as stopped:
-            if tracer.rehearsal is None or tracer.failure is not None:
+    """One call with the tracer in force: what it came to. It is made again where the first only recorded something."""
+    while True:
+        before, outcome = _states(), ()
+        with _following(tracer):
+            try:
+                outcome = call()
+            except RunFailed:  # a limit of ours, no outcome
                 raise
-            outcome = Raised(LEFT_PATH, stopped.reason)  # a rehearsal that leaves the path: an outcome like others
-    if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
-        raise tracer.failure
-    if tracer.left:
-        raise PathLeft
-    if _moved(before) and "reseeds" not in tracer.findings:
-        raise NotInterceptable("it draws from a global generator in a way that is not followed")
-    return outcome
+            except Exception as error:
+                outcome = Raised(type(error).__name__, str(error))
+            except NotInterceptable as stopped:
+                if tracer.rehearsal is None or tracer.failure is not None:
+                    raise
+                outcome = Raised(LEFT_PATH, stopped.reason)  # a rehearsal that leaves the path: an outcome like others
+            except Recorded:
+                pass
+        if tracer.begins_again():
+            tracer.failure = None
+            continue
+        if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
+            raise tracer.failure
+        if tracer.left:
+            raise PathLeft
+        if _moved(before) and "reseeds" not in tracer.findings:
+            raise NotInterceptable("it draws from a global generator in a way that is not followed")
+        return outcome

@@ -30,6 +30,9 @@ class Step(NamedTuple):
 FEW_VALUES, MOST_VALUES = 8, 4096
 """Values of a whole number up to which each is a path at once; beyond which they are not gone through."""
 
+SINGLE = {float, np.float64, np.float32}
+"""Types of single numbers with which loops over a row compare."""
+
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
 
@@ -159,6 +162,8 @@ class Traced:
         return chosen
 
     def compare(self, other: Any, name: str) -> Any:
+        if type(other) in SINGLE and (answer := self.source.tracer.scanned(self, other, name)) is not None:
+            return answer
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (self, other))
         if isinstance(other, Traced):
@@ -367,7 +372,7 @@ REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 def _install_operators():
     def method(name: str, on_tensor: str, otherwise: Callable, *more: Any) -> Callable:
         def meet(self: Traced, other: Any) -> Any:
-            if _is_tensor(other):
+            if type(other) not in SINGLE and _is_tensor(other):
                 return HANDLERS["tensor"](on_tensor, other, self)
             return otherwise(self, other, name, *more)
 

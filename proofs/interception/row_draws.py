@@ -7,6 +7,7 @@ is not assumed: ``wide_laws`` calls the function again with plain numbers that l
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from .draws import LookUp
 from .exploration import Exploration
 from .noise_rows import MOST_APART, noise_row
 from .places import place
-from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
+from .scans import Scans
+from .tracer import DEPENDS, STATE, NotInterceptable, Recorded, Tracer
 
 MOST_PATHS = 3_000
 """Ways the random numbers of a call can fall, rows counted as one, beyond which no further ones are walked."""
@@ -93,9 +95,12 @@ class WideTracer(Tracer):
         self.totals: dict[int, float] = {}
         self.forced: dict[int, int] = {}
         self.nested, self.unwalked = False, 0.0
+        self.scans = Scans(self)
+        self.scanned = self.scans.answer
 
     def begin(self) -> bool:
         self.rows, self.forced = [], {}
+        self.scans.begin()
         self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
         self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
         return super().begin()
@@ -112,6 +117,21 @@ class WideTracer(Tracer):
         """
         super().replay(probes)
         self.rows, self.forced, self.nested = [], forced or {}, nested
+        self.scans.begin()
+
+    def begins_again(self) -> bool:
+        with suppress(Recorded):
+            self.scans.ended()
+        again = self.scans.stopped is not None
+        self.scans.begin()
+        if again:
+            self.script, self.path = tuple(self.path), []
+            self.rows, self.sources, self.drawn, self.run = [], [], [], object()
+        return again
+
+    def branch(self, probabilities: Sequence[Any]) -> int:
+        self.scans.ended()
+        return super().branch(probabilities)
 
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
         """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
@@ -132,6 +152,7 @@ class WideTracer(Tracer):
 
     def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
+        self.scans.ended()
         weights = np.asarray(weights, dtype=np.float64)
         ordinal, base, digest = len(self.rows), None, hash(weights.tobytes())
         if digest not in self.totals:  # the same rows come again with every call

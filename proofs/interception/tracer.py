@@ -53,6 +53,10 @@ class PathLeft(BaseException):
     """A path of code that draws without end is not followed further; not an Exception, as above."""
 
 
+class Recorded(BaseException):
+    """A call was made only to record something: it is made again."""
+
+
 class Tracer(Branching):
     """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
 
@@ -273,6 +277,14 @@ class Tracer(Branching):
     def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
         """None: a number is compared cut by cut."""
         return None
+
+    def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
+        """None: a number is compared cut by cut."""
+        return None
+
+    def begins_again(self) -> bool:
+        """Whether the call that was made only recorded something, and the path is set out on once more."""
+        return False
 
     def pick(self, count: int) -> int:
         """One of ``count`` equally likely branches."""

@@ -24,6 +24,7 @@ from .groups import Regroup, confirm
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
+from .scans import LoopSeen
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 SEVERAL_PATHS = 32
@@ -113,6 +114,8 @@ class _WideCall:
                     return self._stopped(tracer, DEPENDS, True)
                 self.splits[split.ordinal] = split.whole
                 restarts += 1
+                continue
+            except LoopSeen:
                 continue
             except Apart:
                 self.exploration.noise_rows = False

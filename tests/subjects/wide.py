@@ -98,7 +98,7 @@ def by_bisection(target, draft, tokens, rng):
 
 
 def by_scan(target, draft, tokens, rng):
-    """A loop over the row: followed cut by cut, which is too many of them on a wide row."""
+    """A loop over the row: what is left of the uniform is another number after each token, and followed."""
 
     def pick(weights):
         left = rng.random() * sum(weights.tolist())
@@ -420,6 +420,96 @@ def by_accumulated_edges(target, draft, tokens, rng):
         return bisect.bisect_right(edges, rng.random() * edges[-1], hi=len(edges) - 1)
 
     return _token_verification(target, draft, tokens, rng, pick)
+
+
+def _scan(weights, u, skips=None, again=False):
+    """The first token whose running sum is above u. skips: a token that is passed over. again: u is asked once more."""
+    total = 0.0
+    for token, weight in enumerate(weights):
+        total += weight
+        if u < total and token != skips:
+            return (token + 1) % len(weights) if again and u > 0.9 else token
+    return len(weights) - 1
+
+
+def _scanning(change=lambda weights: weights, uniform=lambda rng, weights: rng.random() * sum(weights), **options):
+    def verify(target, draft, tokens, rng):
+        pick = lambda weights: _scan(change(weights.tolist()), uniform(rng, weights.tolist()), **options)  # noqa: E731
+        return _token_verification(target, draft, tokens, rng, pick)
+
+    return verify
+
+
+by_scan_of_sums = _scanning()
+by_scan_of_one_less = _scanning(uniform=lambda rng, weights: (1 - rng.random()) * sum(weights))
+by_scan_up_to_999 = _scanning(uniform=lambda rng, weights: 0.999 * rng.random() * sum(weights))
+by_scan_that_skips = _scanning(skips=40)
+by_scan_that_asks_again = _scanning(again=True)
+by_scan_without_the_last = _scanning(change=lambda weights: [*weights[:-40], *[0.0] * 40])
+
+
+_calls = itertools.count()
+
+
+def by_scan_of_other_cuts_in_each_call(target, draft, tokens, rng):
+    change = lambda weights: [w * (1 + 1e-3 * (next(_calls) % 2)) for w in weights]  # noqa: E731
+    return _scanning(change)(target, draft, tokens, rng)
+
+
+def by_scan_of_numpy_numbers(target, draft, tokens, rng):
+    def pick(weights):
+        total, uniform = weights.sum() * 0, rng.random()
+        for token in range(len(weights)):
+            total += weights[token]
+            if total > uniform:
+                break
+        return token
+
+    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights / weights.sum()))
+
+
+def by_scan_from_the_top(target, draft, tokens, rng):
+    def pick(weights):
+        left, uniform = sum(weights), rng.random() * sum(weights)
+        token = len(weights)
+        while token == len(weights) or uniform <= left:
+            token -= 1
+            left -= weights[token]
+        return token
+
+    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
+
+
+def by_scan_of_a_changing_row(target, draft, tokens, rng):
+    """Of what it draws from at the end, the tokens below a uniform that is used twice have less."""
+
+    def pick(weights):
+        uniform = rng.random()
+        total = 0.0
+        for token, weight in enumerate(weights):
+            total += weight if uniform > 0.5 else weight**2
+            if uniform < total:
+                return token
+        return len(weights) - 1
+
+    return _token_verification(target, draft, tokens, rng, lambda weights: pick((weights / weights.sum()).tolist()))
+
+
+def by_scan_without_a_break(target, draft, tokens, rng):
+    """All tokens are gone through, also those after the one that is drawn; an error on the way is swallowed."""
+
+    def pick(weights):
+        found, total, uniform = None, 0.0, rng.random() * sum(weights)
+        for token, weight in enumerate(weights):
+            try:
+                total += weight
+                if uniform < total and found is None:
+                    found = token
+            except:  # noqa: E722
+                pass
+        return len(weights) - 1 if found is None else found
+
+    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
 
 
 def by_race_in_plain_python(target, draft, tokens, rng):

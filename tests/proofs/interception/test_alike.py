@@ -1,4 +1,4 @@
-"""Samplers that sort a row have a law; those that would take too long on wide rows are not decided, and soon."""
+"""Samplers that sort a row or go through it have a law; those that would take too long on wide rows are not decided."""
 
 from pathlib import Path
 
@@ -46,6 +46,39 @@ def test_an_id_that_a_sorting_sampler_treats_specially_is_refuted_or_leaves_no_l
     live = ((64, vocabulary - 1),)
     law = law_of(box, "by_sorted_rows_but_one_id", WideProblem(vocabulary, 1, "dense", live, 3))
     assert law.lossless.refutes if vocabulary == 127 else not law.known or law.lossless.refutes
+
+
+SCANS = [
+    "by_scan_of_sums",
+    "by_scan_of_one_less",
+    "by_scan_of_numpy_numbers",
+    "by_scan_from_the_top",
+    "by_scan_without_a_break",
+]
+WRONG_SCANS = ["by_scan_up_to_999", "by_scan_that_skips", "by_scan_that_asks_again", "by_scan_without_the_last"]
+
+
+@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize("problem", [wide(127, 1), wide(257, 2, "tails"), wide(32_000, 1)], ids=lambda p: p.name)
+def test_a_loop_that_goes_through_the_row_has_a_law(box, name, problem):
+    law = law_of(box, name, problem)
+    assert law.known and law.lossless.verdict == "holds", law.reason
+
+
+@pytest.mark.parametrize("name", WRONG_SCANS)
+@pytest.mark.parametrize("vocabulary", [127, 1003])
+def test_a_wrong_loop_over_the_row_is_refuted(box, name, vocabulary):
+    assert law_of(box, name, wide(vocabulary, 1)).lossless.refutes
+
+
+def test_a_loop_whose_cuts_depend_on_the_uniform_is_never_cleared(box):
+    assert law_of(box, "by_scan_of_a_changing_row", wide(127, 1)).lossless.refutes
+    assert not law_of(box, "by_scan_of_a_changing_row", wide(1003, 1)).known
+
+
+def test_a_loop_that_meets_other_cuts_in_each_call_has_no_law(box):
+    law = law_of(box, "by_scan_of_other_cuts_in_each_call", wide(1003, 1))
+    assert not law.known and "state" in law.findings
 
 
 def test_a_hopeless_search_ends_early(box):

@@ -14,7 +14,7 @@ from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import Tracer
 
-KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up")
+KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up", "scanned")
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""Loops over a row that compare one uniform with cut after cut, until it lies below one: a draw from the row at once.
+
+The loop is seen when one number is compared many times at one place. From then on the call is made twice: once with the
+uniform at the end of its range at which the loop goes on for longest, which tells the cuts; then it is looked up among
+them (``row_draws``), and the comparisons up to the cut where the loop ends have to be with those that were told.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .places import place, site
+from .tracer import DEPENDS, NotInterceptable, Recorded
+
+MANY_CUTS, LEAST_CUTS = 64, 5
+"""Comparisons of one number at one place that show a loop; cuts of one from which on it is looked up at once."""
+
+
+class LoopSeen(BaseException):
+    """The exploration begins again: what a loop decides was taken for decisions one by one."""
+
+
+class Scans:
+    """Those of one tracer.
+
+    cuts: of each loop that was walked to its end, by the path that led to it; None of one that is not looked up.
+    """
+
+    def __init__(self, tracer: Any):
+        self.tracer, self.cuts = tracer, dict[tuple, np.ndarray | None]()
+        self.begin()
+
+    def begin(self) -> None:
+        """A call begins."""
+        self.number: Any = None
+        self.recorded: list[Any] | None = None
+        self.known: np.ndarray | None = None
+        self.stopped: type[BaseException] | None = None
+
+    def answer(self, number: Any, cut: Any, name: str) -> bool | None:
+        """What a comparison comes to in a loop that was seen; None where it is decided for itself."""
+        if number is self.number and self.stopped is None:
+            if self.recorded is not None:
+                return self._record(cut, name)
+            if self.known is not None:
+                return self._walked(cut, name)
+            return self._look_for_a_loop(cut, name)
+        self.ended()
+        self.number, self.count, self.known, self.began = number, 0, None, (site(), cut, name)
+        self.loop = self.tracer.exploration.loops_over_rows.get(self.began[0])
+        if self.loop and number.source.spent is None and number.source.settled is None:
+            self._enter()
+            return self.answer(number, cut, name)
+        return None
+
+    def _look_for_a_loop(self, cut: Any, name: str) -> None:
+        self.count += 1
+        if self.count < MANY_CUTS or self.loop or getattr(self.number.source, "bits", 64) > 53:
+            return
+        where, first, asked = self.began
+        if asked == name and cut != first and site() == where:  # it goes on as long as the cuts do not reach the number
+            self.tracer.exploration.loops_over_rows[where] = name, (name in ("gt", "ge")) == (cut > first)
+            self.stopped = LoopSeen
+            raise LoopSeen
+
+    def _enter(self) -> None:
+        number, tracer = self.number, self.tracer
+        self.ends, (self.name, self.goes_on) = number.ends(), self.loop
+        self.op = getattr(operator, self.name)
+        self.key = tuple(tracer.path), len(tracer.rows), tuple(sorted(tracer.forced.items()))
+        if self.key not in self.cuts:
+            self.recorded, self.left = [], [*self.ends]
+            return
+        cuts = self.cuts[self.key]
+        if cuts is None:
+            return
+        weak = type(self.ends[0]) is float  # such a number takes the type of the cut
+        rising = (self.name in ("gt", "ge")) == self.goes_on
+        farthest = (np.maximum if rising else np.minimum).accumulate(cuts)
+        passed = lambda x: self.op(x.astype(cuts.dtype) if weak else x, farthest) == self.goes_on  # noqa: E731
+        self.stop = tracer.look_up(number, passed, lambda: farthest)
+        self.known, self.at, self.ends = cuts.tolist(), 0, number.ends()
+
+    def _record(self, cut: Any, name: str) -> bool:
+        """Go on as long as one of the ends of the uniform does."""
+        assert self.recorded is not None
+        self.recorded.append(cut)
+        while self.left and (self.op(self.left[-1], cut) != self.goes_on or name != self.name):
+            self.left.pop()
+        if not self.left:
+            self.ended()
+        return self.goes_on
+
+    def ended(self) -> None:
+        """Something else is asked: where the cuts of a loop were being told, these are all."""
+        if self.stopped is not None:  # third-party code has swallowed it
+            raise self.stopped
+        if self.recorded is not None:
+            told, self.recorded, self.stopped = self.recorded, None, Recorded
+            alike = {*map(type, told)} <= {float, np.float64} or {*map(type, told)} == {np.float32}
+            cuts = np.array(told) if alike and len(told) >= LEAST_CUTS else None
+            self.cuts[self.key] = cuts if cuts is not None and np.isfinite(cuts).all() else None
+            raise Recorded
+
+    def _walked(self, cut: Any, name: str) -> bool | None:
+        assert self.known is not None
+        if self.at < self.stop:  # so the uniform was looked up: it passes them
+            self._told(cut, name)
+            return self.goes_on
+        one, other = (bool(getattr(operator, name)(end, cut)) for end in self.ends)
+        if self.at == self.stop < len(self.known):
+            self._told(cut, name, one == other != self.goes_on)
+        return one if one == other else None
+
+    def _told(self, cut: Any, name: str, so: bool = True) -> None:
+        """The loop is at the cut at which it was when they were recorded."""
+        assert self.known is not None
+        if cut != self.known[self.at] or name != self.name or not so:
+            if self.tracer.replaying:
+                self.tracer.departed = True
+                raise NotInterceptable(DEPENDS)
+            self.tracer.give_up(f"the cuts with which a random number is compared at {place()} change", True)
+        self.at += 1
