@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .keys import constant_key
 from .numbers import REFLECTED, UFUNCS, Traced
-from .places import place
+from .places import constant_key, place
 from .race import race
 from .row_draws import points_at
 from .tracer import Tracer, active

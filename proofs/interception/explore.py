@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_math, hook_numpy, hook_random, numbers, race, watched_arrays
+from . import arrays, hook_numpy, hook_random, numbers, race, watched_arrays
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
@@ -23,8 +23,8 @@ def install() -> None:
     hook_numpy.install()
     arrays.install()
     watched_arrays.watch_conversions()
-    hook_math.follow_math()
-    hook_math.follow_fractions()
+    hook_random.follow_math()
+    hook_random.follow_fractions()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
     sys.meta_path.insert(0, _WhenTorchComes())
 

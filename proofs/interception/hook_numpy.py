@@ -11,9 +11,8 @@ from ..field import rational
 from .arrays import traced_array
 from .draws import LookUp
 from .generators import Followed, followed, guarded, named_as, seeding
-from .keys import plain_key
 from .numbers import handed_out, whole_number
-from .places import place
+from .places import place, plain_key
 from .sources import Exponential, Lattice
 from .tracer import Tracer, active, refuse
 

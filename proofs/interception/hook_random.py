@@ -1,6 +1,7 @@
 """``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``.
 
-Randomness of the operating system cannot be repeated, so a call that uses it cannot be followed.
+Randomness of the operating system cannot be repeated, so a call that uses it cannot be followed. ``math`` and
+``fractions`` take followed numbers, too.
 """
 
 import bisect
@@ -8,16 +9,17 @@ import math
 import os
 import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .arrays import place_in_row
 from .generators import Followed, followed, guarded, named_as, seeding
-from .numbers import handed_out, whole_number
-from .places import place
+from .numbers import Traced, handed_out, whole_number
+from .places import constant_key, place
 from .sources import Lattice
-from .tracer import Tracer, refuse
+from .tracer import Tracer, active, refuse
 
 PlainRandom: Any = random.Random
 
@@ -88,3 +90,41 @@ def _guard(owner: Any, name: str) -> None:
     what = f"{owner.__name__}.{name}"
     before = lambda: refuse(f"{what} at {place()}: randomness of the operating system cannot be followed")  # noqa: E731
     setattr(owner, name, guarded(getattr(owner, name), before))
+
+
+def follow_math() -> None:
+    """Let the functions of ``math`` follow a random number: they are C code that would ask for a plain float."""
+    for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "fabs", "isnan", "isinf", "isfinite"):
+        setattr(math, name, _following(getattr(math, name), name))
+
+
+def _following(function, name):
+    if getattr(function, "follows", False):
+        return function
+
+    def follow(x, *more):
+        if not isinstance(x, Traced) or active() is None:
+            return function(x, *more)
+        if name.startswith("is"):
+            return name == "isfinite"
+        return x.unary(lambda value: function(value, *more), name, "math", *map(constant_key, more))
+
+    vars(follow)["follows"] = True
+    follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name
+    return follow
+
+
+def follow_fractions() -> None:
+    """Let ``Fraction`` follow a random number: it takes no number that it does not know."""
+    if getattr(Fraction.__new__, "follows", False):
+        return
+    plain: Any = Fraction.__new__
+
+    def new(cls: type, numerator: Any = 0, *more: Any, **options: Any) -> Any:
+        if not isinstance(numerator, Traced) or active() is None:
+            return plain(cls, numerator, *more, **options)
+        return numerator.then(lambda value: plain(Fraction, value, *more), "Fraction", *map(constant_key, more))
+
+    vars(new)["follows"] = True
+    setattr(Fraction, "__new__", new)  # noqa: B010
+    setattr(Fraction, "from_float", classmethod(new))  # noqa: B010

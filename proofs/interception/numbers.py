@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .keys import constant_key, scattered
-from .places import place, site
+from .places import constant_key, place, scattered, site
 from .sources import Grid, Lattice, RandomSource, switch
 from .tracer import Tracer, active
 

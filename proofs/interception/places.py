@@ -1,8 +1,14 @@
-"""Where third-party code is: the line that a finding names, and the instructions by which loops are known."""
+"""Where third-party code is: the line that a finding names, and the instructions by which loops are known. Keys of
+what it asks, by which answers are known again."""
 
 import os
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from types import FrameType
+from typing import Any
+
+import numpy as np
 
 NOT_THE_SUBJECT = {"numpy", "torch", "random", "bisect"}
 """Packages whose frames are passed over in the search for the line of the audited code."""
@@ -49,3 +55,36 @@ def place_in_frames() -> tuple:
 def place() -> str:
     """The file and line of third-party code that is asking, for messages."""
     return "{}:{}".format(*site())
+
+
+TORCH_CONSTANTS = {"dtype", "device", "memory_format", "layout"}
+
+
+def scattered(low: int, high: int) -> set[int]:
+    """Points at which it is seen whether a chain of operations that should be monotone is: evenly, and near the
+    ends."""
+    wide = high - low
+    even = (low + wide * (k * 0x9E3779B97F4A7C15 % 2**64) // 2**64 for k in range(1, 13))
+    near = (wide >> shift for shift in (7, 14, 28, 42))
+    return {*even, *(k for d in near for k in (low + d, high - 1 - d))}
+
+
+def constant_key(constant: Any) -> tuple:
+    """What makes two constants the same in an operation: type and value, to the bit; unknown types never are."""
+    kind = type(constant).__name__
+    if isinstance(constant, (np.ndarray, np.generic)) and not constant.dtype.hasobject:
+        return (kind, constant.dtype.str, constant.shape, constant.tobytes())
+    if isinstance(constant, float):
+        return (kind, constant.hex())
+    if isinstance(constant, (bool, int, str, bytes, Fraction, Decimal, type(None))):
+        return (kind, constant)
+    return (kind, repr(constant) if kind in TORCH_CONSTANTS else object())
+
+
+def plain_key(tree: Any) -> tuple:
+    """``constant_key`` of arguments in tuples, lists and dictionaries."""
+    if type(tree) in (tuple, list):
+        return (type(tree).__name__, *map(plain_key, tree))
+    if type(tree) is dict:
+        return ("dict", *((name, plain_key(value)) for name, value in tree.items()))
+    return constant_key(tree)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .keys import constant_key
 from .numbers import Traced
-from .places import place
+from .places import constant_key, place
 from .tracer import give_up
 
 

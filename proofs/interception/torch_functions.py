@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from .arrays import compared_with_row, traced_array
-from .keys import plain_key
 from .numbers import Traced
-from .places import place
+from .places import place, plain_key
 from .race import race
 from .sources import Lattice
 from .tensors import (

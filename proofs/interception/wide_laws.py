@@ -14,8 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...models.wide import ALL_CALLED
-from .alike import Alike, sorted_orders
-from .called_ids import CalledIds, Turn
+from .called_ids import Alike, CalledIds, Turn, sorted_orders
 from .draws import LookUp
 from .exploration import Exploration
 from .explore import ENDS, Explored, rehearse

@@ -1,4 +1,4 @@
-"""The audit of a verifier given as a function: a report from a subject and settings."""
+"""The audit of a verifier given as a function: a report from a subject and settings; samples where no law is exact."""
 
 import hashlib
 import itertools
@@ -9,11 +9,17 @@ from dataclasses import replace
 from ....models.battery import audit_battery, own_problems
 from ....models.companions import SINGLE, companions
 from ....models.errors import InputError, RunFailed
-from ....models.problem import AnyProblem, Problem, as_json
+from ....models.problem import AnyProblem, Problem, as_json, size_of
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
 from ....proofs.driven.declared import SIGNIFICAND
+from ....proofs.rounding.rule import sampling_slack
+from ....proofs.small_law import Measurement
 from ....proofs.time_limits import ProcessorTime
+from ....verifiers.details import SamplesDetail
+from ....verifiers.evidence import REFUTED, Evidence, Method
+from ..completed_law import Counts, completed_law, verdict_of_counts
+from ..error_rates import ALPHA, BETA
 from ..report import Report
 from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers
@@ -24,7 +30,6 @@ from .exact_laws import ExactLaws, ReferenceLaws, WithoutGenerator
 from .explanation import Explanation
 from .hints import precision_hint
 from .relations import Relations, restated_problems
-from .samples import Samples
 from .session import TOO_LONG, FunctionSession, ways_asked_for
 from .wide_laws import WideLaws
 
@@ -137,3 +142,70 @@ def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
         names = (problem.name if k == 1 else f"{problem.name}-{k}" for k in itertools.count(1))
         named.append(replace(problem, name=next(name for name in names if name not in taken)))
     return named
+
+
+MOST_PROBLEMS = 6
+"""Problems without a law that are sampled, from the smallest to the largest."""
+
+
+class Samples:
+    """Samples of the completed tokens against the target's law (Lemma 2).
+
+    Guarantee: a lossless subject is refuted with probability at most ALPHA, all problems and dtypes together: every
+    route to a refutation of one problem has its share of that problem's rate, at any number of samples.
+    """
+
+    def __init__(self, session: FunctionSession):
+        self.session = session
+        self.judged: list[Evidence] = []
+
+    def run(self) -> None:
+        session = self.session
+        lawless = [m for m in session.laws if not m.known and not m.out_of_scope]
+        if not lawless or "statistical" not in session.settings.levels:
+            return
+        ranked = sorted(lawless, key=lambda m: (m.problem.drafts, m.problem.name))
+        last, steps = len(ranked) - 1, MOST_PROBLEMS - 1
+        chosen = [ranked[k] for k in sorted({round(i * last / steps) for i in range(MOST_PROBLEMS)})]
+        alpha = ALPHA / (len(chosen) * len(session.subject.dtypes))
+        for k, measurement in enumerate(chosen):
+            problem = measurement.problem
+            session.settings.progress(f"sampling {problem.name}", k, len(chosen))
+            try:
+                counts = session.sample(problem, session.settings.samples)
+            except RunFailed as failure:
+                session.failed(failure, f"on problem {problem.name}")
+                continue
+            self.judged.append(goodness(measurement, counts, alpha, session.settings.seed))
+            if session.settings.stop_at_first and self.judged[-1].refuted:
+                break
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        return [self.session.with_replay(e) for e in self.judged]
+
+
+def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) -> Evidence:
+    """One problem's counts compared with the target's law, and what they could have shown.
+
+    alpha: the rate of false alarms of this problem.
+    seed: of the completion.
+    """
+    problem, dtype = measurement.problem, measurement.dtype
+    law = completed_law(problem, measurement.modifies_target, measurement.in_use)
+    sequences, malformed = law.completed(counts, seed)
+    slack = sampling_slack(measurement.in_use, dtype, measurement.modifies_target)
+    deviation = law.deviation(sequences, malformed, slack, alpha)
+    fit = deviation.fit
+    detail = SamplesDetail(
+        samples=sum(counts.values()), statistic=fit.statistic if fit.impossible is None else None,
+        degrees_of_freedom=fit.freedom, p_value=deviation.p_value, p_value_by=fit.method,
+        total_variation_at_least=deviation.distance.lower, total_variation_at_most=deviation.distance.upper,
+        rounding_allowed=slack, false_alarm_rate=alpha, miss_rate=BETA, dtype=dtype, why_not_exact=measurement.reason,
+        **size_of(problem),
+    )  # fmt: skip
+    verdict = verdict_of_counts(deviation, slack)
+    witness = law.witness(sequences, malformed, fit) if verdict == REFUTED else None
+    return Evidence(
+        claim="lossless", method=Method.CHI_SQUARE, verdict=verdict, problem=problem.name, bound=deviation.limit,
+        witness=witness, detail=detail,
+    )  # fmt: skip

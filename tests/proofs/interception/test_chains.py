@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.interception.keys import constant_key
+from draftproof.proofs.interception.places import constant_key
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.one_call import measure_one_call
 
