@@ -36,7 +36,7 @@ class Exploration:
     watch: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``time_limits``).
     noise_rows: whether rows of noise are followed as a whole.
-    loops_over_rows: places where a number is compared with cut after cut (``scans``): how, and the answer on which the
+    loops_over_rows: lines where a number is compared with cut after cut (``scans``): how, and the answer on which the
       loop goes on.
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.
@@ -57,7 +57,7 @@ class Exploration:
     watch: Watch = field(default_factory=Watch)
     until: float = math.inf
     noise_rows: bool = True
-    loops_over_rows: dict[tuple, tuple[str, bool]] = field(default_factory=dict)
+    loops_over_rows: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)
     arithmetic: Arithmetic | None = None
 
     @contextmanager

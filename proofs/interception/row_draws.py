@@ -52,6 +52,8 @@ class RowDraw:
     weights: of the indices that this path leaves open, float64, not normalised.
     base: the index that the path was walked with. possible: all of positive weight.
     rehearsed: from an index, and the point rehearsed else, to the point that leads to it in a call with plain numbers.
+    asked_again: whether the number is one of which more can be asked: ``rehearsed`` takes 0 for the first of the points
+      that lead to an index, 1 for the last.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
@@ -66,6 +68,7 @@ class RowDraw:
         self.part = 1.0
         self.source: Any = None
         self.drawn: int | None = None
+        self.asked_again = False
         self.possible = np.flatnonzero(weights)
         self.open = len(self.possible) > 1
 
@@ -210,8 +213,8 @@ class WideTracer(Tracer):
         if len(interval) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
-        row = self.new_row(weights, lambda index, point: sum(interval[index]) // 2, (math.log2(high - low), ""))
-        row.source = source
+        row = self.new_row(weights, lambda index, end: interval[index][end] - end, (math.log2(high - low), ""))
+        row.source, row.asked_again = source, True
         source.low, source.high = interval[row.base]
         source.fresh = False
         return row.base

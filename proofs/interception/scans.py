@@ -5,6 +5,7 @@ uniform at the end of its range at which the loop goes on for longest, which tel
 them (``row_draws``), and the comparisons up to the cut where the loop ends have to be with those that were told.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -34,6 +35,7 @@ class Scans:
     def begin(self) -> None:
         """A call begins."""
         self.number: Any = None
+        self.where: tuple = ()
         self.recorded: list[Any] | None = None
         self.known: np.ndarray | None = None
         self.stopped: type[BaseException] | None = None
@@ -43,50 +45,54 @@ class Scans:
         if number is self.number and self.stopped is None:
             if self.recorded is not None:
                 return self._record(cut, name)
-            if self.known is not None:
-                return self._walked(cut, name)
-            return self._look_for_a_loop(cut, name)
+            if self.known is not None and (walked := self._walked(cut, name)) is not None:
+                return walked
         self.ended()
-        self.number, self.count, self.known, self.began = number, 0, None, (site(), cut, name)
-        self.loop = self.tracer.exploration.loops_over_rows.get(self.began[0])
-        if self.loop and number.source.spent is None and number.source.settled is None:
-            self._enter()
-            return self.answer(number, cut, name)
-        return None
+        where = site()[:2]
+        if number is not self.number or where != self.where:
+            self.number, self.where, self.first, self.asked, self.count = number, where, cut, name, 0
+            self.known = None
+        source = number.source
+        if source.spent is not None or source.settled is not None or getattr(source, "bits", 64) > 53:
+            return None
+        self.loop = self.tracer.exploration.loops_over_rows.get(where)
+        if self.loop is None:
+            return self._look_for_a_loop(cut, name)
+        return self.answer(number, cut, name) if self.loop[0] == name and self._enter() else None
 
     def _look_for_a_loop(self, cut: Any, name: str) -> None:
         self.count += 1
-        if self.count < MANY_CUTS or self.loop or getattr(self.number.source, "bits", 64) > 53:
-            return
-        where, first, asked = self.began
-        if asked == name and cut != first and site() == where:  # it goes on as long as the cuts do not reach the number
-            self.tracer.exploration.loops_over_rows[where] = name, (name in ("gt", "ge")) == (cut > first)
+        if self.count >= MANY_CUTS and self.asked == name and cut != self.first:
+            # It goes on as long as the cuts do not reach the number.
+            self.tracer.exploration.loops_over_rows[self.where] = name, (name in ("gt", "ge")) == (cut > self.first)
             self.stopped = LoopSeen
             raise LoopSeen
 
-    def _enter(self) -> None:
+    def _enter(self) -> bool:
+        """Whether the cuts are recorded from here on, or were."""
         number, tracer = self.number, self.tracer
         self.ends, (self.name, self.goes_on) = number.ends(), self.loop
         self.op = getattr(operator, self.name)
         self.key = tuple(tracer.path), len(tracer.rows), tuple(sorted(tracer.forced.items()))
         if self.key not in self.cuts:
             self.recorded, self.left = [], [*self.ends]
-            return
+            return True
         cuts = self.cuts[self.key]
         if cuts is None:
-            return
+            return False
         weak = type(self.ends[0]) is float  # such a number takes the type of the cut
         rising = (self.name in ("gt", "ge")) == self.goes_on
         farthest = (np.maximum if rising else np.minimum).accumulate(cuts)
         passed = lambda x: self.op(x.astype(cuts.dtype) if weak else x, farthest) == self.goes_on  # noqa: E731
         self.stop = tracer.look_up(number, passed, lambda: farthest)
         self.known, self.at, self.ends = cuts.tolist(), 0, number.ends()
+        return True
 
     def _record(self, cut: Any, name: str) -> bool:
         """Go on as long as one of the ends of the uniform does."""
         assert self.recorded is not None
-        self.recorded.append(cut)
-        while self.left and (self.op(self.left[-1], cut) != self.goes_on or name != self.name):
+        self.recorded.append(cut if name == self.name else math.nan)
+        while self.left and self.op(self.left[-1], self.recorded[-1]) != self.goes_on:
             self.left.pop()
         if not self.left:
             self.ended()
@@ -100,7 +106,7 @@ class Scans:
             told, self.recorded, self.stopped = self.recorded, None, Recorded
             alike = {*map(type, told)} <= {float, np.float64} or {*map(type, told)} == {np.float32}
             cuts = np.array(told) if alike and len(told) >= LEAST_CUTS else None
-            self.cuts[self.key] = cuts if cuts is not None and np.isfinite(cuts).all() else None
+            self.cuts[self.key] = cuts if cuts is not None and not np.isnan(cuts).any() else None
             raise Recorded
 
     def _walked(self, cut: Any, name: str) -> bool | None:

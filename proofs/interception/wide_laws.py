@@ -92,6 +92,7 @@ class _WideCall:
         self.exploration, self.most_paths = exploration, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
         self.mark = 0.0, 0.0  # seconds that paths had taken, and their probability, when that was last looked at
+        self.end = 0
         self.splits: dict[int, bool] = {}
         self.known: dict[int, Outcome] = {}
 
@@ -264,9 +265,13 @@ class _WideCall:
         self.not_called += probability * max(1.0 - mass, 0.0)
         return True
 
-    def _plain(self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int]) -> Outcome:
-        """A call with plain numbers that lead to these indices of the rows, by their number among the open ones."""
+    def _plain(self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int], at: int = -1) -> Outcome:
+        """A call with plain numbers that lead to these indices of the rows, by their number among the open ones.
+
+        at: which end of the points that lead to an index is taken; by default they take turns.
+        """
         tracer.rehearse(0)
+        self.end = at if at >= 0 else 1 - self.end
         assert tracer.rehearsal is not None
         points, drawn = tracer.rehearsal
         for k, index in indices.items():
@@ -274,7 +279,9 @@ class _WideCall:
             if row.drawn is not None:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
-                points[row.source.order] = row.rehearsed(index, points[row.source.order])
+                points[row.source.order] = row.rehearsed(
+                    index, self.end if row.asked_again else points[row.source.order]
+                )
         try:
             with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
@@ -333,6 +340,10 @@ class _WideCall:
         covered = float(share[confirmed].sum())
         missing = 0.0 if len(called) >= len(row.possible) else max(1.0 - covered, 0.0)
         astray = {i for i, o in own.items() if isinstance(o, Raised) and o.error == LEFT_PATH}
+        if row.asked_again and (apart := self._apart(tracer, rows, k, own)):  # then others may be so, too
+            others = {i: o for i, o in called.items() if i not in own and i != row.base}
+            apart |= self._apart(tracer, rows, k, others)
+            own, astray = own | {i: called[i] for i in apart}, astray | apart
         for i, o in own.items():
             if i not in astray:
                 self.points[o] = self.points.get(o, 0.0) + probability * float(share[i])
@@ -353,6 +364,10 @@ class _WideCall:
             first, of_tokens = alike.tokens(weights)
             law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
             self.rows.append(law)
+
+    def _apart(self, tracer: WideTracer, rows: list[RowDraw], k: int, called: dict[int, Outcome]) -> set[int]:
+        """The indices within which a uniform that was looked up decides something else: at their ends it is not so."""
+        return {i for i, o in called.items() if any(self._plain(tracer, rows, {k: i}, end) != o for end in (0, 1))}
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> bool:
         """Follow the path again with other indices: what is asked of later coins and rows must not depend on them.

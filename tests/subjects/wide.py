@@ -472,7 +472,7 @@ def by_scan_from_the_top(target, draft, tokens, rng):
     def pick(weights):
         left, uniform = sum(weights), rng.random() * sum(weights)
         token = len(weights)
-        while token == len(weights) or uniform <= left:
+        while token and (token == len(weights) or uniform <= left):
             token -= 1
             left -= weights[token]
         return token
@@ -493,6 +493,51 @@ def by_scan_of_a_changing_row(target, draft, tokens, rng):
         return len(weights) - 1
 
     return _token_verification(target, draft, tokens, rng, lambda weights: pick((weights / weights.sum()).tolist()))
+
+
+def _in_pieces(step, singles, weights, uniform):
+    """The first tokens one by one, the others in pieces of so many, and within a piece by the same uniform."""
+    edges = np.cumsum(weights)
+    ends = [*range(1, singles + 1), *range(singles + step, len(edges), step), len(edges)]
+    for start, end in itertools.pairwise([0, *ends]):
+        if uniform < edges[end - 1]:
+            return start + int(np.searchsorted(edges[start : end - 1], uniform, side="right"))
+    return len(edges) - 1
+
+
+def by_pieces(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: _in_pieces(10, 0, w / w.sum(), rng.random()))
+
+
+def by_single_tokens_and_pieces(target, draft, tokens, rng):
+    pick = lambda w: _in_pieces(10, len(w) // 2, w / w.sum(), rng.random())  # noqa: E731
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def asked_again_within_a_third_of_the_tokens(target, draft, tokens, rng):
+    """Of every third token the upper quarter of its uniforms gives the next one."""
+
+    def pick(weights):
+        edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
+        token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
+        upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
+        return (token + 1) % len(edges) if upper else token
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_while(target, draft, tokens, rng):
+    """A guard before the loop asks the same uniform."""
+
+    def pick(weights):
+        edges, uniform, token = [*itertools.accumulate(weights.tolist())], rng.random() * float(weights.sum()), 0
+        assert uniform >= 0
+        edges[-1] = math.inf
+        while edges[token] <= uniform:
+            token += 1
+        return token
+
+    return _token_verification(target, draft, tokens, rng, pick)
 
 
 def by_scan_without_a_break(target, draft, tokens, rng):

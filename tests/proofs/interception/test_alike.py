@@ -54,6 +54,7 @@ SCANS = [
     "by_scan_of_numpy_numbers",
     "by_scan_from_the_top",
     "by_scan_without_a_break",
+    "by_while",
 ]
 WRONG_SCANS = ["by_scan_up_to_999", "by_scan_that_skips", "by_scan_that_asks_again", "by_scan_without_the_last"]
 
@@ -69,6 +70,14 @@ def test_a_loop_that_goes_through_the_row_has_a_law(box, name, problem):
 @pytest.mark.parametrize("vocabulary", [127, 1003])
 def test_a_wrong_loop_over_the_row_is_refuted(box, name, vocabulary):
     assert law_of(box, name, wide(vocabulary, 1)).lossless.refutes
+
+
+@pytest.mark.parametrize("vocabulary", [300, 1003, 32_000])
+def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_ends(box, vocabulary):
+    law = law_of(box, "asked_again_within_a_third_of_the_tokens", wide(vocabulary, 1))
+    assert not law.known or law.lossless.refutes
+    for right in ("by_pieces", "by_single_tokens_and_pieces"):
+        assert not law_of(box, right, wide(vocabulary, 1)).lossless.refutes
 
 
 def test_a_loop_whose_cuts_depend_on_the_uniform_is_never_cleared(box):
