@@ -1,11 +1,16 @@
-"""The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary; samples where there is none."""
+"""The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary; samples where there is none,
+counted in cells of tokens, far fewer than there are tokens.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ....models.errors import RunFailed
+from ....models.law import Prefix, prefix_key
 from ....models.wide import WideProblem, backwards, exchanged
 from ....models.wide_positions import LENGTHS, LENGTHS_APART, SHORTER, apart, regions, together
 from ....proofs import verdict_rule
@@ -14,6 +19,7 @@ from ....proofs.interception.answers import SLOW
 from ....proofs.interception.wide_laws import TOO_MANY
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.time_limits import NOT_REACHED
+from ....proofs.wide_frontier import cut
 from ....proofs.wide_law import WideMeasurement
 from ....proofs.wide_measurement import measured_wide
 from ....stattests.goodness import goodness_of_fit
@@ -22,11 +28,9 @@ from ....verifiers.details import SamplesDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ..completed_law import Counts, verdict_of_counts
 from ..error_rates import ALPHA, BETA
-from .exact_laws import NOT_ASKED
-from .real_calls import CONTRADICTED_AT, NOT_REPEATED
+from .exact_laws import CONTRADICTED_AT, NOT_ASKED, NOT_REPEATED
 from .session import FunctionSession
 from .state import why_reads_withdraw
-from .wide_cells import WideCells
 
 REAL_CALLS = 1000
 """Real calls that the law of a wide problem of at most WIDEST tokens has to survive."""
@@ -296,3 +300,91 @@ def laws_of_long_blocks(
         doubles = doubles or cut or law.paths >= 2**gamma
         if law.known or gamma in LENGTHS_APART:
             yield measure(apart(gamma, seed, pairs=not law.known), None)
+
+
+EQUAL = 16
+"""Cells of equal mass under the target into which the tokens after a prefix fall, in the order of their ids."""
+
+Cell = Hashable
+
+
+class WideCells:
+    """A cell is a prefix that can be drafted and a set of tokens after it: each live token, 16 sets of equal mass under
+    the target, and the tokens that the target excludes.
+
+    law: its rows are those of the problem where it has none.
+    """
+
+    def __init__(self, law: WideMeasurement):
+        self.law_on, self.problem = law.with_given_rows(), law.problem
+        self.sets = {x: self._sets(x, row) for x, row in self.law_on.target.items()}
+
+    def _sets(self, prefix: Prefix, row: np.ndarray) -> np.ndarray:
+        """The number of each token's set: live tokens have their own, below 0."""
+        sets = np.minimum((np.cumsum(row) * EQUAL).astype(int), EQUAL - 1)
+        sets[row == 0] = EQUAL
+        for k, token in enumerate(self.problem.drafted(prefix)):
+            sets[token] = -1 - k
+        return sets
+
+    def _cell(self, sequence: Prefix) -> Cell:
+        return (*sequence[:-1], "in", int(self.sets[sequence[:-1]][sequence[-1]]))
+
+    def _summed(self, prefix: Prefix, masses: np.ndarray, law: dict[Cell, float]) -> None:
+        sets = self.sets[prefix]
+        for k in np.unique(sets):
+            cell, mass = (*prefix, "in", int(k)), float(masses[sets == k].sum())
+            law[cell] = law.get(cell, 0.0) + mass
+
+    def law(self) -> dict[Cell, float]:
+        """The measured law of what is emitted."""
+        law: dict[Cell, float] = {}
+        for prefix, masses in self.law_on.emitted.items():
+            self._summed(prefix, masses, law)
+        for outcome, mass in self.law_on.malformed.items():
+            law[self._of(outcome)] = law.get(self._of(outcome), 0.0) + mass
+        return {cell: mass for cell, mass in law.items() if mass > 0}
+
+    def target(self) -> dict[Cell, float]:
+        """The target's law, up to the first token that cannot be drafted."""
+        law: dict[Cell, float] = {}
+        for prefix, _, right in self.law_on.frontier():
+            self._summed(prefix, right, law)
+        return {cell: mass for cell, mass in law.items() if mass > 0}
+
+    def _of(self, outcome: Any) -> Cell:
+        """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
+        sequence = cut(outcome, self.problem, self.law_on.target)
+        return "malformed" if sequence is None else self._cell(sequence)
+
+    def counted(self, counts: Counts) -> dict[Cell, int]:
+        """What was emitted, in cells."""
+        cells: Counter[Cell] = Counter()
+        for outcome, n in counts.items():
+            cells[self._of(outcome)] += n
+        return dict(cells)
+
+    def completed(self, counts: Counts, seed: int) -> dict[Cell, int]:
+        """What was emitted, continued by the target to the first token that cannot be drafted (Lemma 2), in cells."""
+        draw, cells = np.random.default_rng([seed, 1]), Counter()
+        for outcome, n in counts.items():
+            if not isinstance(outcome, tuple) or outcome not in self.sets:
+                cells[self._of(outcome)] += n
+                continue
+            for _ in range(n):
+                sequence = outcome
+                while sequence in self.sets:
+                    row = self.law_on.target[sequence]
+                    sequence = (*sequence, int(np.searchsorted(np.cumsum(row), draw.random() * row.sum(), "right")))
+                cells[self._cell(sequence)] += 1
+        return dict(cells)
+
+    def text(self, cell: Any) -> str:
+        """A cell for a person."""
+        if isinstance(cell, str):
+            return cell
+        *prefix, _, k = cell
+        if k < 0:
+            return prefix_key((*prefix, self.problem.drafted(tuple(prefix))[-1 - k]))
+        tokens = np.flatnonzero(self.sets[tuple(prefix)] == k)
+        return prefix_key((*prefix,)) + f" and one of {len(tokens)} tokens from {tokens[0]} to {tokens[-1]}"

@@ -25,9 +25,8 @@ from draftproof.proofs.laws import output_law
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.greedy import greedy_bound
-from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed
+from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed, tree_bound
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound
-from draftproof.proofs.rounding.trees import tree_bound
 from draftproof.proofs.rounding.wide import wide_bound
 from draftproof.proofs.tree_laws import drawn_from, enumerated_tree_law, row_after
 from draftproof.proofs.wide_law import WideMeasurement

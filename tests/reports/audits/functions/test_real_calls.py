@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.rationals import as_float
-from draftproof.reports.audits.functions.real_calls import (
+from draftproof.reports.audits.functions.exact_laws import (
     NOT_REPEATED,
     REAL_CALLS,
     confirmed_by_real_calls,
