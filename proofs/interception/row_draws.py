@@ -128,6 +128,7 @@ class WideTracer(Tracer):
         again = self.scans.stopped is not None
         self.scans.begin()
         if again:
+            self.mind_the_time()
             self.script, self.path = tuple(self.path), []
             self.rows, self.sources, self.drawn, self.run = [], [], [], object()
         return again

@@ -36,6 +36,7 @@ class Scans:
         """A call begins."""
         self.number: Any = None
         self.where: tuple = ()
+        self.entered: dict[tuple, Any] = {}  # the numbers, which keep their identity so long
         self.recorded: list[Any] | None = None
         self.known: np.ndarray | None = None
         self.stopped: type[BaseException] | None = None
@@ -58,7 +59,11 @@ class Scans:
         self.loop = self.tracer.exploration.loops_over_rows.get(where)
         if self.loop is None:
             return self._look_for_a_loop(cut, name)
-        return self.answer(number, cut, name) if self.loop[0] == name and self._enter() else None
+        here = id(number), where, len(self.tracer.rows)
+        if here in self.entered or self.loop[0] != name:
+            return None
+        self.entered[here] = number
+        return self.answer(number, cut, name) if self._enter() else None
 
     def _look_for_a_loop(self, cut: Any, name: str) -> None:
         self.count += 1
