@@ -1,6 +1,8 @@
-"""Whole audits, timed from outside: transformers in each precision, the zoo, the exact tests.
+"""Whole audits, timed from outside: verifiers in NumPy and on plain lists, transformers in each precision, the zoo, the
+exact tests.
 
-Limits: transformers at float64 under 60 s of processor time, the zoo under 5 minutes, pytest -m exact under 60 s.
+Limits in processor time: NumPy 30 s, plain lists 90 s, transformers in float64 60 s; the zoo 5 minutes, pytest -m exact
+60 s.
 """
 
 import importlib.util
@@ -9,9 +11,17 @@ import platform
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.zoo import audit_zoo
+from draftproof.tests.subjects import styles
+
+STYLES = (
+    (f"{Path(__file__).parents[1]}/examples/right.py:verify", None, 30),
+    (f"{styles.__file__}:on_lists", "list", 90),
+    (f"{styles.__file__}:on_lists_by_a_loop", "list", None),
+)
 
 
 def main():
@@ -19,6 +29,11 @@ def main():
         f"audits on {platform.node() or 'this machine'} ({platform.processor() or platform.machine()}), "
         f"Python {platform.python_version()}"
     )
+    for subject, array, limit in STYLES:
+        start = _processor_time()
+        report = audit(subject, array=array)
+        took, name = _processor_time() - start, subject.rpartition("/")[2]
+        print(f"{name:<32} {took:6.1f} s  {_against(took, limit)}  verdict {report.verdict}")
     if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
         for dtype, limit in (("float64", 60), ("float32", None), ("bfloat16", None)):
             start = _processor_time()

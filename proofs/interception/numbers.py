@@ -161,8 +161,10 @@ class Traced:
         return chosen
 
     def compare(self, other: Any, name: str) -> Any:
-        if type(other) in SINGLE and (answer := self.source.tracer.scanned(self, other, name)) is not None:
-            return answer
+        if type(other) in SINGLE and name in REFLECTED:
+            answer = self.source.tracer.scanned(self, other, name)
+            if answer is not None:
+                return answer
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (self, other))
         if isinstance(other, Traced):

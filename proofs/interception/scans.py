@@ -38,7 +38,7 @@ class Scans:
         self.where: tuple = ()
         self.entered: dict[tuple, Any] = {}  # the numbers, which keep their identity so long
         self.recorded: list[Any] | None = None
-        self.known: np.ndarray | None = None
+        self.known: list[float] | None = None
         self.stopped: type[BaseException] | None = None
 
     def answer(self, number: Any, cut: Any, name: str) -> bool | None:

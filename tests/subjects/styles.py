@@ -1,5 +1,6 @@
 """Verifiers in ordinary styles: each right one beside a wrong sibling."""
 
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -87,3 +88,24 @@ def hard_gumbel_softmax(target_probs, draft_probs, draft_tokens):
 
 def sharpened_gumbel_softmax(target_probs, draft_probs, draft_tokens):
     return _softmax(target_probs**1.1, draft_probs, draft_tokens, hard=True)
+
+
+def on_lists(target_probs, draft_probs, draft_tokens, chosen=random.choices):
+    """Token verification on plain lists, without NumPy. chosen: as of ``random.choices``."""
+    for i, (x, p, q) in enumerate(zip(draft_tokens, target_probs, draft_probs)):
+        if random.random() * q[x] >= p[x]:
+            return [*draft_tokens[:i], *chosen(range(len(p)), [max(a - b, 0.0) for a, b in zip(p, q)])]
+    return [*draft_tokens, *chosen(range(len(target_probs[-1])), target_probs[-1])]
+
+
+def on_lists_by_a_loop(target_probs, draft_probs, draft_tokens):
+    return on_lists(target_probs, draft_probs, draft_tokens, _by_a_loop)
+
+
+def _by_a_loop(population, weights):
+    u, total = random.random() * sum(weights), 0.0
+    for token, weight in zip(population, weights):
+        total += weight
+        if u < total:
+            return [token]
+    return [len(weights) - 1]
