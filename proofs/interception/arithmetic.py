@@ -46,7 +46,7 @@ MANY_ADDITIONS = 64
 """Additions of single numbers in one call from which on they are taken to be a sum in order."""
 
 MANY_ENTRIES = 4096
-"""Entries that one call takes one by one with an eye on each: thousands more would tell nothing else."""
+"""Single entries of rows that are watched in one call; further ones are plain numbers."""
 
 LOOKS = 4
 """Calls more on a wide problem that look for sums in order."""

@@ -82,8 +82,6 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
     if tracer is None:
         raise RuntimeError("a random number outlived the call that drew it")
     options = {key: value for key, value in options.items() if value is not None}
-    if method == "__call__" and not options and not any(getattr(x, "ndim", 0) for x in inputs):  # as loops over rows do
-        return _one(ufunc, [x[()] if isinstance(x, np.ndarray) else x for x in inputs])
     if method == "__call__" and not options:
         return elementwise(ufunc, inputs)
     if method in ("reduce", "accumulate") and ufunc is np.add and not set(options) - {"axis", "dtype", "keepdims"}:
@@ -95,6 +93,8 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
 
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """A ufunc on arrays in which some elements are random numbers."""
+    if not any(getattr(x, "ndim", 0) for x in inputs):  # loops over a row ask so for each entry
+        return _one(ufunc, [x[()] if isinstance(x, np.ndarray) else x for x in inputs])
     tracer = active()
     if tracer is not None and (looked_up := _looked_up(tracer, ufunc, inputs)) is not None:
         return looked_up
@@ -102,8 +102,6 @@ def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     columns = [np.broadcast_to(a, shape).ravel() for a in arrays]
     results = [_one(ufunc, operands) for operands in zip(*columns)]
-    if shape == ():
-        return results[0]
     return traced_array(results, shape)
 
 

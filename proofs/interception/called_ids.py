@@ -26,6 +26,9 @@ rows, or blocks, there is one of with all of them."""
 ALL_TURNS, LEAST_TURN = 8, 16
 """Draft blocks, of many, on which each index of a short row is called; indices of a row that do not take turns."""
 
+LIKELY = 8
+"""Indices drawn by their weights, of a row of which something else than the last token may depend."""
+
 Turn = tuple[int, int]
 """Number of a draft block among those that share the indices of a row, and how many those are."""
 
@@ -94,6 +97,15 @@ class CalledIds:
         ids = sorted({int(i) for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
         self.draw.shuffle(ids)  # where time ends the calls
         return ids
+
+    def telling(self, row: RowDraw, own: Iterable[int]) -> list[int]:
+        """Those that code may treat otherwise than most: its own, of all orders by weight, likely ones."""
+        possible = row.possible
+        ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
+        ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
+        edges = np.cumsum(row.weights[possible])
+        likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
+        return sorted({*own, *ranked[ranks].tolist(), *likely} - {row.base})
 
     def others(self, row: RowDraw, count: int) -> list[int]:
         """So many drawn at random."""

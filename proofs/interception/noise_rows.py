@@ -271,7 +271,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         tracer.uncertain(slack + (size + FARTHEST) * max(grain, source.step))
         weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
-        drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))
+        drawn = tracer.new_row(weights, lambda index, point, end, winning=winning: winning(point, index=index))
         drawn.source = source
         source.decided[row] = weights, form, drawn.base
         return drawn.base

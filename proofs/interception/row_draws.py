@@ -8,6 +8,7 @@ is not assumed: ``wide_laws`` calls the function again with plain numbers that l
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,17 @@ class Split(BaseException):
         self.ordinal, self.whole = ordinal, whole
 
 
+Rehearsed = Callable[[int, Any, int], Any]
+
+
 class RowDraw:
     """One draw from a row.
 
     weights: of the indices that this path leaves open, float64, not normalised.
     base: the index that the path was walked with. possible: all of positive weight.
-    rehearsed: from an index, and the point rehearsed else, to the point that leads to it in a call with plain numbers.
-    asked_again: whether the number is one of which more can be asked: ``rehearsed`` takes 0 for the first of the points
-      that lead to an index, 1 for the last.
+    rehearsed: from an index, the point rehearsed else, and 0 or 1, to the first or last point that leads to it in a
+      call with plain numbers; None for an index that is handed out itself.
+    asked_again: whether the number is one of which more can be asked: the first and the last point are two.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
@@ -62,7 +66,7 @@ class RowDraw:
     """
 
     def __init__(
-        self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None
+        self, weights: np.ndarray, base: int, at: int, rehearsed: Rehearsed | None = None, look_up: LookUp = None
     ):
         self.weights, self.base, self.at, self.rehearsed, self.look_up = weights, base, at, rehearsed, look_up
         self.part = 1.0
@@ -71,6 +75,23 @@ class RowDraw:
         self.asked_again = False
         self.possible = np.flatnonzero(weights)
         self.open = len(self.possible) > 1
+
+
+@dataclass
+class RowLaw:
+    """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
+
+    called: indices confirmed.
+    look_up, part: as in ``RowDraw``.
+    """
+
+    prefix: tuple[int, ...]
+    first: int
+    probability: float
+    weights: np.ndarray
+    called: int
+    look_up: LookUp = None
+    part: float = 1.0
 
 
 class WideTracer(Tracer):
@@ -141,7 +162,7 @@ class WideTracer(Tracer):
         """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
         if self.rehearsal is not None:
             return self.rehearsed_choice()
-        row = self.new_row(weights() if callable(weights) else weights, lambda index, point: index, look_up)
+        row = self.new_row(weights() if callable(weights) else weights, None, look_up)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)
         return row.base
@@ -154,7 +175,7 @@ class WideTracer(Tracer):
         of_tokens = size == self.vocabulary and (rows or kind == "exponential")
         return noise_row(self, shape, kind, dtype, step) if of_tokens or size >= LEAST_NOISE else None
 
-    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
+    def new_row(self, weights: np.ndarray, rehearsed: Rehearsed | None, look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         self.scans.ended()
         weights = np.asarray(weights, dtype=np.float64)
@@ -214,7 +235,7 @@ class WideTracer(Tracer):
         if len(interval) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
-        row = self.new_row(weights, lambda index, end: interval[index][end] - end, (math.log2(high - low), ""))
+        row = self.new_row(weights, lambda index, point, end: interval[index][end] - end, (math.log2(high - low), ""))
         row.source, row.asked_again = source, True
         source.low, source.high = interval[row.base]
         source.fresh = False

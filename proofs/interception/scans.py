@@ -1,8 +1,8 @@
 """Loops over a row that compare one uniform with cut after cut, until it lies below one: a draw from the row at once.
 
-The loop is seen when one number is compared many times at one place. From then on the call is made twice: once with the
-uniform at the end of its range at which the loop goes on for longest, which tells the cuts; then it is looked up among
-them (``row_draws``), and the comparisons up to the cut where the loop ends have to be with those that were told.
+The loop is seen when one number is compared many times at one line. From then on the call is made twice: once with the
+uniform at the end of its range at which the loop goes on for longest, to record the cuts; then it is looked up among
+them (``row_draws``), and the comparisons up to the cut where the loop ends have to be with the recorded ones.
 """
 
 import math
@@ -15,7 +15,7 @@ from .places import place, site
 from .tracer import DEPENDS, NotInterceptable, Recorded
 
 MANY_CUTS, LEAST_CUTS = 64, 5
-"""Comparisons of one number at one place that show a loop; cuts of one from which on it is looked up at once."""
+"""Comparisons of one number at one line that show a loop; cuts of one from which on it is looked up at once."""
 
 
 class LoopSeen(BaseException):
@@ -44,10 +44,9 @@ class Scans:
     def answer(self, number: Any, cut: Any, name: str) -> bool | None:
         """What a comparison comes to in a loop that was seen; None where it is decided for itself."""
         if number is self.number and self.stopped is None:
-            if self.recorded is not None:
-                return self._record(cut, name)
-            if self.known is not None and (walked := self._walked(cut, name)) is not None:
-                return walked
+            answer = self._in_the_loop(cut, name)
+            if answer is not None:
+                return answer
         self.ended()
         where = site()[:2]
         if number is not self.number or where != self.where:
@@ -63,7 +62,13 @@ class Scans:
         if here in self.entered or self.loop[0] != name:
             return None
         self.entered[here] = number
-        return self.answer(number, cut, name) if self._enter() else None
+        self._enter()
+        return self._in_the_loop(cut, name)
+
+    def _in_the_loop(self, cut: Any, name: str) -> bool | None:
+        if self.recorded is not None:
+            return self._record(cut, name)
+        return None if self.known is None else self._walked(cut, name)
 
     def _look_for_a_loop(self, cut: Any, name: str) -> None:
         self.count += 1
@@ -73,25 +78,24 @@ class Scans:
             self.stopped = LoopSeen
             raise LoopSeen
 
-    def _enter(self) -> bool:
-        """Whether the cuts are recorded from here on, or were."""
+    def _enter(self) -> None:
+        """Record the cuts from here on, or look the number up among those that were; neither where they do not fit."""
         number, tracer = self.number, self.tracer
         self.ends, (self.name, self.goes_on) = number.ends(), self.loop
         self.op = getattr(operator, self.name)
         self.key = tuple(tracer.path), len(tracer.rows), tuple(sorted(tracer.forced.items()))
         if self.key not in self.cuts:
             self.recorded, self.left = [], [*self.ends]
-            return True
+            return
         cuts = self.cuts[self.key]
         if cuts is None:
-            return False
+            return
         weak = type(self.ends[0]) is float  # such a number takes the type of the cut
         rising = (self.name in ("gt", "ge")) == self.goes_on
         farthest = (np.maximum if rising else np.minimum).accumulate(cuts)
         passed = lambda x: self.op(x.astype(cuts.dtype) if weak else x, farthest) == self.goes_on  # noqa: E731
         self.stop = tracer.look_up(number, passed, lambda: farthest)
         self.known, self.at, self.ends = cuts.tolist(), 0, number.ends()
-        return True
 
     def _record(self, cut: Any, name: str) -> bool:
         """Go on as long as one of the ends of the uniform does."""
@@ -104,30 +108,31 @@ class Scans:
         return self.goes_on
 
     def ended(self) -> None:
-        """Something else is asked: where the cuts of a loop were being told, these are all."""
+        """Something else is asked: where the cuts of a loop were being recorded, these are all."""
         if self.stopped is not None:  # third-party code has swallowed it
             raise self.stopped
         if self.recorded is not None:
-            told, self.recorded, self.stopped = self.recorded, None, Recorded
-            alike = {*map(type, told)} <= {float, np.float64} or {*map(type, told)} == {np.float32}
-            cuts = np.array(told) if alike and len(told) >= LEAST_CUTS else None
-            self.cuts[self.key] = cuts if cuts is not None and not np.isnan(cuts).any() else None
+            kinds = {*map(type, self.recorded)}
+            fit = len(self.recorded) >= LEAST_CUTS and (kinds <= {float, np.float64} or kinds == {np.float32})
+            cuts = np.array(self.recorded) if fit else None
+            self.cuts[self.key] = None if cuts is None or np.isnan(cuts).any() else cuts
+            self.recorded, self.stopped = None, Recorded
             raise Recorded
 
     def _walked(self, cut: Any, name: str) -> bool | None:
         assert self.known is not None
         if self.at < self.stop:  # so the uniform was looked up: it passes them
-            self._told(cut, name)
+            self._compare(cut, name)
             return self.goes_on
         one, other = (bool(getattr(operator, name)(end, cut)) for end in self.ends)
         if self.at == self.stop < len(self.known):
-            self._told(cut, name, one == other != self.goes_on)
+            self._compare(cut, name, one == other != self.goes_on)
         return one if one == other else None
 
-    def _told(self, cut: Any, name: str, so: bool = True) -> None:
-        """The loop is at the cut at which it was when they were recorded."""
+    def _compare(self, cut: Any, name: str, as_looked_up: bool = True) -> None:
+        """Give up where the loop is not at the cut that was recorded there."""
         assert self.known is not None
-        if cut != self.known[self.at] or name != self.name or not so:
+        if cut != self.known[self.at] or name != self.name or not as_looked_up:
             if self.tracer.replaying:
                 self.tracer.departed = True
                 raise NotInterceptable(DEPENDS)

@@ -15,22 +15,18 @@ import numpy as np
 
 from ...models.wide import ALL_CALLED
 from .called_ids import Alike, CalledIds, Turn, sorted_orders
-from .draws import LookUp
 from .exploration import Exploration
 from .explore import ENDS, Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
-from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
+from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, RowLaw, Split, WideTracer
 from .scans import LoopSeen
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 SEVERAL_PATHS = 32
 """Paths of one draft block from which on each is repeated in the middle and at both ends of what it allows alone."""
-
-LIKELY = 8
-"""Indices drawn by their weights, of a row of which something else than the last token may depend."""
 
 TOO_MANY = "more than {:,} ways the random numbers can fall, rows counted as one"
 """Why a part of a law is not known."""
@@ -42,23 +38,6 @@ block, after which, and after so many paths, it is given up if all will take lon
 MOST_RESTARTS = 12
 
 RowsAfter = Callable[[tuple[int, ...]], Iterable[np.ndarray]]
-
-
-@dataclass
-class RowLaw:
-    """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
-
-    called: indices confirmed.
-    look_up, part: as in ``row_draws.RowDraw``.
-    """
-
-    prefix: tuple[int, ...]
-    first: int
-    probability: float
-    weights: np.ndarray
-    called: int
-    look_up: LookUp = None
-    part: float = 1.0
 
 
 @dataclass
@@ -200,16 +179,6 @@ class _WideCall:
             raise Split(ordinal, whole=True)
         return tracer.give_up(DEPENDS, True)
 
-    def _telling(self, tracer: WideTracer, row: RowDraw) -> list[int]:
-        """Indices that code may treat otherwise than most: those of their own, of all orders by weight, likely ones."""
-        possible = row.possible
-        ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
-        ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
-        edges = np.cumsum(row.weights[possible])
-        likely = [int(possible[np.searchsorted(edges, self.ids_of.draw.random() * edges[-1])]) for _ in range(LIKELY)]
-        telling = {*tracer.own(row.weights), *ranked[ranks].tolist(), *likely}
-        return sorted(telling - {row.base})
-
     def _emitted(self, outcomes: Iterable[Outcome]) -> None:
         """Note their tokens."""
         self.ids |= {int(token) for o in outcomes if not isinstance(o, Raised) for token in o}
@@ -218,7 +187,7 @@ class _WideCall:
         if self._replays(tracer, row, lambda index: outcome):
             return
         k = rows.index(row)
-        for index in self._telling(tracer, row):
+        for index in self.ids_of.telling(row, tracer.own(row.weights)):
             if kind_of(self._plain(tracer, rows, {k: index})) != kind_of(outcome):
                 self._unlike(tracer, row, index)
 
@@ -279,9 +248,8 @@ class _WideCall:
             if row.drawn is not None:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
-                points[row.source.order] = row.rehearsed(
-                    index, self.end if row.asked_again else points[row.source.order]
-                )
+                assert row.rehearsed is not None
+                points[row.source.order] = row.rehearsed(index, points[row.source.order], self.end)
         try:
             with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
@@ -378,7 +346,7 @@ class _WideCall:
         if row.at == len(path) and ordinal == len(tracer.rows) - 1:
             return False
         kept = tracer.rows
-        for index in self._telling(tracer, row):
+        for index in self.ids_of.telling(row, tracer.own(row.weights)):
             tracer.path = list(path)
             tracer.replay({}, {ordinal: index})
             try:
