@@ -11,7 +11,7 @@ from draftproof.proofs.rounding.rule import look_up_allowed, wide_rounding_allow
 from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio
 
 
-def _token_verification(target, draft, tokens, rng, pick):
+def token_verification(target, draft, tokens, rng, pick):
     """pick(weights): the token drawn from weights of the last row."""
 
     for i, x in enumerate(tokens):
@@ -21,16 +21,16 @@ def _token_verification(target, draft, tokens, rng, pick):
 
 
 def by_choice(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: draw(rng, w, w))
+    return token_verification(target, draft, tokens, rng, lambda w: draw(rng, w, w))
 
 
 def by_multinomial(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, w).argmax())
+    return token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, w).argmax())
 
 
 def by_multinomial_of_less(target, draft, tokens, rng):
     """Of more than a thousand tokens the last but one is drawn a 10^7th too seldom."""
-    return _token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, _less(w)).argmax())
+    return token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, _less(w)).argmax())
 
 
 def _less(weights):
@@ -59,11 +59,11 @@ def by_sums_a_little_too_small(target, draft, tokens, rng):
         edges = np.cumsum(row) / np.sum(row) * (1 - 1e-10 * (len(row) > 100))
         return min(int((rng.random() >= edges).sum()), int(np.flatnonzero(row)[-1]))
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_search(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
+    return token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
 
 
 def rescaled_too_low(target, draft, tokens, rng):
@@ -78,15 +78,15 @@ def rescaled_too_low(target, draft, tokens, rng):
 
 
 def by_method_search(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: _edges(w).searchsorted(rng.random(), side="right"))
+    return token_verification(target, draft, tokens, rng, lambda w: _edges(w).searchsorted(rng.random(), side="right"))
 
 
 def by_comparison(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: np.argmax(_edges(w) > rng.random()))
+    return token_verification(target, draft, tokens, rng, lambda w: np.argmax(_edges(w) > rng.random()))
 
 
 def by_count(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: int((rng.random(1) >= _edges(w)).sum()))
+    return token_verification(target, draft, tokens, rng, lambda w: int((rng.random(1) >= _edges(w)).sum()))
 
 
 def by_bisection(target, draft, tokens, rng):
@@ -94,7 +94,7 @@ def by_bisection(target, draft, tokens, rng):
         edges = list(itertools.accumulate(weights.tolist()))
         return min(bisect.bisect(edges, rng.random() * edges[-1]), len(edges) - 1)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_scan(target, draft, tokens, rng):
@@ -108,7 +108,7 @@ def by_scan(target, draft, tokens, rng):
                 return token
         return int(np.flatnonzero(weights)[-1])
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_scan_wrong_on_wide_rows(target, draft, tokens, rng):
@@ -119,17 +119,17 @@ def by_scan_wrong_on_wide_rows(target, draft, tokens, rng):
 
 
 def by_choices(target, draft, tokens):
-    return _token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
+    return token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
 
 
 def from_the_other_end(target, draft, tokens, rng):
-    return _token_verification(
+    return token_verification(
         target, draft, tokens, rng, lambda w: len(w) - 1 - np.searchsorted(_edges(w[::-1]), rng.random(), "right")
     )
 
 
 def by_race(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: np.argmax(w / rng.exponential(size=len(w))))
+    return token_verification(target, draft, tokens, rng, lambda w: np.argmax(w / rng.exponential(size=len(w))))
 
 
 def by_gumbel_of_uniforms(target, draft, tokens, rng):
@@ -137,7 +137,7 @@ def by_gumbel_of_uniforms(target, draft, tokens, rng):
         with np.errstate(divide="ignore"):
             return (np.log(weights) - np.log(-np.log(rng.random(len(weights))))).argmax()
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
@@ -145,7 +145,7 @@ def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
         with np.errstate(all="ignore"):
             return np.argmin(-np.log(rng.random(len(weights))) / weights**power)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_single_precision_noise(target, draft, tokens, rng):
@@ -153,7 +153,7 @@ def by_single_precision_noise(target, draft, tokens, rng):
         with np.errstate(all="ignore"):
             return np.argmin(rng.standard_exponential(len(weights), dtype=np.float32) / weights)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_single_precision_uniforms(target, draft, tokens, rng):
@@ -161,7 +161,7 @@ def by_single_precision_uniforms(target, draft, tokens, rng):
         with np.errstate(all="ignore"):
             return np.argmin(-np.log1p(-rng.random(len(weights), dtype=np.float32)) / weights)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_race_that_keeps_its_dimension(target, draft, tokens, rng):
@@ -169,7 +169,7 @@ def by_race_that_keeps_its_dimension(target, draft, tokens, rng):
         with np.errstate(divide="ignore"):
             return np.argmax(np.log(weights) + rng.gumbel(size=len(weights)), axis=-1, keepdims=True)[0]
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_race_without_the_rejected(target, draft, tokens, rng, banned=0):
@@ -190,7 +190,7 @@ def by_logarithm_from_one(target, draft, tokens, rng, least=0.0):
         with np.errstate(all="ignore"):
             return np.argmin(np.maximum(-np.log(1 - rng.random(len(weights))), least) / weights)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_logarithm_with_a_floor(target, draft, tokens, rng):
@@ -213,7 +213,7 @@ def capped_race(target, draft, tokens, rng):
     def pick(weights):
         return np.argmax(weights / np.minimum(rng.exponential(size=len(weights)), 2.1))
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def _edges(weights):
@@ -243,14 +243,14 @@ def summed_in_float16(target, draft, tokens, rng):
         edges = np.cumsum(weights.astype(np.float16), dtype=np.float16).astype(float)
         return min(np.searchsorted(edges, rng.random() * edges[-1], "right"), len(weights) - 1)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def cut_to_fifty(target, draft, tokens, rng):
     def pick(weights):
         return draw(rng, np.where(weights >= np.sort(weights)[-50:][0], weights, 0.0), weights)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def flushed(target, draft, tokens, rng):
@@ -264,15 +264,15 @@ def tiles_of_eight(target, draft, tokens, rng):
     def pick(weights):
         return draw(rng, weights[:whole], np.ones(whole))
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def ids_of_eight_bits(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.int8)))
+    return token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.int8)))
 
 
 def ids_of_sixteen_bits(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.uint16)))
+    return token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.uint16)))
 
 
 def last_ids_swapped(target, draft, tokens, rng):
@@ -282,7 +282,7 @@ def last_ids_swapped(target, draft, tokens, rng):
         token, top = draw(rng, weights, weights), len(weights) - 1
         return {top: top - 1, top - 1: top}.get(token, token)
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def mask_of_eight_bits(target, draft, tokens, rng):
@@ -309,7 +309,7 @@ def asks_again(target, draft, tokens, rng):
             if rng.random() * weights.max() < weights[token]:
                 return token
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def _nudged(weights, size):
@@ -330,7 +330,7 @@ def _nudged_verification(target, draft, tokens, rng, looked_up, pick):
         allowed += max(2e-13, 8 * np.finfo(target.dtype).eps)  # the resolution of a race
     else:
         allowed += look_up_allowed(np.full(vocabulary, 1 / vocabulary), *looked_up)
-    return _token_verification(target, draft, tokens, rng, lambda w: pick(_nudged(w, 2 * allowed)))
+    return token_verification(target, draft, tokens, rng, lambda w: pick(_nudged(w, 2 * allowed)))
 
 
 def nudged_choice(target, draft, tokens, rng):
@@ -387,7 +387,7 @@ def _sorting(order_of, mistaken=lambda token: token):
             order = order_of(weights)
             return mistaken(int(order[_place(weights[order], rng)]))
 
-        return _token_verification(target, draft, tokens, rng, pick)
+        return token_verification(target, draft, tokens, rng, pick)
 
     return verify
 
@@ -419,142 +419,7 @@ def by_accumulated_edges(target, draft, tokens, rng):
         edges = list(itertools.accumulate(weights.tolist()))
         return bisect.bisect_right(edges, rng.random() * edges[-1], hi=len(edges) - 1)
 
-    return _token_verification(target, draft, tokens, rng, pick)
-
-
-def _scan(weights, u, skips=None, again=False):
-    """The first token whose running sum is above u. skips: a token that is passed over. again: u is asked once more."""
-    total = 0.0
-    for token, weight in enumerate(weights):
-        total += weight
-        if u < total and token != skips:
-            return (token + 1) % len(weights) if again and u > 0.9 else token
-    return len(weights) - 1
-
-
-def _scanning(change=lambda weights: weights, uniform=lambda rng, weights: rng.random() * sum(weights), **options):
-    def verify(target, draft, tokens, rng):
-        pick = lambda weights: _scan(change(weights.tolist()), uniform(rng, weights.tolist()), **options)  # noqa: E731
-        return _token_verification(target, draft, tokens, rng, pick)
-
-    return verify
-
-
-by_scan_of_sums = _scanning()
-by_scan_of_one_less = _scanning(uniform=lambda rng, weights: (1 - rng.random()) * sum(weights))
-by_scan_up_to_999 = _scanning(uniform=lambda rng, weights: 0.999 * rng.random() * sum(weights))
-by_scan_that_skips = _scanning(skips=40)
-by_scan_that_asks_again = _scanning(again=True)
-by_scan_without_the_last = _scanning(change=lambda weights: [*weights[:-40], *[0.0] * 40])
-
-
-_calls = itertools.count()
-
-
-def by_scan_of_other_cuts_in_each_call(target, draft, tokens, rng):
-    change = lambda weights: [w * (1 + 1e-3 * (next(_calls) % 2)) for w in weights]  # noqa: E731
-    return _scanning(change)(target, draft, tokens, rng)
-
-
-def by_scan_of_numpy_numbers(target, draft, tokens, rng):
-    def pick(weights):
-        total, uniform = weights.sum() * 0, rng.random()
-        for token in range(len(weights)):
-            total += weights[token]
-            if total > uniform:
-                break
-        return token
-
-    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights / weights.sum()))
-
-
-def by_scan_from_the_top(target, draft, tokens, rng):
-    def pick(weights):
-        left, uniform = sum(weights), rng.random() * sum(weights)
-        token = len(weights)
-        while token and (token == len(weights) or uniform <= left):
-            token -= 1
-            left -= weights[token]
-        return token
-
-    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
-
-
-def by_scan_of_a_changing_row(target, draft, tokens, rng):
-    """Of what it draws from at the end, the tokens below a uniform that is used twice have less."""
-
-    def pick(weights):
-        uniform = rng.random()
-        total = 0.0
-        for token, weight in enumerate(weights):
-            total += weight if uniform > 0.5 else weight**2
-            if uniform < total:
-                return token
-        return len(weights) - 1
-
-    return _token_verification(target, draft, tokens, rng, lambda weights: pick((weights / weights.sum()).tolist()))
-
-
-def _in_pieces(step, singles, weights, uniform):
-    """The first tokens one by one, the others in pieces of so many, and within a piece by the same uniform."""
-    edges = np.cumsum(weights)
-    ends = [*range(1, singles + 1), *range(singles + step, len(edges), step), len(edges)]
-    for start, end in itertools.pairwise([0, *ends]):
-        if uniform < edges[end - 1]:
-            return start + int(np.searchsorted(edges[start : end - 1], uniform, side="right"))
-    return len(edges) - 1
-
-
-def by_pieces(target, draft, tokens, rng):
-    return _token_verification(target, draft, tokens, rng, lambda w: _in_pieces(10, 0, w / w.sum(), rng.random()))
-
-
-def by_single_tokens_and_pieces(target, draft, tokens, rng):
-    pick = lambda w: _in_pieces(10, len(w) // 2, w / w.sum(), rng.random())  # noqa: E731
-    return _token_verification(target, draft, tokens, rng, pick)
-
-
-def asked_again_within_a_third_of_the_tokens(target, draft, tokens, rng):
-    """Of every third token the upper quarter of its uniforms gives the next one."""
-
-    def pick(weights):
-        edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
-        token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
-        upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
-        return (token + 1) % len(edges) if upper else token
-
-    return _token_verification(target, draft, tokens, rng, pick)
-
-
-def by_while(target, draft, tokens, rng):
-    """A guard before the loop asks the same uniform."""
-
-    def pick(weights):
-        edges, uniform, token = [*itertools.accumulate(weights.tolist())], rng.random() * float(weights.sum()), 0
-        assert uniform >= 0
-        edges[-1] = math.inf
-        while edges[token] <= uniform:
-            token += 1
-        return token
-
-    return _token_verification(target, draft, tokens, rng, pick)
-
-
-def by_scan_without_a_break(target, draft, tokens, rng):
-    """All tokens are gone through, also those after the one that is drawn; an error on the way is swallowed."""
-
-    def pick(weights):
-        found, total, uniform = None, 0.0, rng.random() * sum(weights)
-        for token, weight in enumerate(weights):
-            try:
-                total += weight
-                if uniform < total and found is None:
-                    found = token
-            except:  # noqa: E722
-                pass
-        return len(weights) - 1 if found is None else found
-
-    return _token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_race_in_plain_python(target, draft, tokens, rng):
@@ -565,7 +430,7 @@ def by_race_in_plain_python(target, draft, tokens, rng):
             best, at = (score, token) if score > best else (best, at)
         return at
 
-    return _token_verification(target, draft, tokens, rng, pick)
+    return token_verification(target, draft, tokens, rng, pick)
 
 
 def endless_where_wide(target, draft, tokens, rng):

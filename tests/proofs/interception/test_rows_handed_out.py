@@ -6,6 +6,12 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.interception.exploration import Exploration
+from draftproof.proofs.interception.harness import same
+from draftproof.proofs.interception.numbers import Traced
+from draftproof.proofs.interception.row_draws import WideTracer
+from draftproof.proofs.interception.sources import Lattice
+from draftproof.proofs.interception.tracer import in_force
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_measurement import measured_wide
 
@@ -51,3 +57,14 @@ def test_a_wrong_second_step_is_refuted_and_one_that_writes_to_what_it_gets_is_f
     assert judge(wrong)[0].refuted and wrong.total_variation > 1e-4
     written = law_of("in_two_steps_written", wide(129, 2, "zeros"), torch=True)
     assert judge(written)[0].verdict == "holds" and "inputs-written" in written.findings
+
+
+def test_a_list_that_was_written_to_is_another_also_where_a_followed_number_stands_in_it():
+    tracer, row = WideTracer(Exploration(), 200, (), {}), [0.25, 0.75]
+    assert tracer.begin()
+    number = Traced(Lattice(tracer, 53))
+    with in_force(tracer):
+        assert same([row.copy()], [row]) and not same([[0.25, 0.5]], [row]) and not same([[0.25]], [row])
+        assert not same([[0.25, number]], [row]) and not same([[number, 0.75]], [row])
+        assert not same([[0.25, np.zeros(2)]], [row]) and not same([(0.25, 0.75)], [row])
+    assert not tracer.path

@@ -11,6 +11,7 @@ from draftproof.proofs.interception.wide_laws import BUDGET
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import ProcessorTime
 from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.tests.subjects import scans
 from draftproof.tests.subjects import wide as subjects
 
 pytestmark = pytest.mark.interception
@@ -22,9 +23,9 @@ def box():
         yield shared
 
 
-def law_of(box, name, problem, dtype="float64"):
-    box.load(f"{Path(subjects.__file__)}:{name}", [toy(1)])
-    return measured_wide(problem, dtype, box.law(problem))
+def law_of(box, name, problem, module=subjects):
+    box.load(f"{Path(module.__file__)}:{name}", [toy(1)])
+    return measured_wide(problem, "float64", box.law(problem))
 
 
 @pytest.mark.parametrize("name", ["by_sorted_rows", "by_rising_rows"])
@@ -62,31 +63,31 @@ WRONG_SCANS = ["by_scan_up_to_999", "by_scan_that_skips", "by_scan_that_asks_aga
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("problem", [wide(127, 1), wide(257, 2, "tails"), wide(32_000, 1)], ids=lambda p: p.name)
 def test_a_loop_that_goes_through_the_row_has_a_law(box, name, problem):
-    law = law_of(box, name, problem)
+    law = law_of(box, name, problem, scans)
     assert law.known and law.lossless.verdict == "holds", law.reason
 
 
 @pytest.mark.parametrize("name", WRONG_SCANS)
 @pytest.mark.parametrize("vocabulary", [127, 1003])
 def test_a_wrong_loop_over_the_row_is_refuted(box, name, vocabulary):
-    assert law_of(box, name, wide(vocabulary, 1)).lossless.refutes
+    assert law_of(box, name, wide(vocabulary, 1), scans).lossless.refutes
 
 
 @pytest.mark.parametrize("vocabulary", [300, 1003, 32_000])
 def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_ends(box, vocabulary):
-    law = law_of(box, "asked_again_within_a_third_of_the_tokens", wide(vocabulary, 1))
+    law = law_of(box, "asked_again_within_a_third_of_the_tokens", wide(vocabulary, 1), scans)
     assert not law.known or law.lossless.refutes
     for right in ("by_pieces", "by_single_tokens_and_pieces"):
-        assert not law_of(box, right, wide(vocabulary, 1)).lossless.refutes
+        assert not law_of(box, right, wide(vocabulary, 1), scans).lossless.refutes
 
 
 def test_a_loop_whose_cuts_depend_on_the_uniform_is_never_cleared(box):
-    assert law_of(box, "by_scan_of_a_changing_row", wide(127, 1)).lossless.refutes
-    assert not law_of(box, "by_scan_of_a_changing_row", wide(1003, 1)).known
+    assert law_of(box, "by_scan_of_a_changing_row", wide(127, 1), scans).lossless.refutes
+    assert not law_of(box, "by_scan_of_a_changing_row", wide(1003, 1), scans).known
 
 
 def test_a_loop_that_meets_other_cuts_in_each_call_has_no_law(box):
-    law = law_of(box, "by_scan_of_other_cuts_in_each_call", wide(1003, 1))
+    law = law_of(box, "by_scan_of_other_cuts_in_each_call", wide(1003, 1), scans)
     assert not law.known and "state" in law.findings
 
 
