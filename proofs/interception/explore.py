@@ -231,17 +231,22 @@ def _weigh(tracer: Tracer, call: Callable[[], Outcome]) -> None:
 
 
 def rehearse(
-    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
-) -> None:
+    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None,
+    seen_otherwise: Callable[[int], bool] = lambda which: False,
+) -> None:  # fmt: skip
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
+
+    seen_otherwise: whether a rehearsal at an end of what the path allows is not needed, by another call there.
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1
     _weigh(tracer, call)
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
+        if which in ENDS[1:] and seen_otherwise(which):
+            continue
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []
         with tracer.exploration.watch.watching() if which == 0 else tracer.exploration.noting_no_types():

@@ -225,19 +225,21 @@ class WideTracer(Tracer):
             self.give_up(
                 f"a random number is compared with a row at {place()} after operations that take one number", True
             )
-        up, down = np.sort(end[turns & ~first]), np.sort(end[turns & first])
-        edges = np.unique(np.concatenate([[low], up, down, [high]]))
+        up, down = (np.sort(end[turns & side], kind="stable") for side in (~first, first))  # they are sorted, or nearly
+        edges = np.sort(np.concatenate([[low], up, down, [high]]), kind="stable")
+        edges = edges[np.append(True, np.diff(edges) > 0)]
         starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
         counts = always + np.searchsorted(up, starts, side="right") - np.searchsorted(down, starts, side="right")
-        weights = np.zeros(first.size + 1)
-        np.add.at(weights, counts, np.diff(edges).astype(float))
-        interval = dict(zip(counts.tolist(), zip(starts.tolist(), edges[1:].tolist())))
-        if len(interval) < len(counts):
+        weights, interval = np.zeros(first.size + 1), np.full(first.size + 1, -1)
+        weights[counts], interval[counts] = np.diff(edges), np.arange(len(counts))
+        if np.count_nonzero(interval >= 0) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
-        row = self.new_row(weights, lambda index, point, end: interval[index][end] - end, (math.log2(high - low), ""))
+        row = self.new_row(
+            weights, lambda index, point, end: int(edges[interval[index] + end]) - end, (math.log2(high - low), "")
+        )
         row.source, row.asked_again = source, True
-        source.low, source.high = interval[row.base]
+        source.low, source.high = edges[interval[row.base] :][:2].tolist()
         source.fresh = False
         return row.base
 

@@ -58,7 +58,7 @@ HARMLESS = {
     "sleep", "mktime", "allocate_lock", "RLock", "fspath", "fsencode", "fsdecode", "strerror", "get_terminal_size",
     "write", "writelines", "flush", "close", "stack_size", "getvalue", "isenabled", "freeze", "acquire", "release",
 }  # fmt: skip
-BUILTINS = frozenset(map(id, (max, min, abs, sum, len, pow, isinstance)))
+BUILTINS = frozenset((max, min, abs, sum, len, pow, isinstance))
 """Functions that read nothing else than their arguments."""
 
 OWN_LINES = {"id", "hash", "_getframe", "getrefcount", "gettrace", "getprofile", "get_ident"}
@@ -111,19 +111,21 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch one call."""
-        self._asked = _python_functions("torch" in sys.modules)
-        sys.setprofile(self._event)
+        self._asked, passed_on = _python_functions("torch" in sys.modules), self._event
+
+        def noted(frame: types.FrameType, event: str, function: Any) -> None:
+            if event == "c_return" or (event == "c_call" and function in BUILTINS):  # for each entry of a row
+                return
+            passed_on(frame, event, function)
+
+        sys.setprofile(noted)
         try:
             yield
         finally:
             sys.setprofile(None)
 
     def _event(self, frame: types.FrameType, event: str, function: Any) -> None:
-        if event == "c_return":
-            return
         if event == "c_call":
-            if id(function) in BUILTINS:  # called for each entry of a row
-                return
             owner = function.__self__
             kind = owner if isinstance(owner, (types.ModuleType, type)) else type(owner)
             called = id(kind), kind is owner, function.__name__

@@ -9,6 +9,7 @@ like those that were, if those were treated alike without exception; how many th
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -71,7 +72,7 @@ class _WideCall:
         self.exploration, self.most_paths = exploration, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
         self.mark = 0.0, 0.0  # seconds that paths had taken, and their probability, when that was last looked at
-        self.end = 0
+        self.end, self.together, self.moved = 0, True, None
         self.splits: dict[int, bool] = {}
         self.known: dict[int, Outcome] = {}
 
@@ -133,18 +134,21 @@ class _WideCall:
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             confirm(tracer, self.call, outcome)
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
-            rehearse(
-                tracer, self.call, outcome, self.ids_of.rehearsals or (len(ENDS) if several else self.exploration.times)
-            )
+            times = self.ids_of.rehearsals or (len(ENDS) if several else self.exploration.times)
+            ids, self.known, self.moved = self._ids(rows, outcome), {}, None
+            at_ends = partial(self._another_at_end, tracer, rows, outcome, ids)
+            rehearse(tracer, self.call, outcome, times, seen_otherwise=at_ends)
+            if self.moved is not None:  # with its own index the path's ends change nothing
+                self._unlike(tracer, rows[0], self.moved)
             self._mind_the_time(tracer)
             self._emitted([outcome])
-            deciding = self._deciding(tracer, rows, outcome)
+            deciding = self._deciding(tracer, rows, outcome, ids)
             for row in (row for k, row in enumerate(rows) if k not in deciding):
                 self._nothing_depends_on(tracer, rows, row, outcome)
             if not deciding:
                 self.points[outcome] = self.points.get(outcome, 0.0) + probability
             elif len(deciding) == 1:
-                self._row(tracer, rows, deciding[0], outcome, probability)
+                self._row(tracer, rows, deciding[0], outcome, probability, ids)
             elif not self._nested(tracer, [rows[k] for k in deciding], outcome, probability):
                 small = [k for k in deciding if len(rows[k].possible) <= MOST_SPLIT]
                 if small:
@@ -234,12 +238,15 @@ class _WideCall:
         self.not_called += probability * max(1.0 - mass, 0.0)
         return True
 
-    def _plain(self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int], at: int = -1) -> Outcome:
+    def _plain(
+        self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int], at: int = -1, which: int = 0
+    ) -> Outcome:
         """A call with plain numbers that lead to these indices of the rows, by their number among the open ones.
 
         at: which end of the points that lead to an index is taken; by default they take turns.
+        which: rehearsal, as of ``explore.ENDS``.
         """
-        tracer.rehearse(0)
+        tracer.rehearse(which)
         self.end = at if at >= 0 else 1 - self.end
         assert tracer.rehearsal is not None
         points, drawn = tracer.rehearsal
@@ -256,12 +263,36 @@ class _WideCall:
         finally:
             tracer.rehearsal = None
 
-    def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
-        """Which of the rows the outcome depends on."""
-        deciding, self.known = [], {}
+    def _ids(self, rows: list[RowDraw], outcome: Outcome) -> list[int]:
+        """The indices that are called of one row; of several none, before it is known which one decides."""
+        return self.ids_of.of(rows[0], _position(outcome)) if len(rows) == 1 else []
+
+    def _another_at_end(
+        self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, ids: list[int], which: int
+    ) -> bool:
+        """Call another index where the path is at an end of what it allows: whether its token is emitted in place of
+        the other, and nothing else is changed. Where it is not so, that end and the index are called apart."""
+        if not self.together or len(ids) < which or isinstance(outcome, Raised):
+            return False
+        index = ids[-which]
+        emitted = self._plain(tracer, rows, {0: index}, which=which)
+        self.together = emitted == (*outcome[:-1], outcome[-1] + index - rows[0].base)
+        if self.together:
+            self.known[index] = emitted
+        elif not isinstance(emitted, Raised):
+            self.known[index] = self._plain(tracer, rows, {0: index}, self.end)
+            if self.known[index] != emitted:
+                self.moved = index
+        return self.together
+
+    def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, ids: list[int]) -> list[int]:
+        """Which of the rows the outcome depends on. ids: to be called of one row."""
+        if any(kind_of(emitted) != kind_of(outcome) for emitted in self.known.values()):
+            return [0]
+        deciding: list[int] = []
         for k, row in enumerate(rows):
-            others = {i for i in self.ids_of.others(row, 4) if i != row.base} or {int(row.possible[0])}
-            for i in sorted(others - {row.base})[:3]:
+            others = ids[:3] or {i for i in self.ids_of.others(row, 4) if i != row.base} or {int(row.possible[0])}
+            for i in sorted({*others} - {row.base})[:3]:
                 emitted = self._plain(tracer, rows, {k: i})
                 if len(rows) == 1:
                     self.known[i] = emitted
@@ -270,7 +301,9 @@ class _WideCall:
                     break
         return deciding
 
-    def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
+    def _row(
+        self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float, ids: list[int]
+    ) -> None:
         row = rows[k]
         share = row.weights / row.weights.sum()
         called = {
@@ -287,8 +320,8 @@ class _WideCall:
                 others = {j: self.ids_of.others(other, 1)[0] for j, other in enumerate(rows)}
                 called[index] = self._plain(tracer, rows, {**others, k: index})
 
-        position = 0 if isinstance(outcome, Raised) else len(outcome) - 1
-        look_at(self.ids_of.of(row, position))
+        position = _position(outcome)
+        look_at(ids or self.ids_of.of(row, position))
         after = () if isinstance(outcome, Raised) else self.rows_after(outcome[:-1])
         alike = Alike(called, row, sorted_orders(after))
         if len(row.possible) <= ALL_CALLED and any(o != alike.expected(i) for i, o in called.items()):
@@ -360,6 +393,11 @@ class _WideCall:
                 self._unlike(tracer, row, index)
         tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
         return True
+
+
+def _position(outcome: Outcome) -> int:
+    """Of the last token that is emitted."""
+    return 0 if isinstance(outcome, Raised) else len(outcome) - 1
 
 
 def explore_wide(

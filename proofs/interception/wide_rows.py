@@ -47,9 +47,11 @@ class _Sent:
 
 
 def _anew(given: Any) -> Any:
-    """Another array or tensor in the same memory; of a list of numbers a copy."""
+    """Another array, tensor or list of rows in the same memory; a row that is a list itself; of tokens a copy."""
     if isinstance(given, list):
-        return [*map(_anew, given)] if isinstance(given[0], np.ndarray) else copied(given)
+        if type(next(iter(given), None)) is float:
+            return given
+        return given.copy() if not given or isinstance(given[0], int) else [*map(_anew, given)]
     return given.view() if isinstance(given, np.ndarray) else given.detach()
 
 
@@ -101,7 +103,7 @@ class WideRows:
             self._asked, self._given = tokens, {}
         if traced not in self._given:
             kept = self.arguments(tokens)
-            self._given[traced] = kept, kept if lists else copied(kept)
+            self._given[traced] = kept, copied(kept)
         kept, handed = self._given[traced]
         # What was compared after a call and had not changed is handed out again.
         given = self.arguments(tokens) if self.subject.written else [*map(_anew, handed)]

@@ -141,3 +141,23 @@ def by_scan_without_a_break(target, draft, tokens, rng):
         return len(weights) - 1 if found is None else found
 
     return token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
+
+
+def _at_an_end(kind=None, but=lambda token: False):
+    """At the first number that rejects, of the kind that is plain, the token after the drawn one is emitted."""
+
+    def verify(target, draft, tokens, rng):
+        x, u = tokens[0], rng.random()
+        if u * draft[0][x] < target[0][x]:
+            return [x, int(rng.choice(len(target[1]), p=target[1]))]
+        residual = np.maximum(target[0] - draft[0], 0)
+        token = int(rng.choice(len(residual), p=residual / residual.sum()))
+        first = type(u) is kind and u * draft[0][x] - target[0][x] < 1e-12
+        return [(token + 1) % len(residual) if first and not but(token) else token]
+
+    return verify
+
+
+right_at_the_ends = _at_an_end()
+wrong_at_an_end = _at_an_end(float)
+wrong_at_an_end_but_on_one_token = _at_an_end(float, lambda token: token == 19_776)  # with which the path is walked

@@ -2,6 +2,7 @@
 
 import torch
 
+from draftproof.tests.subjects.styles import on_lists
 from draftproof.tests.subjects.wide import by_choice
 from draftproof.verifiers.adapters.calling_convention import as_logits, declare
 
@@ -19,6 +20,26 @@ def written_before_use(target, draft, tokens, rng):
     """Wrong, but only where it gets again what it has written to: each call lowers the first token more."""
     target[0, 0] *= 0.9
     return by_choice(target, draft, tokens, rng)
+
+
+def _of_lists(before=lambda target: None, after=lambda target: None):
+    def verify(target_probs, draft_probs, draft_tokens):
+        before(target_probs)
+        try:
+            return on_lists(target_probs, draft_probs, draft_tokens)
+        finally:
+            after(target_probs)
+
+    return declare(verify, array="list")
+
+
+def _less_of_the_first(target):
+    target[0][0] *= 0.9
+
+
+lists_written_after_use = _of_lists(after=_less_of_the_first)
+lists_written_before_use = _of_lists(before=_less_of_the_first)
+lists_with_another_row = _of_lists(after=lambda target: target.__setitem__(0, target[1]))
 
 
 def in_the_first_rows_it_got(target, draft, tokens, rng):

@@ -24,15 +24,19 @@ def law_of(name, problem, torch=False):
         return measured_wide(problem, "float64", child.law(problem))
 
 
-@pytest.mark.parametrize("name", ["written_after_use", "in_the_first_rows_it_got"])
+AFTER_USE = ["written_after_use", "lists_written_after_use", "lists_with_another_row"]
+
+
+@pytest.mark.parametrize("name", [*AFTER_USE, "in_the_first_rows_it_got"])
 def test_who_writes_to_rows_has_the_law_of_calls_with_fresh_ones_and_it_is_said(name):
     law = law_of(name, wide(1003, 2))
     assert judge(law)[0].verdict == "holds" and law.known
-    assert ("inputs-written" in law.findings) == (name == "written_after_use")
+    assert ("inputs-written" in law.findings) == (name in AFTER_USE)
 
 
-def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call():
-    law, problem = law_of("written_before_use", wide(129, 1)), wide(129, 1)
+@pytest.mark.parametrize("name", ["written_before_use", "lists_written_before_use"])
+def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call(name):
+    law, problem = law_of(name, wide(129, 1)), wide(129, 1)
     right, draft = problem.target_row(()), problem.draft_row(())
     wrong = right.copy()
     wrong[0] *= 0.9

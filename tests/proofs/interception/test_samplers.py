@@ -81,6 +81,14 @@ def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_en
         assert not law_of(box, right, wide(vocabulary, 1), scans).lossless.refutes
 
 
+@pytest.mark.parametrize("name", ["wrong_at_an_end", "wrong_at_an_end_but_on_one_token"])
+def test_what_an_end_of_a_path_changes_is_seen_with_whichever_token_is_drawn_there(box, name):
+    """Whether a number is a plain float is not what its law is of: the exact route has to withdraw it."""
+    law = law_of(box, name, wide(32_000, 1), scans)
+    assert not law.known and not law.lossless.refutes, law.reason
+    assert law_of(box, "right_at_the_ends", wide(32_000, 1), scans).known
+
+
 def test_a_loop_whose_cuts_depend_on_the_uniform_is_never_cleared(box):
     assert law_of(box, "by_scan_of_a_changing_row", wide(127, 1), scans).lossless.refutes
     assert not law_of(box, "by_scan_of_a_changing_row", wide(1003, 1), scans).known
