@@ -63,16 +63,20 @@ class NoiseSource:
         self.tracer, self.shape, self.kind, self.dtype, self.step = tracer, shape, kind, dtype, step
         self.order = len(tracer.sources)
         self.decided: dict[int, tuple[np.ndarray, Callable, int]] = {}
+        self.rehearsed: dict[int, np.ndarray] = {}
 
     def value(self, point: np.ndarray) -> np.ndarray:
         return point.astype(self.dtype)
 
     def on_path(self, which: int) -> np.ndarray:
         """Noise with which every row that was raced has the winner of this path."""
+        if which in self.rehearsed:  # one path is called with many times
+            return self.rehearsed[which]
         noise = np.random.Generator(np.random.PCG64([which, self.order])).standard_exponential(self.shape)
         point = self.generated(noise, FORMS[self.kind][0])
         for row, (weights, form, base) in self.decided.items():
             point = self.won(point, row, weights, form, base)
+        self.rehearsed[which] = point
         return point
 
     def won(self, point: np.ndarray, row: int, weights: np.ndarray, form: Callable, index: int) -> np.ndarray:
@@ -109,6 +113,7 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
     ):
         self.source, self.shape, self.dtype, self.row, self.steps = source, shape, dtype, row, steps
         self.ndim, self.size = len(shape), math.prod(shape)
+        self.even: dict[tuple[float, Callable], np.ndarray] = {}
 
     def then(self, apply: Callable, row: int | None = None) -> "NoiseRow":
         blank = apply(np.ones(self.shape, dtype=self.dtype))
@@ -163,7 +168,7 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
             noise[where] = value
             return noise
 
-        self.steps = self.then(put).steps
+        self.steps, self.even = self.then(put).steps, {}
 
     def __iter__(self) -> Any:
         if self.ndim != 2:
@@ -218,6 +223,15 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         """The scores [n] where the noise of this row is ``noise`` [n], standard exponential."""
         rows = np.full((math.prod(self.source.shape) // len(noise), len(noise)), 0.5)
         rows[row] = form(noise)
+        return self._scored(rows, at)
+
+    def even_scores(self, noise: float, form: Callable, at: int | None) -> np.ndarray:
+        """The same where it is one number: made once for all rows, each of which is raced."""
+        if (noise, form) not in self.even:
+            self.even[noise, form] = self._scored(np.full(self.source.shape, form(np.float64(noise))), None)
+        return self.even[noise, form] if at is None else self.even[noise, form][at]
+
+    def _scored(self, rows: np.ndarray, at: int | None) -> np.ndarray:
         value: Any = rows.reshape(self.source.shape).astype(self.source.dtype)
         for step in self.steps:
             value = step(value)
@@ -244,7 +258,8 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
     for from_one, form in enumerate(FORMS[source.kind]):
 
         def rank(e: Any, form: Callable = form) -> np.ndarray:
-            scores = noise.scores(np.broadcast_to(np.asarray(e, dtype=float), (size,)), row, form, at)
+            alike = isinstance(e, float)
+            scores = noise.even_scores(e, form, at) if alike else noise.scores(e, row, form, at)
             return scores if largest else -scores
 
         middle = rank(1.0)
