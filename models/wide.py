@@ -57,6 +57,7 @@ class WideProblem:
     live: for each position the tokens that can be drafted, one or more.
     seed: of the rows.
     agree: positions at which both models are sure of the live token: nothing is decided there.
+    few_ids: whether few ids of a row are called: another problem of the vocabulary has them called.
     backwards: whether the rows are made for ids in the opposite order: token t has what V - 1 - t has without.
     exchanged: whether entries of each of the target's rows are in each other's place (``wide_rows.exchanged``): a cache
       that knows rows by their ends, sum, largest entries or every s-th one takes them for those without.
@@ -75,6 +76,7 @@ class WideProblem:
     backwards: bool = False
     exchanged: bool = False
     departures: tuple[tuple[int, ...], ...] = ()
+    few_ids: bool = False
 
     def target_row(self, prefix: Prefix) -> "ndarray":
         """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token, and of
@@ -148,7 +150,7 @@ class WideProblem:
 
     def as_json(self) -> dict[str, Any]:
         """The specification. ``wide_from`` gives the same problem back."""
-        optional = {name: getattr(self, name) for name in ("agree", "backwards", "exchanged", "departures")}
+        optional = {name: getattr(self, name) for name in ("agree", "backwards", "exchanged", "departures", "few_ids")}
         spec = {"kind": self.kind, "live": self.live, "seed": self.seed} | {k: v for k, v in optional.items() if v}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
@@ -163,6 +165,7 @@ class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
     backwards: bool = False
     exchanged: bool = False
     departures: list[list[Token]] = []
+    few_ids: bool = False
 
 
 class WideForm(msgspec.Struct, forbid_unknown_fields=True):
@@ -236,6 +239,20 @@ def exchanged(problem: WideProblem) -> WideProblem:
     return replace(problem, exchanged=True, name=problem.name + EXCHANGED)
 
 
+LONGER = ((4, 4), (5, 3), (6, 5), (5003, 4), (32_000, 5), (128_256, 8), (151_936, 3))
+"""Vocabularies, beyond those of the longest blocks, over which there are blocks of more than two positions."""
+
+
+def again(vocabulary: int, gamma: int) -> WideProblem:
+    """Every position is decided, and one token can be drafted at each, the same but at the last: what only wide code
+    gets wrong there shows."""
+    middle = (1 << ((vocabulary - 1).bit_length() - 1),)
+    name, few = f"wide-again-V{vocabulary}-gamma{gamma}", vocabulary > 10_000
+    return WideProblem(
+        vocabulary, gamma, "dense", (*(middle,) * (gamma - 1), (vocabulary - 1,)), name=name, few_ids=few
+    )
+
+
 SPECIAL_IDS = {
     32_000: (1, 2), 128_256: (128_009,), 151_936: (151_643, 151_645), 262_144: (1, 106)
 }  # fmt: skip
@@ -292,13 +309,13 @@ def wide_battery() -> list[WideProblem]:
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
     later = WideProblem(2000, 2, "near", ((1001,), tuple(range(3, 2000, 80))), name="wide-near-later-V2000-gamma2")
-    # every position of a longer block is decided, and tokens come again: what only wide code gets wrong there shows
-    again = WideProblem(5003, 4, "dense", (*((4096,),) * 3, (5002,)), name="wide-again-V5003-gamma4")
-    problems = [dense_draft, *problems, again, wide(2000, 1)]
+    longer = {size: again(*size) for size in LONGER}
+    problems = [dense_draft, *problems, longer.pop((5003, 4)), wide(2000, 1)]
     cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
     twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
     both = map(ends, {twin.vocabulary for twin in twins})
-    return sorted([near, later, *problems, *twins, *map(many_ids, MANY_IDS), *both], key=lambda p: p.vocabulary)
+    every = [near, later, *longer.values(), *problems, *twins, *map(many_ids, MANY_IDS), *both]
+    return sorted(every, key=lambda p: p.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:

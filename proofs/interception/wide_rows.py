@@ -153,7 +153,8 @@ class WideRows:
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
         shared = functools.partial(turn, self.problem, block, number) if self.sharing else lambda position: (0, 1)
-        how = self._until, blocks, self.problem.exchanged, self.most_paths, self.rows_after, number, shared
+        brief = self.problem.exchanged or self.problem.few_ids
+        how = self._until, blocks, brief, self.most_paths, self.rows_after, number, shared
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]

@@ -35,8 +35,9 @@ from .state import why_reads_withdraw
 REAL_CALLS = 1000
 """Real calls that the law of a wide problem of at most WIDEST tokens has to survive."""
 
-WIDEST = 40_000
-"""Vocabulary up to which wide problems are sampled: calls on larger ones take too long."""
+WIDEST, SAMPLED = 40_000, 20_000_000
+"""Vocabulary up to which wide problems are sampled: calls on larger ones take too long; calls times tokens up to which
+they take a second."""
 
 TYPICAL = 1000
 """Vocabulary of the problem that is sampled where no law is known of any: wide, and thousands of calls take seconds."""
@@ -198,7 +199,8 @@ class WideLaws:
         known = [law for law in laws if law.known and law.problem.vocabulary <= WIDEST]
         if not known:
             return laws
-        law = max(known, key=lambda law: (law.problem.gamma == 2, law.problem.vocabulary))
+        sizes = ((law, law.problem.vocabulary, law.problem.gamma) for law in known)
+        law, _, _ = max(sizes, key=lambda size: (size[1] * REAL_CALLS <= SAMPLED, size[2] == 2, size[1]))
         cells = WideCells(law)
         try:
             counts = session.sample(law.problem, REAL_CALLS)
@@ -223,7 +225,7 @@ class WideLaws:
         alpha = ALPHA / (len(chosen) * len(session.subject.dtypes)) if chosen else ALPHA
         for law in chosen:
             problem = law.problem
-            count = min(session.settings.samples, int(2e7 / problem.vocabulary))
+            count = min(session.settings.samples, SAMPLED // problem.vocabulary)
             session.settings.progress(f"sampling {problem.name}", 0, len(chosen))
             try:
                 counts = session.sample(problem, count)

@@ -1,11 +1,13 @@
 """Wide problems: what only a whole vocabulary or a long block shows is refuted; right verifiers hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
-from draftproof.models.wide import exchanged, own_wide_problem, wide, wide_battery
+from draftproof.models.wide import LONGER, again, exchanged, own_wide_problem, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless, support
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding.rule import look_up_at_most, wide_rounding_allowed
@@ -67,6 +69,23 @@ def test_a_defect_of_width_is_refuted_and_replays_from_its_specification(sandbox
     _, evidence = judged(sandbox, name, problem)
     assert evidence.refuted and evidence.total_variation > least
     assert evidence.witness and any_problem_from(dict(evidence.witness.problem)) == problem
+
+
+@pytest.mark.parametrize("size", LONGER, ids=str)
+def test_longer_blocks_over_wide_rows_decide_their_last_position(sandbox, size):
+    problem = again(*size)
+    right, _ = judged(sandbox, "by_choice", problem)
+    assert problem in wide_battery() and right.known and right.lossless.verdict == "holds"
+    sandbox.load("draftproof.tests.subjects.long_blocks:from_three_tokens_over_more_than_eight", [toy(1)])
+    law = measured_wide(problem, "float64", sandbox.law(problem))
+    assert law.known and law.lossless.refutes == (size[0] > 8), law.reason
+
+
+def test_few_ids_are_called_where_the_problem_says_so(sandbox):
+    few = again(32_000, 5)
+    assert few.few_ids and not again(5003, 4).few_ids
+    called = [judged(sandbox, "by_choice", problem)[0].called for problem in (few, replace(few, few_ids=False))]
+    assert called[0] < called[1] / 5
 
 
 @pytest.mark.parametrize("key", ["every_64th", "every_seventh", "the_last_of_64", "the_end", "the_beginning", "sum",
