@@ -51,7 +51,7 @@ Step = Callable[[PathSiblings], tuple[Tensor, Tensor]]
 
 
 def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: those of ``verifiers.trees.multi_round.step``, for siblings drawn from one row."""
+    """Guarantee, Source: those of ``verifiers.trees.one_by_one.multi_round``, for siblings drawn from one row."""
     p, q, tokens, alive, coins = siblings
     paths = tokens.shape[1]
     chosen = torch.full_like(tokens[:, 0], paths)

@@ -6,13 +6,10 @@ from . import (
     global_resolution,
     k_seq,
     list_gumbel,
-    multi_round,
-    naive_sampling,
+    one_by_one,
     optimal_transport,
     shared_gumbel,
     spec_hub,
-    top_tokens,
-    without_replacement,
 )
 from .descent import Step, descend
 from .draft_tree import EVERY_WAY, HUB, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
@@ -74,11 +71,11 @@ def _by_steps(
 TREE_REFERENCES = {
     r.name: r
     for r in (
-        _by_steps("naive", naive_sampling.step, "Miao et al. 2024 (SpecInfer), naive sampling"),
-        _by_steps("spec-infer", multi_round.step, "Miao et al. 2024 (SpecInfer), Algorithm 2"),
-        _by_steps("without-replacement", without_replacement.step,
+        _by_steps("naive", one_by_one.naive_sampling, "Miao et al. 2024 (SpecInfer), naive sampling"),
+        _by_steps("spec-infer", one_by_one.multi_round, "Miao et al. 2024 (SpecInfer), Algorithm 2"),
+        _by_steps("without-replacement", one_by_one.without_replacement,
                   "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,)),
-        _by_steps("top-tokens", top_tokens.step, "EAGLE-2, evaluate_posterior", (TOP,)),
+        _by_steps("top-tokens", one_by_one.top_tokens, "EAGLE-2, evaluate_posterior", (TOP,)),
         _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
         _by_steps("optimal-transport", optimal_transport.step,
                   "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", EVERY_WAY),
