@@ -129,7 +129,7 @@ class _Blocks:
                 self.looked_up += reached * look_up_allowed(*of_row)
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
-                self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
+                self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row, law["ends"]))
             masses = weights * (drafted * law["probability"] / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])

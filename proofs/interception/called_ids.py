@@ -105,7 +105,8 @@ class CalledIds:
         ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
         edges = np.cumsum(row.weights[possible])
         likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
-        return sorted({*own, *ranked[ranks].tolist(), *likely} - {row.base})
+        first = {*own} - {row.base}  # those can be followed on their own
+        return [*sorted(first), *sorted({*ranked[ranks].tolist(), *likely} - first - {row.base})]
 
     def others(self, row: RowDraw, count: int) -> list[int]:
         """So many drawn at random."""

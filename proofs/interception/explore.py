@@ -75,6 +75,9 @@ ENDS = (0, 1, 2)
 """The rehearsals in the middle of what a path allows, and at both ends; later ones are in between."""
 
 
+RAISES = "{}, where a uniform is at an end of its range"
+
+
 class Recurs(Exception):
     """Code was seen to draw without end."""
 
@@ -257,7 +260,7 @@ def rehearse(
             continue
         if which in ENDS[1:] and isinstance(with_plain_numbers, Raised) and with_plain_numbers.error != LEFT_PATH:
             # log(0) and the like: one point of the lattice, on which the traced number was never asked.
-            tracer.notice("raises-at-end", f"{with_plain_numbers}, where a uniform is at an end of its range")
+            tracer.notice("raises-at-end", RAISES.format(with_plain_numbers))
             continue
         for _ in range(3):
             tracer.rehearse(which)

@@ -144,7 +144,10 @@ class Subject:
 
     def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Outcome:
         """One call on fresh arguments: the tokens, or what was raised instead."""
-        given, before = rows.given(block)
+        try:
+            given, before = rows.given(block)
+        except Exception as error:  # no outcome of a call
+            raise RunFailed("raises", f"{self.name}: its arguments cannot be made: {error!r}") from None
         first, rows.called = not rows.called, True
         self.calls += 1
         arithmetic = self.exploration.arithmetic
@@ -238,7 +241,7 @@ def same(now: Any, before: Any) -> bool:
     """Whether an argument is as it was before a call."""
     if type(now) is not type(before):
         return False
-    if isinstance(now, list):
+    if isinstance(now, (list, tuple)):
         if type(next(iter(now), None)) is float:  # a row: one call for all
             with not_followed(), contextlib.suppress(Exception):
                 return now == before

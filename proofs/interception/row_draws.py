@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models.wide import ALL_CALLED
 from ..field import QQ, rational
 from ..row_sums import row_sum
 from .draws import LookUp
@@ -49,27 +50,31 @@ class Split(BaseException):
 
 Rehearsed = Callable[[int, Any, int], Any]
 
+PLACES = FIRST, LAST, WITHIN = 0, 1, 2
+"""Of a point among those that lead to an index."""
+
 
 class RowDraw:
     """One draw from a row.
 
     weights: of the indices that this path leaves open, float64, not normalised.
     base: the index that the path was walked with. possible: all of positive weight.
-    rehearsed: from an index, the point rehearsed else, and 0 or 1, to the first or last point that leads to it in a
-      call with plain numbers; None for an index that is handed out itself.
+    rehearsed: from an index, the point rehearsed else, and one of ``PLACES``, to a point that leads to it in a call
+      with plain numbers; None for an index that is handed out itself.
     asked_again: whether the number is one of which more can be asked: the first and the last point are two.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
     look_up: of weights and races None.
     part: of the row's mass that the weights have: the rest is on paths of its own.
+    given: the weights of all indices.
     """
 
     def __init__(
         self, weights: np.ndarray, base: int, at: int, rehearsed: Rehearsed | None = None, look_up: LookUp = None
     ):
         self.weights, self.base, self.at, self.rehearsed, self.look_up = weights, base, at, rehearsed, look_up
-        self.part = 1.0
+        self.part, self.given = 1.0, weights
         self.source: Any = None
         self.drawn: int | None = None
         self.asked_again = False
@@ -83,6 +88,7 @@ class RowLaw:
 
     called: indices confirmed.
     look_up, part: as in ``RowDraw``.
+    ends: the indices that were summed first and last, where that is not in the order of weights.
     """
 
     prefix: tuple[int, ...]
@@ -92,6 +98,7 @@ class RowLaw:
     called: int
     look_up: LookUp = None
     part: float = 1.0
+    ends: tuple[int, int] | None = None
 
 
 class WideTracer(Tracer):
@@ -161,11 +168,23 @@ class WideTracer(Tracer):
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
         """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
         if self.rehearsal is not None:
+            self._as_walked(weights)
             return self.rehearsed_choice()
         row = self.new_row(weights() if callable(weights) else weights, None, look_up)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)
         return row.base
+
+    def _as_walked(self, weights: np.ndarray | Callable[[], np.ndarray]) -> None:
+        """Leave the path where a short row has other weights than when it was walked: draws before it decide them."""
+        assert self.rehearsal is not None
+        at = len(self.rehearsed[1]) - len(self.rehearsal[1])
+        walked = next((row.given for row in self.rows if row.drawn == at), None)
+        if walked is None or len(walked) > ALL_CALLED:
+            return
+        now = np.asarray(weights() if callable(weights) else weights, dtype=np.float64)
+        if not np.array_equal(now, walked):
+            raise NotInterceptable(DEPENDS)
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
         """A row, or rows, of noise; None if it is no row."""
@@ -179,7 +198,7 @@ class WideTracer(Tracer):
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         self.scans.ended()
         weights = np.asarray(weights, dtype=np.float64)
-        ordinal, base, digest = len(self.rows), None, hash(weights.tobytes())
+        ordinal, base, digest, given = len(self.rows), None, hash(weights.tobytes()), weights
         if digest not in self.totals:  # the same rows come again with every call
             self.totals[digest] = row_sum(weights) if weights.min() >= 0 else math.nan
         total = self.totals[digest]
@@ -201,6 +220,7 @@ class WideTracer(Tracer):
             base = self._base(weights, ordinal)
         self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
         self.rows[-1].part = row_sum(weights) / total if ordinal in self.splits else 1.0
+        self.rows[-1].given = given
         return self.rows[-1]
 
     def look_up(self, number: Any, passed: Callable[[Any], np.ndarray], cuts: Callable[[], Any]) -> int:
@@ -235,9 +255,13 @@ class WideTracer(Tracer):
         if np.count_nonzero(interval >= 0) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
-        row = self.new_row(
-            weights, lambda index, point, end: int(edges[interval[index] + end]) - end, (math.log2(high - low), "")
-        )
+
+        def rehearsed(index: int, point: int, where: int) -> int:
+            first, beyond = map(int, edges[interval[index] :][:2])
+            share = GOLDEN * (index + 1) % 1
+            return (first, beyond - 1, first + int(share * (beyond - first)))[where]
+
+        row = self.new_row(weights, rehearsed, (math.log2(high - low), ""))
         row.source, row.asked_again = source, True
         source.low, source.high = edges[interval[row.base] :][:2].tolist()
         source.fresh = False

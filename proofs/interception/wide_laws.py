@@ -17,12 +17,12 @@ import numpy as np
 from ...models.wide import ALL_CALLED
 from .called_ids import Alike, CalledIds, Turn, sorted_orders
 from .exploration import Exploration
-from .explore import ENDS, Explored, rehearse
+from .explore import ENDS, RAISES, Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
-from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, RowLaw, Split, WideTracer
+from .row_draws import MOST_PATHS, MOST_SPLIT, PLACES, RowDraw, RowLaw, Split, WideTracer
 from .scans import LoopSeen
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
@@ -243,11 +243,11 @@ class _WideCall:
     ) -> Outcome:
         """A call with plain numbers that lead to these indices of the rows, by their number among the open ones.
 
-        at: which end of the points that lead to an index is taken; by default they take turns.
+        at: which of the points that lead to an index is taken, of ``PLACES``; by default they take turns.
         which: rehearsal, as of ``explore.ENDS``.
         """
         tracer.rehearse(which)
-        self.end = at if at >= 0 else 1 - self.end
+        self.end = at if at >= 0 else (self.end + 1) % len(PLACES)
         assert tracer.rehearsal is not None
         points, drawn = tracer.rehearsal
         for k, index in indices.items():
@@ -279,11 +279,14 @@ class _WideCall:
         self.together = emitted == (*outcome[:-1], outcome[-1] + index - rows[0].base)
         if self.together:
             self.known[index] = emitted
-        elif not isinstance(emitted, Raised):
-            self.known[index] = self._plain(tracer, rows, {0: index}, self.end)
-            if self.known[index] != emitted:
-                self.moved = index
-        return self.together
+            return True
+        self.known[index] = self._plain(tracer, rows, {0: index}, self.end)
+        if isinstance(emitted, Raised) and emitted.error != LEFT_PATH:
+            if not isinstance(self.known[index], Raised):
+                tracer.notice("raises-at-end", RAISES.format(emitted))
+        elif self.known[index] != emitted:
+            self.moved = index
+        return False
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, ids: list[int]) -> list[int]:
         """Which of the rows the outcome depends on. ids: to be called of one row."""
@@ -364,11 +367,13 @@ class _WideCall:
             assert alike.prefix is not None
             first, of_tokens = alike.tokens(weights)
             law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
+            if alike.order is not None:
+                law.ends = int(alike.order[row.possible[0]]), int(alike.order[row.possible[-1]])
             self.rows.append(law)
 
     def _apart(self, tracer: WideTracer, rows: list[RowDraw], k: int, called: dict[int, Outcome]) -> set[int]:
         """The indices within which a uniform that was looked up decides something else: at their ends it is not so."""
-        return {i for i, o in called.items() if any(self._plain(tracer, rows, {k: i}, end) != o for end in (0, 1))}
+        return {i for i, o in called.items() if any(self._plain(tracer, rows, {k: i}, at) != o for at in PLACES)}
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> bool:
         """Follow the path again with other indices: what is asked of later coins and rows must not depend on them.

@@ -47,11 +47,12 @@ class _Sent:
 
 
 def _anew(given: Any) -> Any:
-    """Another array, tensor or list of rows in the same memory; a row that is a list itself; of tokens a copy."""
-    if isinstance(given, list):
-        if type(next(iter(given), None)) is float:
-            return given
-        return given.copy() if not given or isinstance(given[0], int) else [*map(_anew, given)]
+    """Another array or tensor in the same memory; of numbers in a list a copy: what knows a list again, or finds in it
+    what it wrote there, would do so in calls on the same rows alone."""
+    if isinstance(given, (list, tuple)) and given and not isinstance(given[0], (int, float)):
+        return type(given)(map(_anew, given))
+    if isinstance(given, (list, tuple)):
+        return given[:]
     return given.view() if isinstance(given, np.ndarray) else given.detach()
 
 

@@ -143,6 +143,43 @@ def by_scan_without_a_break(target, draft, tokens, rng):
     return token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
 
 
+def _sorting(least=1.0):
+    """Samplers that sort a row and divide its running sum by the sum of the row, times least."""
+
+    def pick(weights, rng):
+        order = np.argsort(-weights, kind="stable")
+        sums = np.cumsum(weights[order]) / (weights.sum() * least)
+        return order[min(np.searchsorted(sums, rng.random(), side="right"), np.count_nonzero(weights) - 1)]
+
+    return lambda target, draft, tokens, rng: token_verification(target, draft, tokens, rng, lambda w: pick(w, rng))
+
+
+by_sums_of_sorted_rows, by_sums_a_little_too_small_of_sorted_rows = _sorting(), _sorting(1 + 1e-11)
+
+
+def by_search_and_again_within(target, draft, tokens, rng):
+    """The next token in place of every third one, where the uniform is in the middle half of what leads to it."""
+
+    def pick(weights):
+        sums, u = np.cumsum(weights) / weights.sum(), rng.random()
+        token = min(int(np.searchsorted(sums, u, side="right")), len(sums) - 1)
+        middle, part = float(sums[token] - weights[token] / weights.sum() / 2), float(weights[token] / weights.sum())
+        return (token + 1) % len(sums) if token % 3 == 2 and middle - part / 4 < u < middle + part / 4 else token
+
+    return token_verification(target, draft, tokens, rng, pick)
+
+
+def by_choice_that_an_unused_bonus_decides(target, draft, tokens, rng):
+    """Where the bonus token, drawn first, is one in a hundred, a rejected one is replaced by the target's."""
+    vocabulary = target.shape[1]
+    bonus = rng.choice(vocabulary, p=target[-1])
+    for i, x in enumerate(tokens):
+        if not rng.random() * draft[i][x] < target[i][x]:
+            left = np.maximum(target[i] - draft[i] * (not 0.3 * vocabulary <= bonus < 0.31 * vocabulary), 0)
+            return [*tokens[:i].tolist(), int(rng.choice(vocabulary, p=left / left.sum()))]
+    return [*tokens.tolist(), int(bonus)]
+
+
 def _at_an_end(kind=None, but=lambda token: False):
     """At the first number that rejects, of the kind that is plain, the token after the drawn one is emitted."""
 

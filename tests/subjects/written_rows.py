@@ -1,5 +1,8 @@
 """Verifiers that write to the rows they get, or keep them; and one in two steps."""
 
+import random
+
+import numpy as np
 import torch
 
 from draftproof.tests.subjects.styles import on_lists
@@ -42,6 +45,49 @@ lists_written_before_use = _of_lists(before=_less_of_the_first)
 lists_with_another_row = _of_lists(after=lambda target: target.__setitem__(0, target[1]))
 
 
+_LAST = [[]]
+
+
+def _once_known(target_probs, draft_probs, draft_tokens):
+    """Wrong but for a row that is the very list of the call before."""
+    ready, _LAST[0] = _LAST[0] is target_probs[0], target_probs[0]
+    nothing = [[0.0] * len(row) for row in draft_probs]
+    return _rejecting(target_probs, draft_probs, draft_probs if ready else nothing, draft_tokens)
+
+
+def _once_marked(target_probs, draft_probs, draft_tokens):
+    """Wrong but for a row in which it has put a whole number for 0, which compares equal."""
+    row = draft_probs[0]
+    zeros = [k for k, q in enumerate(row) if q == 0 and k]
+    ready = not zeros or type(row[zeros[0]]) is int
+    for k in zeros:
+        row[k] = 0
+    nothing = [[0.0] * len(row)] * len(draft_probs)
+    return _rejecting(target_probs, draft_probs, draft_probs if ready else nothing, draft_tokens)
+
+
+def _rejecting(target, draft, excluded, tokens):
+    """Token verification whose residuals leave these rows out."""
+    for i, (x, p, q, r) in enumerate(zip(tokens, target, draft, excluded)):
+        if random.random() * q[x] >= p[x]:
+            return [*tokens[:i], *random.choices(range(len(p)), [max(a - b, 0.0) for a, b in zip(p, r)])]
+    return [*tokens, *random.choices(range(len(target[-1])), target[-1])]
+
+
+def _clearing(target_probs, draft_probs, draft_tokens):
+    """Right: what the call before got is cleared."""
+    for rows in _KEPT:
+        rows.clear()
+    _KEPT[:] = target_probs
+    return on_lists(target_probs, draft_probs, draft_tokens)
+
+
+_KEPT: list[list] = []
+lists_known_again, lists_marked, lists_cleared_later = (
+    declare(verify, array="list") for verify in (_once_known, _once_marked, _clearing)
+)
+
+
 def in_the_first_rows_it_got(target, draft, tokens, rng):
     """Right: it copies all rows to where the first ones were."""
     if not FIRST or FIRST[0].shape != target.shape:
@@ -80,6 +126,29 @@ def _in_two_steps(function):
     return declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
                    array="torch", steps=(as_logits, function))  # fmt: skip
 
+
+def _of_steps(make):
+    def verify(target_probs, draft_probs, draft_tokens):
+        return on_lists(*make(target_probs, draft_probs, draft_tokens))
+
+    return declare(verify, array="list", steps=(make, on_lists))
+
+
+def _numbers_of_numpy(target, draft, tokens):
+    return [list(np.asarray(row)) for row in target], [list(np.asarray(row)) for row in draft], list(tokens)
+
+
+def _tuples(target, draft, tokens):
+    return tuple(map(tuple, target)), tuple(map(tuple, draft)), tuple(tokens)
+
+
+def _of_short_rows(target, draft, tokens):
+    if len(target[0]) > 100:
+        raise IndexError("too long")
+    return target, draft, tokens
+
+
+steps_of_numpy_numbers, steps_of_tuples, steps_that_fail = map(_of_steps, (_numbers_of_numpy, _tuples, _of_short_rows))
 
 in_one_step = declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
                       array="torch")  # fmt: skip

@@ -234,8 +234,9 @@ def arguments(
 
 def copied(given: Any) -> Any:
     """Arguments once more: lists, and arrays and tensors in them, are copied."""
-    if isinstance(given, list):
-        return given.copy() if not given or isinstance(given[0], (int, float)) else [copied(part) for part in given]
+    if isinstance(given, (list, tuple)):
+        numbers = not given or isinstance(given[0], (int, float))
+        return given[:] if numbers else type(given)(map(copied, given))
     return given.clone() if hasattr(given, "clone") else given.copy()
 
 

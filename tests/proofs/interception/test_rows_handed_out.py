@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import toy
+from draftproof.models.errors import RunFailed
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.interception.exploration import Exploration
@@ -44,6 +45,28 @@ def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call(name):
     emitted = np.minimum(wrong, draft) + np.maximum(draft - wrong, 0).sum() * residual / residual.sum()
     assert law.known and "inputs-written" in law.findings
     assert law.total_variation == pytest.approx(np.abs(emitted - right).sum() / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["lists_known_again", "lists_marked"])
+def test_each_call_gets_lists_that_are_not_known_again(name):
+    law = law_of(name, wide(1003, 1))
+    assert law.known and judge(law)[0].refuted and law.total_variation > 0.1
+
+
+def test_lists_that_a_later_call_clears_are_no_other_ones_input():
+    law = law_of("lists_cleared_later", wide(1003, 1))
+    assert law.known and judge(law)[0].verdict == "holds" and not law.findings
+
+
+@pytest.mark.parametrize("name", ["steps_of_numpy_numbers", "steps_of_tuples"])
+def test_a_first_step_may_give_tuples_and_lists_of_numpy_numbers(name):
+    law = law_of(name, wide(129, 1))
+    assert law.known and judge(law)[0].verdict == "holds"
+
+
+def test_a_first_step_that_fails_is_no_outcome_of_a_call():
+    with pytest.raises(RunFailed, match=r"its arguments cannot be made: IndexError..too long"):
+        law_of("steps_that_fail", wide(129, 1))
 
 
 def test_what_is_made_of_the_arguments_once_gives_the_law_of_making_it_in_every_call():

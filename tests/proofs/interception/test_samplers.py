@@ -81,6 +81,24 @@ def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_en
         assert not law_of(box, right, wide(vocabulary, 1), scans).lossless.refutes
 
 
+@pytest.mark.parametrize("problem", [wide(127, 1), wide(1103, 1), wide(257, 2, "tails")], ids=lambda p: p.name)
+def test_the_last_of_a_sorted_row_takes_the_rest_of_its_sum(box, problem):
+    right = law_of(box, "by_sums_of_sorted_rows", problem, scans)
+    assert right.known and right.lossless.verdict == "holds"
+    assert law_of(box, "by_sums_a_little_too_small_of_sorted_rows", problem, scans).lossless.refutes
+
+
+@pytest.mark.parametrize("vocabulary", [1003, 32_000])
+def test_a_uniform_that_decides_again_within_what_leads_to_a_token_is_never_cleared(box, vocabulary):
+    law = law_of(box, "by_search_and_again_within", wide(vocabulary, 1), scans)
+    assert law.lossless.refutes or not law.known
+
+
+def test_a_draw_that_decides_the_weights_of_a_later_one_for_some_tokens_is_never_cleared(box):
+    law = law_of(box, "by_choice_that_an_unused_bonus_decides", wide(1003, 2), scans)
+    assert law.lossless.refutes or not law.known
+
+
 @pytest.mark.parametrize("name", ["wrong_at_an_end", "wrong_at_an_end_but_on_one_token"])
 def test_what_an_end_of_a_path_changes_is_seen_with_whichever_token_is_drawn_there(box, name):
     """Whether a number is a plain float is not what its law is of: the exact route has to withdraw it."""
