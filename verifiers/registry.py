@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from . import block_verification as block
 from . import greedy_block_verification as greedy
-from .block_stream import block_stream
 from .draft_block import Verify
 from .sub_block import SubBlockRule
 from .token_verification import token_verification
@@ -33,7 +32,7 @@ REFERENCES = {
     for r in (
         Reference("token", token_verification, "Sun et al. 2025, Algorithm 1"),
         Reference("block", block.block_verification, "Sun et al. 2025, Algorithm 2", rule=block.RULE),
-        Reference("block-stream", block_stream, "Leviathan 2024 (blog post); Sun et al. 2025, Appendix A"),
+        Reference("block-stream", block.block_stream, "Leviathan 2024 (blog post); Sun et al. 2025, Appendix A"),
         Reference(
             "greedy-block", greedy.greedy_block_verification, "Sun et al. 2025, Algorithms 4-6", greedy.RULE, True
         ),

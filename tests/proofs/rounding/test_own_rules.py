@@ -27,7 +27,7 @@ from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import block_distance, distance, moved, tree_distance
 from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
-from draftproof.verifiers.block_stream import block_stream
+from draftproof.verifiers.block_verification import block_stream
 from draftproof.verifiers.draft_block import Block, Verdict
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.trees import (

@@ -32,7 +32,7 @@ from draftproof.proofs.tree_laws import drawn_from, enumerated_tree_law, row_aft
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.proofs.rounding.test_rounding_theorem import Rounded, dyadic
-from draftproof.verifiers.block_stream import block_stream
+from draftproof.verifiers.block_verification import block_stream
 from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.greedy_block_verification import greedy_block_verification
