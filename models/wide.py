@@ -309,13 +309,12 @@ def wide_battery() -> list[WideProblem]:
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
     later = WideProblem(2000, 2, "near", ((1001,), tuple(range(3, 2000, 80))), name="wide-near-later-V2000-gamma2")
-    longer = {size: again(*size) for size in LONGER}
-    problems = [dense_draft, *problems, longer.pop((5003, 4)), wide(2000, 1)]
-    cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
+    problems = [dense_draft, *problems, *(again(*size) for size in LONGER), wide(2000, 1)]
+    many = (p for p in problems if not p.few_ids)
+    cheapest = sorted(many, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
     twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
     both = map(ends, {twin.vocabulary for twin in twins})
-    every = [near, later, *longer.values(), *problems, *twins, *map(many_ids, MANY_IDS), *both]
-    return sorted(every, key=lambda p: p.vocabulary)
+    return sorted([near, later, *problems, *twins, *map(many_ids, MANY_IDS), *both], key=lambda p: p.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:

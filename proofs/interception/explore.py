@@ -76,6 +76,7 @@ ENDS = (0, 1, 2)
 
 
 RAISES = "{}, where a uniform is at an end of its range"
+"""What is noticed, of what was raised."""
 
 
 class Recurs(Exception):

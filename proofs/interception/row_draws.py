@@ -50,8 +50,8 @@ class Split(BaseException):
 
 Rehearsed = Callable[[int, Any, int], Any]
 
-PLACES = FIRST, LAST, WITHIN = 0, 1, 2
-"""Of a point among those that lead to an index."""
+PLACES = (0, 1, 2)
+"""Of a point among those that lead to an index: the first, the last, one within."""
 
 
 class RowDraw:
@@ -61,7 +61,7 @@ class RowDraw:
     base: the index that the path was walked with. possible: all of positive weight.
     rehearsed: from an index, the point rehearsed else, and one of ``PLACES``, to a point that leads to it in a call
       with plain numbers; None for an index that is handed out itself.
-    asked_again: whether the number is one of which more can be asked: the first and the last point are two.
+    asked_again: whether the number is one of which more can be asked: the points that lead to an index may differ.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
@@ -256,14 +256,16 @@ class WideTracer(Tracer):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
         self.lattices.add(source.bits)
 
+        def leading_to(index: int) -> tuple[int, int]:
+            return int(edges[interval[index]]), int(edges[interval[index] + 1])
+
         def rehearsed(index: int, point: int, where: int) -> int:
-            first, beyond = map(int, edges[interval[index] :][:2])
-            share = GOLDEN * (index + 1) % 1
-            return (first, beyond - 1, first + int(share * (beyond - first)))[where]
+            first, beyond = leading_to(index)
+            return (first, beyond - 1, first + int(GOLDEN * (index + 1) % 1 * (beyond - first)))[where]
 
         row = self.new_row(weights, rehearsed, (math.log2(high - low), ""))
         row.source, row.asked_again = source, True
-        source.low, source.high = edges[interval[row.base] :][:2].tolist()
+        source.low, source.high = leading_to(row.base)
         source.fresh = False
         return row.base
 

@@ -372,7 +372,7 @@ class _WideCall:
             self.rows.append(law)
 
     def _apart(self, tracer: WideTracer, rows: list[RowDraw], k: int, called: dict[int, Outcome]) -> set[int]:
-        """The indices within which a uniform that was looked up decides something else: at their ends it is not so."""
+        """The indices of which a uniform that was looked up decides something else at one of the places."""
         return {i for i, o in called.items() if any(self._plain(tracer, rows, {k: i}, at) != o for at in PLACES)}
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> bool:

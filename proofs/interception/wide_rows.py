@@ -46,13 +46,8 @@ class _Sent:
         self.new.clear()
 
 
-def _anew(given: Any) -> Any:
-    """Another array or tensor in the same memory; of numbers in a list a copy: what knows a list again, or finds in it
-    what it wrote there, would do so in calls on the same rows alone."""
-    if isinstance(given, (list, tuple)) and given and not isinstance(given[0], (int, float)):
-        return type(given)(map(_anew, given))
-    if isinstance(given, (list, tuple)):
-        return given[:]
+def _in_place(given: Any) -> Any:
+    """Another array or tensor in the same memory."""
     return given.view() if isinstance(given, np.ndarray) else given.detach()
 
 
@@ -106,8 +101,9 @@ class WideRows:
             kept = self.arguments(tokens)
             self._given[traced] = kept, copied(kept)
         kept, handed = self._given[traced]
-        # What was compared after a call and had not changed is handed out again.
-        given = self.arguments(tokens) if self.subject.written else [*map(_anew, handed)]
+        # What was compared after a call and had not changed is handed out again. Lists are copied: what knows one
+        # again, or finds in it what it wrote there, would do so in calls on the same rows alone.
+        given = self.arguments(tokens) if self.subject.written else copied(handed, _in_place)
         return (watched(given), watched(kept)) if watching() else (given, kept)
 
     def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:

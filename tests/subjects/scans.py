@@ -143,12 +143,12 @@ def by_scan_without_a_break(target, draft, tokens, rng):
     return token_verification(target, draft, tokens, rng, lambda weights: pick(weights.tolist()))
 
 
-def _sorting(least=1.0):
-    """Samplers that sort a row and divide its running sum by the sum of the row, times least."""
+def _sorting(factor=1.0):
+    """Samplers that sort a row and divide its running sum by the sum of the row times a factor."""
 
     def pick(weights, rng):
         order = np.argsort(-weights, kind="stable")
-        sums = np.cumsum(weights[order]) / (weights.sum() * least)
+        sums = np.cumsum(weights[order]) / (weights.sum() * factor)
         return order[min(np.searchsorted(sums, rng.random(), side="right"), np.count_nonzero(weights) - 1)]
 
     return lambda target, draft, tokens, rng: token_verification(target, draft, tokens, rng, lambda w: pick(w, rng))

@@ -35,9 +35,11 @@ from .state import why_reads_withdraw
 REAL_CALLS = 1000
 """Real calls that the law of a wide problem of at most WIDEST tokens has to survive."""
 
-WIDEST, SAMPLED = 40_000, 20_000_000
-"""Vocabulary up to which wide problems are sampled: calls on larger ones take too long; calls times tokens up to which
-they take a second."""
+WIDEST = 40_000
+"""Vocabulary up to which wide problems are sampled: calls on larger ones take too long."""
+
+SAMPLED = 20_000_000
+"""Calls times tokens up to which samples of a wide problem take seconds."""
 
 TYPICAL = 1000
 """Vocabulary of the problem that is sampled where no law is known of any: wide, and thousands of calls take seconds."""
@@ -199,8 +201,8 @@ class WideLaws:
         known = [law for law in laws if law.known and law.problem.vocabulary <= WIDEST]
         if not known:
             return laws
-        sizes = ((law, law.problem.vocabulary, law.problem.gamma) for law in known)
-        law, _, _ = max(sizes, key=lambda size: (size[1] * REAL_CALLS <= SAMPLED, size[2] == 2, size[1]))
+        cheap = [law for law in known if law.problem.vocabulary * REAL_CALLS <= SAMPLED]
+        law = max(cheap or known, key=lambda law: (law.problem.gamma == 2, law.problem.vocabulary))
         cells = WideCells(law)
         try:
             counts = session.sample(law.problem, REAL_CALLS)
