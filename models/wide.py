@@ -242,15 +242,18 @@ def exchanged(problem: WideProblem) -> WideProblem:
 LONGER = ((4, 4), (5, 3), (6, 5), (5003, 4), (32_000, 5), (128_256, 8), (151_936, 3))
 """Vocabularies, beyond those of the longest blocks, over which there are blocks of more than two positions."""
 
+AGREED = {(128_256, 8): (0, 2, 5, 6)}
+"""Positions of such blocks at which both models agree: code that takes a coin for each of eight has 256 ways, and calls
+over the largest vocabularies take long."""
+
 
 def again(vocabulary: int, gamma: int) -> WideProblem:
-    """Every position is decided, and one token can be drafted at each, the same but at the last: what only wide code
-    gets wrong there shows."""
+    """Every position is decided but those of ``AGREED``, and one token can be drafted at each, the same but at the
+    last: what only wide code gets wrong shows there."""
     middle = (1 << ((vocabulary - 1).bit_length() - 1),)
+    live, agree = (*(middle,) * (gamma - 1), (vocabulary - 1,)), AGREED.get((vocabulary, gamma), ())
     name, few = f"wide-again-V{vocabulary}-gamma{gamma}", vocabulary > 10_000
-    return WideProblem(
-        vocabulary, gamma, "dense", (*(middle,) * (gamma - 1), (vocabulary - 1,)), name=name, few_ids=few
-    )
+    return WideProblem(vocabulary, gamma, "dense", live, agree=agree, name=name, few_ids=few)
 
 
 SPECIAL_IDS = {

@@ -15,9 +15,13 @@ from ...models.wide import ALL_CALLED, DRAFTED_IDS, WideProblem
 from .outcomes import Outcome, Raised
 from .row_draws import GOLDEN, RowDraw
 
-FURTHER, FURTHER_OF_SEVERAL, FEW_FURTHER = (24, 24), (8, 2), 4
+FURTHER, FURTHER_OF_LARGE, FURTHER_OF_SEVERAL, FEW_FURTHER = (24, 24), (12, 12), (8, 2), 4
 """Indices of a row beyond the chosen ones: of those that take turns over rows and draft blocks, and drawn by weight;
-where there are several blocks; of a problem that differs from one before in some weights alone."""
+over the largest vocabularies, where calls take longest; where there are several blocks; of a problem that differs from
+one before in some weights alone."""
+
+LARGE = 100_000
+"""Vocabulary from which on it is one of the largest."""
 
 SEVERAL_BLOCKS, TURNS = 16, 4
 """Draft blocks from which on special indices take turns too, and rehearsals at the ends of what a path allows; how many
@@ -64,7 +68,8 @@ class CalledIds:
         self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
         self.turn, self.brief = turn, brief
         self.several = blocks >= SEVERAL_BLOCKS
-        self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else FURTHER
+        alone = FURTHER_OF_LARGE if vocabulary >= LARGE else FURTHER
+        self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else alone
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
         self.rows = 0
 

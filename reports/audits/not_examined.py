@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ...models.decoding_settings import SETTINGS
+from ...models.wide import FEW_TOKENS
 from ...verifiers.adapters.engines import ENGINES
 from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
@@ -27,7 +28,9 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(known.gammas)}")
     if known.quick:
         sentences.append("wide vocabularies and long blocks: the audit was quick")
-    sentences += undecided(known.positions) + _together(report) + _of_trees(known) + _not_decided(known)
+    sentences += (
+        undecided(known.positions) + _together(report) + _at_positions(items) + _of_trees(known) + _not_decided(known)
+    )
     if known.ids:
         shares = (f"of {v} {_share(n['drafted'], v)}, {_share(n['emitted'], v)}" for v, n in known.ids.items())
         what = "ids of wide vocabularies but for the shares that were drafted, and that calls emitted"
@@ -119,6 +122,17 @@ def _together(report: Run) -> list[str]:
         return []
     examined = "; ".join(f"gamma = {ranges(gammas)} over V = {ranges(vs)}" for gammas, vs in over.items())
     return [f"sizes together other than {examined}"]
+
+
+def _at_positions(items: Sequence[Evidence]) -> list[str]:
+    """Which positions no problem decides of blocks that were examined over wide vocabularies."""
+    decided: dict[tuple[int, int], set[int]] = {}
+    for d in (e.detail for e in items if e.holds or e.refuted):
+        if isinstance(d, WideDetail) and d.decided is not None and (d.vocabulary or 0) > FEW_TOKENS:
+            decided.setdefault((d.vocabulary or 0, d.gamma or 0), set()).update(*d.decided)
+    left = {size: {*range(size[1])} - positions for size, positions in decided.items()}
+    named = [f"{ranges(at)} of gamma = {gamma} over V = {v}" for (v, gamma), at in sorted(left.items()) if at]
+    return [f"over wide vocabularies positions {'; '.join(named)}"] if named else []
 
 
 def _of_functions(known: ReportScope, program: bool) -> list[str]:

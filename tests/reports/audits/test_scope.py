@@ -87,6 +87,18 @@ def test_a_size_between_the_widest_and_the_longest_is_not_taken_for_examined():
     assert together in report_of(*laws).not_examined
 
 
+def test_positions_that_no_problem_of_a_wide_vocabulary_decides_are_not_taken_for_examined():
+    wide = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.0, "ids_emitted": 50, "ids_drafted": 6}
+    wide |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0, "gamma": 3}
+    several = [
+        law("a", vocabulary=128, decided=[[0], [2]], **wide),
+        law("b", vocabulary=128, decided=[[1]], **wide),
+        law("c", vocabulary=500, decided=[[1]], **wide),
+        law("d", vocabulary=3, decided=[[1]], **wide),
+    ]
+    assert "over wide vocabularies positions 0, 2 of gamma = 3 over V = 500" in report_of(*several).not_examined
+
+
 def test_dense_draft_rows_and_regions_of_wide_rows_are_not_taken_for_examined():
     """Code that is wrong where a draft row has more than 150 tokens, or a last wide row one likely one, was cleared."""
     wide = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25, "ids_emitted": 50}
