@@ -1,5 +1,6 @@
 """The database of a history: any that SQLAlchemy knows, and its errors in one line."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,11 @@ COMPLAINTS = {
     "draftproof_seed_once": TWICE, "draftproof_batches.seed": TWICE, "": "{line}; {unharmed}",
 }  # fmt: skip
 """What a database's complaint has in it -> what it means."""
+
+
+# An interrupt that comes while a connection is closed is raised again; logged besides, it would be a traceback on the
+# terminal of whoever has set up no logging.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 class Database:

@@ -4,6 +4,8 @@ import json
 import math
 import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -160,6 +162,30 @@ def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
     levels = [check["alarm_at"] for check in report["checks"]]
     assert levels == sorted(levels)
     assert sum(math.exp(-level) for level in levels) < 1e-3
+
+
+INTERRUPTED = """
+import sys
+from sqlalchemy import event
+from draftproof.reports.audits.nightly.database import Database
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+database = Database(sys.argv[1])
+event.listen(database._engine.pool, "reset", interrupt)
+try:
+    with database.writing() as connection:
+        connection.exec_driver_sql("create table mine (x)")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_while_a_connection_is_closed_is_raised_and_not_printed(tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path / "nights.sqlite")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
 @pytest.mark.parametrize(
