@@ -15,8 +15,8 @@ import numpy as np
 
 from ..models.law import Prefix
 from ..models.wide import WideProblem
+from ..models.wide_rows import row_sum
 from .laws import is_output
-from .row_sums import row_sum
 
 Row = np.ndarray
 Rows = Mapping[Prefix, Row]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..models.law import Prefix, prefix_key
 from ..models.wide import WideProblem
+from ..models.wide_rows import row_sum
 from ..verifiers.details import LawDetail, WideDetail
 from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
 from . import verdict_rule
@@ -19,7 +20,6 @@ from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE
-from .row_sums import row_sum
 from .wide_frontier import Frontier, Row, frontier, reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models.law import Prefix, prefix_of_key
 from ..models.wide import WideProblem
+from ..models.wide_rows import row_sum
 from ..verifiers.evidence import Strength
 from .interception.outcomes import decoded
 from .measurement import never_returned, other_rows
@@ -20,7 +21,6 @@ from .rounding.rule import (
     rows_in_use_allowed,
     wide_resolution_allowed,
 )
-from .row_sums import row_sum
 from .wide_frontier import Row, cut
 from .wide_law import WideMeasurement
 

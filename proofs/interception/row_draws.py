@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...models.wide import ALL_CALLED
+from ...models.wide_rows import row_sum
 from ..field import QQ, rational
-from ..row_sums import row_sum
 from .draws import LookUp
 from .exploration import Exploration
 from .noise_rows import MOST_APART, noise_row

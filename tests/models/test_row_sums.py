@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from draftproof.proofs.row_sums import FEW, row_sum
+from draftproof.models.wide_rows import FEW, row_sum
 
 
 @pytest.mark.parametrize("size", [0, 1, FEW, FEW + 1, 1001, 151_936])
