@@ -39,7 +39,8 @@ def test_a_rule_for_trees_is_valid_for_all_models_of_its_sizes(claim):
     [
         ("sample-until-it-matches", IID, 2, (2,)),
         ("only-the-rejected-entry", IID, 3, (1,)),
-        ("row-before-the-elder-was-removed", WITHOUT_REPLACEMENT, 3, (2,)),
+        ("only-the-rejected-entry", WITHOUT_REPLACEMENT, 3, (2,)),
+        ("row-before-the-elder-was-removed", TOP, 3, (2,)),
         ("replacement-from-the-target", TOP, 2, (1,)),
         ("row-of-the-parent", IID, 2, (1, 1)),
         ("weight-not-updated", IID, 2, (1, 1)),
