@@ -8,7 +8,7 @@ from ...verifiers.adapters.engines import ENGINES
 from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
-from .positions import undecided
+from .positions import decided_positions, undecided
 from .scope import ReportScope, Run, by_drafting, counted, ranges, shares
 
 MOST_NAMES = 5
@@ -126,12 +126,13 @@ def _together(report: Run) -> list[str]:
 
 def _at_positions(items: Sequence[Evidence]) -> list[str]:
     """Which positions no problem decides of blocks that were examined over wide vocabularies."""
-    decided: dict[tuple[int, int], set[int]] = {}
-    for d in (e.detail for e in items if e.holds or e.refuted):
-        if isinstance(d, WideDetail) and d.decided is not None and (d.vocabulary or 0) > FEW_TOKENS:
-            decided.setdefault((d.vocabulary or 0, d.gamma or 0), set()).update(*d.decided)
-    left = {size: {*range(size[1])} - positions for size, positions in decided.items()}
-    named = [f"{ranges(at)} of gamma = {gamma} over V = {v}" for (v, gamma), at in sorted(left.items()) if at]
+    over: dict[int, list[Evidence]] = {}
+    for e in items:
+        if isinstance(e.detail, WideDetail) and not e.out_of_scope and (e.detail.vocabulary or 0) > FEW_TOKENS:
+            over.setdefault(e.detail.vocabulary or 0, []).append(e)
+    decided = [(v, int(gamma), sets) for v, of in sorted(over.items()) for gamma, sets in decided_positions(of).items()]
+    left = [(v, gamma, {*range(gamma)}.difference(*sets)) for v, gamma, sets in decided]
+    named = [f"{ranges(at)} of gamma = {gamma} over V = {v}" for v, gamma, at in left if at]
     return [f"over wide vocabularies positions {'; '.join(named)}"] if named else []
 
 

@@ -28,8 +28,8 @@ COMPLAINTS = {
 """What a database's complaint has in it -> what it means."""
 
 
-# An interrupt that comes while a connection is closed is raised again; logged besides, it would be a traceback on the
-# terminal of whoever has set up no logging.
+# SQLAlchemy logs what is raised while it closes a connection, an interrupt too, and raises that again. Without a
+# handler Python would print the traceback.
 logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 

@@ -97,6 +97,12 @@ def test_positions_that_no_problem_of_a_wide_vocabulary_decides_are_not_taken_fo
         law("d", vocabulary=3, decided=[[1]], **wide),
     ]
     assert "over wide vocabularies positions 0, 2 of gamma = 3 over V = 500" in report_of(*several).not_examined
+    single = [
+        law(f"{e} in float32", dtype="float32", vocabulary=128, decided=sets, **wide)
+        for e, sets in (("a", [[2]]), ("b", [[1]]))
+    ]
+    left = "over wide vocabularies positions 0 of gamma = 3 over V = 128; 0, 2 of gamma = 3 over V = 500"
+    assert left in report_of(*several[:2], *single, *several[2:]).not_examined, "decided in one kind of numbers alone"
 
 
 def test_dense_draft_rows_and_regions_of_wide_rows_are_not_taken_for_examined():
