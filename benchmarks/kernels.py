@@ -6,6 +6,8 @@ it; block at most 1.25 times token at B = 1 and 8 (at 64 the memory decides, and
 request where block verification reads all behind which it can end); faster than transformers' function at B = 1, 20
 times at B = 8.
 
+vLLM's kernels of model runner V2 stand beside, from the same logits, where they are unpacked (make engines).
+
 Each call is on the next of several batches, together larger than the device's cache. Medians of calls between two
 events. Half of the draft tokens are accepted or more, as where speculation pays.
 
@@ -20,7 +22,9 @@ import time
 from pathlib import Path
 
 import torch
+from compiled_laws import vllms_functions
 
+from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, published
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.sampling import uniforms
@@ -58,12 +62,40 @@ def calls(size, batches):
                     for b in rows
                 ]
                 found[f"{name}, {kind}graph"] = lambda k, g=graphs: g[k % len(g)].replay()
+    found |= vllms(logits)
     try:
         published()
     except ImportError:
         return found
     texts = [(logits[0][0][k : k + 1], logits[0][1][k : k + 1], logits[0][2][k : k + 1]) for k in range(size)]
     found["transformers"] = lambda _: [emitted_tokens(*text) for text in texts]
+    return found
+
+
+def vllms(logits):
+    """Calls of vLLM's kernels on these batches; none where they are not unpacked."""
+    try:
+        _, sample, _ = vllms_functions()
+    except NotASubject as missing:
+        print(f"vLLM: {missing}")
+        return {}
+    given = []
+    for target, draft, tokens, *_ in logits:
+        size, rows = len(tokens), GAMMA + 1
+        slots = torch.arange(size, device=DEVICE, dtype=torch.int32)
+        places = torch.arange(rows, device=DEVICE).repeat(size)
+        given.append((
+            target.flatten(0, 1), draft, torch.nn.functional.pad(tokens, (1, 0)).flatten(),
+            torch.arange(size + 1, device=DEVICE, dtype=torch.int32) * rows, places, slots,
+            slots.repeat_interleave(rows), places.to(torch.int32), torch.ones(size, device=DEVICE),
+            torch.arange(size, device=DEVICE), GAMMA,
+        ))  # fmt: skip
+    found = {}
+    for name, block in (("token", False), ("block", True)):
+        found[f"vLLM, {name}"] = lambda k, b=block: sample(*given[k % 2], use_block_verification=b)
+        if DEVICE == "cuda":
+            graphs = [captured(lambda g=g, b=block: sample(*g, use_block_verification=b)) for g in given]
+            found[f"vLLM, {name}, graph"] = lambda k, g=graphs: g[k % 2].replay()
     return found
 
 

@@ -47,6 +47,7 @@ def steps(asked: argparse.Namespace) -> list[Step]:
     pair, kept = asked.out / "pair", (asked.out if dry else ROOT / "reports") / "evidence"
     size = ["--vocabulary", "64", "300", "--batch", "1", "2", "--calls", "2"] if dry else []
     train = ["--minutes", "0.2"] if dry else ["--size", "large"]
+    dry_laws = ["--dry"] if dry else []
     few = ["--samples", "2", "--new-tokens", "8"] if dry else []
     tests = ["-m", "exact", "tests/proofs/test_field.py"] if dry else ["-m", "gpu"]
 
@@ -58,6 +59,7 @@ def steps(asked: argparse.Namespace) -> list[Step]:
 
     found = [
         Step("kernels", [python, "benchmarks/kernels.py", "--json", str(asked.out / "kernels.json"), *size], 120),
+        Step("laws", [python, "benchmarks/compiled_laws.py", "--json", str(asked.out / "laws.json"), *dry_laws], 120),
         Step(
             "tests",
             [python, "-m", "draftproof.tests.in_parts", *tests, "--out", str(asked.out / "tests")],

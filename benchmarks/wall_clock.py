@@ -3,10 +3,12 @@
 Limits: block verification at least as fast as token verification, both faster than plain decoding; for every drafter
 and gamma asked for, in one run, by intervals over prompts. All columns of a prompt follow each other in an order of its
 own, so that a slow minute hits all alike; processor time is printed beside, which other programs disturb less.
+Interrupted, or after --seconds, it reports the cells that it has.
 The pair: --pair DIR as draftproof train-pair wrote it; by default the one that was trained last.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import torch
@@ -34,6 +36,7 @@ def main():
     parser.add_argument("--prompts", type=int, default=36)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--new-tokens", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no cell is begun")
     parser.add_argument("--device", default="cpu")
     asked = parser.parse_args()
     if asked.pair:
@@ -55,8 +58,15 @@ def main():
             f"{asked.new_tokens} new tokens\n"
         )
         bench.warm_up()
-        for cell in plan.cells(len(groups)):
-            cells[cell] = bench.cell(cell)
+        asked_for, began = list(plan.cells(len(groups))), time.monotonic()
+        try:
+            for cell in asked_for:
+                if time.monotonic() - began > asked.seconds:
+                    break
+                cells[cell] = bench.cell(cell)
+        except KeyboardInterrupt:
+            pass
+    print(f"{len(cells)} of {len(asked_for)} cells, each a group of prompts with a seed\n")
     report(plan, Totals(cells))
 
 

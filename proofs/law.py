@@ -29,6 +29,10 @@ MAX_ENTRIES = 8
 AnyLaw = TypeVar("AnyLaw", bound="Law")
 
 
+ASKED_AGAIN = "key-asked-again"
+"""A finding: a number of which the tokens of a block tell is asked for again by the next one."""
+
+
 class Departure(NamedTuple):
     """How far a law is from what a claim says of it.
 

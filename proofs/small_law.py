@@ -20,7 +20,7 @@ from . import verdict_rule
 from .claims import coupling_bound
 from .decided import decided_together
 from .field import QQ, rational
-from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
+from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
 from .rounding.rule import draws_trees
 
@@ -159,7 +159,7 @@ class Measurement(Law):
         return Departure(
             as_float(total_variation(observed, expected)), self.tolerance, self.explained,
             lambda: self._side_by_side(observed, expected),
-            detail=self._beside,
+            detail=self._beside, open=self.findings.get(ASKED_AGAIN),
         )  # fmt: skip
 
     def _beside(self) -> dict[str, Any]:

@@ -29,6 +29,8 @@ class Declared(msgspec.Struct, frozen=True):
     shape: of "gamma", "V", "N" (nodes of a whole draft tree; gamma of a block) and whole numbers.
     bits: of a uniform. open: "right" of one in [0, 1), "left" in (0, 1].
     keyed: whether they are asked of a table, by seed and position.
+    first: where positions are places in the text, that of a block's first token: a block that emits n tokens is
+      followed by one from first + n on.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -37,6 +39,7 @@ class Declared(msgspec.Struct, frozen=True):
     bits: Annotated[int, msgspec.Meta(ge=1, le=MOST_BITS)] | None = None
     open: Literal["left", "right"] = "right"
     keyed: bool = False
+    first: int | None = None
 
     def complete(self, dtype: str) -> "Declared":
         """With what it does not say: no shape where it is keyed, as many bits as the significand of the rows.

