@@ -1,12 +1,13 @@
 """What all measured laws have in common, and how far a law is from what a claim says of it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
+from ..models.law import Prefix
 from ..verifiers.claims import CLAIMS
 from ..verifiers.details import LawDetail
 from ..verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
@@ -171,3 +172,33 @@ class Law:
     def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
         """The same law, not to be believed, for this reason unless it has one."""
         return replace(self, reason=self.reason or reason, out_of_scope=False)
+
+
+LEAST = 1e-3
+"""Probability from which on the token drafted there has to be rejected."""
+
+
+def decided_together(
+    blocks: Iterable[Prefix], target: Callable[[Prefix], Any], draft: Callable[[Prefix], Any]
+) -> list[list[int]]:
+    """The sets of positions that are decided by one block, without those that another has in it, as sorted lists.
+
+    A position is decided by a block if a right verifier can accept its token, by M_b / M_s, and has to reject it with
+    probability LEAST at least; or if the target excludes it, and then it is the last one.
+
+    target, draft: from a prefix to its row.
+    """
+    found: set[frozenset[int]] = set()
+    ratios: dict[Prefix, float] = {}
+    for block in blocks:
+        decided = set()
+        for i, token in enumerate(block):
+            here = block[: i + 1]
+            if here not in ratios:
+                ratios[here] = float(target(here[:-1])[token]) / float(draft(here[:-1])[token])
+            if ratios[here] <= 1 - LEAST:
+                decided.add(i)
+            if not ratios[here]:
+                break
+        found.add(frozenset(decided))
+    return sorted(sorted(one) for one in found if one and not any(one < other for other in found))

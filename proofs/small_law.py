@@ -18,9 +18,8 @@ from ..verifiers.registry import reference
 from ..verifiers.trees.draft_tree import CONTEXT, DraftTree
 from . import verdict_rule
 from .claims import coupling_bound
-from .decided import decided_together
 from .field import QQ, rational
-from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
+from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
 from .rounding.rule import draws_trees
 

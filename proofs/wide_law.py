@@ -15,8 +15,7 @@ from ..models.wide_rows import row_sum
 from ..verifiers.details import LawDetail, WideDetail
 from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
 from . import verdict_rule
-from .decided import decided_together
-from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
+from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE

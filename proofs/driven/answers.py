@@ -11,7 +11,7 @@ from ..interception.harness import NeverReturned
 from ..interception.outcomes import Outcome, Raised, encoded
 from ..interception.rows_in_use import RowsInUse, rows_for
 from ..law import ASKED_AGAIN
-from .later_blocks import told
+from .later_blocks import asked_again
 from .laws import CONFIRMATIONS, DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
@@ -56,8 +56,8 @@ def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any]
             "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
         }  # fmt: skip
     subject.findings |= subject.outside.finding
-    if reason is None and (again := told(laws)):
-        subject.findings.setdefault(ASKED_AGAIN, str(again))
+    if reason is None and (again := asked_again(laws)):
+        subject.findings.setdefault(ASKED_AGAIN, again)
     yield {
         "findings": subject.findings,
         "missed": laws.missed,

@@ -20,8 +20,7 @@ from ..interception.outside import Outside
 from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared, stated
-from .keyed import Key, KeyedTable
-from .layout import Layout
+from .layout import Key, KeyedTable, Layout
 from .partition import Point
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from ...models.printable import printable
+from ...models.errors import printable
 
 
 class Raised(NamedTuple):

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...models.errors import InputError
-from ...models.printable import printable
+from ...models.errors import InputError, printable
 from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, stop
 from .output import progress_bar, write_text
 

@@ -14,8 +14,7 @@ from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
-from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
-from draftproof.models.wide_positions import LENGTHS, SMALL, apart, regions, together
+from draftproof.models.wide import LENGTHS, SMALL, WideProblem, apart, own_wide_problem, regions, together, wide_battery
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
 from draftproof.proofs.measurement import measured

@@ -2,7 +2,7 @@
 
 import pytest
 
-from draftproof.models.printable import printable, printable_data
+from draftproof.models.errors import printable, printable_data
 
 pytestmark = pytest.mark.exact
 

@@ -6,10 +6,19 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
-from draftproof.models.wide import DRAFTED_IDS, MANY_IDS, many_ids, wide, wide_from
-from draftproof.models.wide_positions import LENGTHS, LENGTHS_APART, apart, together
-from draftproof.proofs.decided import decided_together
+from draftproof.models.wide import (
+    DRAFTED_IDS,
+    LENGTHS,
+    LENGTHS_APART,
+    MANY_IDS,
+    apart,
+    many_ids,
+    together,
+    wide,
+    wide_from,
+)
 from draftproof.proofs.field import in_field
+from draftproof.proofs.law import decided_together
 from draftproof.proofs.laws import enumerated_law
 from draftproof.proofs.small_law import Measurement
 from draftproof.reports.audits.positions import ALONE, PAIRS, TOGETHER, decides, how_decided, undecided

@@ -9,9 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from ....models.errors import InputError
+from ....models.errors import InputError, printable_data
 from ....models.json_files import parse, text_of
-from ....models.printable import printable_data
 from ....verifiers.claims import PROBABILITY, TOKENS, VARIATION
 from ....verifiers.details import CampaignDetail, DrivenDetail, TextsDetail, WideDetail
 from ....verifiers.evidence import (

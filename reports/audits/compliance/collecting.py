@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ....models.digests import EXAMINING, code_digest, sha256_of
-from ....models.errors import InputError, RunFailed
-from ....models.printable import printable, printable_data
+from ....models.errors import InputError, RunFailed, printable, printable_data
 from ....models.store import Store
 from ..settings import Progress
 from .collected import DONE, FAILED, Collected

@@ -8,9 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....models.errors import InputError
+from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
-from ....models.printable import printable_data
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.statements import METHODS, standing
 from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state

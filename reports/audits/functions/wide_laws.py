@@ -11,8 +11,7 @@ import numpy as np
 
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
-from ....models.wide import WideProblem, backwards, exchanged
-from ....models.wide_positions import LENGTHS, LENGTHS_APART, SHORTER, apart, regions, together
+from ....models.wide import LENGTHS, LENGTHS_APART, SHORTER, WideProblem, apart, backwards, exchanged, regions, together
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW

@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import keyed, laws, subjects
+from draftproof.proofs.driven import laws, layout, subjects
 from draftproof.proofs.driven.answers import PLAINLY, answers
 from draftproof.proofs.driven.coordinates import Uniform
 from draftproof.proofs.driven.declared import declared
@@ -199,7 +199,7 @@ def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
 
 
 def test_a_table_gives_the_same_number_for_the_same_key_and_counts_it():
-    table = keyed.KeyedTable({(7, 0): 0.25}, lambda key: 0.5)
+    table = layout.KeyedTable({(7, 0): 0.25}, lambda key: 0.5)
     assert table(7, 0) == 0.25
     assert list(table(np.int64(7), [0, 3])) == [0.25, 0.5]
     assert table.twice() == (7, 0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.models.wide_positions import LENGTHS, LENGTHS_APART, together
+from draftproof.models.wide import LENGTHS, LENGTHS_APART, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_measurement import measured_wide
