@@ -1,9 +1,10 @@
 """Laws of verifiers whose random numbers are inputs: deterministic functions, driven over the lattice of their numbers.
 
 ``declared``: the random numbers that a subject says it takes; ``coordinates``: their lattices; ``layout``: where they
-stand in a request, and generators inside a kernel, as tables. ``asking``: many procedures that share batches of requests.
-``partition``: boxes on which the emitted tokens are the same. ``races``: rows of noise. ``products``: uniforms that are
-multiplied with each other. ``laws``: the laws of one problem from all of these, and what random requests confirm of
-them; ``later_blocks``: what a block tells of numbers that the next one asks for again; ``answers``: what the child
-process says of them. ``subjects``, ``programs``: what is asked, an object in Python or a program that speaks JSON lines.
+stand in a request, and tables for generators inside a kernel. ``asking``: many procedures that share batches of
+requests. ``partition``: boxes on which the emitted tokens are the same. ``races``: rows of noise. ``products``:
+uniforms that are multiplied with each other. ``laws``: the laws of one problem from all of these, and what random
+requests confirm of them; ``later_blocks``: numbers that the next block asks for again; ``answers``: what the child
+process says of them. ``subjects``, ``programs``: what is asked, an object in Python or a program that speaks JSON
+lines.
 """

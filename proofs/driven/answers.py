@@ -56,10 +56,9 @@ def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any]
             "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
         }  # fmt: skip
     subject.findings |= subject.outside.finding
-    if reason is None and (again := asked_again(laws)):
-        subject.findings.setdefault(ASKED_AGAIN, again)
+    again = None if reason else asked_again(laws)
     yield {
-        "findings": subject.findings,
+        "findings": subject.findings | ({ASKED_AGAIN: again} if again else {}),
         "missed": laws.missed,
         "confirmations": laws.confirmations,
         "numbers": {} if reason else laws.numbers(),

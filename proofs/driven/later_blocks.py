@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from ..interception.outcomes import Raised
 from .laws import BlockLaw, DrivenLaws
 from .partition import Box, leaves
 
 FRESH = 1e-6
-"""A probability that is off by no more is that of a fresh number, up to the grain of thresholds."""
+"""How far off a fresh number's probability may be: the grain of thresholds."""
 
 
 def asked_again(laws: DrivenLaws) -> str | None:
@@ -58,5 +59,5 @@ def _boxes(laws: DrivenLaws, known: BlockLaw) -> Iterator[tuple[tuple[int, ...],
         for leaf in leaves(piece.tree):
             mass = float(piece.mass) * float(leaf.box.mass(known.layout.coordinates, piece.axes))
             for kind, share in zip(leaf.race.outcomes, leaf.race.weights) if leaf.race else [(leaf.outcome, 1.0)]:
-                if isinstance(emitted := laws.shown[kind], tuple):
+                if not isinstance(emitted := laws.shown[kind], Raised):
                     yield emitted, leaf.box, mass * share

@@ -182,8 +182,10 @@ def test_coins_of_places_that_the_next_block_asks_for_again_have_to_be_fresh():
     """Block verification has compared all of them: behind a block that is rejected at once the second is above 1/4."""
     for right in (driven.token_by_place, driven.block_by_call):
         assert judge(measured(toy(2), "float64", answers(subject_of(right), toy(2))))[0].holds
-    law = measured(toy(2), "float64", answers(subject_of(driven.block_by_place), toy(2)))
+    subject = subject_of(driven.block_by_place)
+    law, other = (measured(p, "float64", answers(subject, p)) for p in (toy(2), toy(1)))
     lossless = judge(law)[0]
+    assert judge(other)[0].holds, "a block of one token has no place behind what it emits"
     assert law.known and lossless.verdict == "no-evidence" and lossless.total_variation < 1e-12
     assert lossless.detail.reason == law.findings["key-asked-again"]
     assert lossless.detail.reason == (

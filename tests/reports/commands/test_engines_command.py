@@ -152,6 +152,8 @@ def test_a_sentence_is_no_stronger_than_the_verdicts_and_the_worst_stand_first()
         "problems in float32."  # fmt: skip
     assert right.sentence == "Not refuted on 4 problems in float32."
     assert unknown.sentence == "Undecided: samples show no difference, and would not show one below TV 0.2."
+    driven = line(text="no-evidence, 1 of 2", how="driven, no law")
+    assert driven.sentence == "Undecided: one block at a time shows no difference above TV 0.2."
     half = EngineLine([*right.rows, *wrong.rows], [])
     assert half.sentence.startswith("Refuted") and "not refuted" not in half.sentence.lower()
     assert [each.rank for each in (wrong, apart, right, unknown)] == sorted({0, 1, 3, 4})
