@@ -17,7 +17,7 @@ FRESH = 1e-6
 
 
 def asked_again(laws: DrivenLaws) -> str | None:
-    """In words, the number that is furthest from a fresh one given a text; None if all are fresh.
+    """The number that is furthest from a fresh one given a text, in words; None if all are fresh.
 
     max over texts, keys behind them, thresholds t of |Pr(U <= t | text) - Pr(U <= t)|, over all draft blocks.
     Guarantee: as of the laws, which it is read off; one number at a time, noise where it is compared with thresholds.
@@ -54,7 +54,7 @@ def asked_again(laws: DrivenLaws) -> str | None:
 
 
 def _boxes(laws: DrivenLaws, known: BlockLaw) -> Iterator[tuple[tuple[int, ...], Box, float]]:
-    """Tokens emitted, a box of numbers on which they are, and its probability."""
+    """Tokens emitted, a box on which they are, its probability."""
     for piece in known.pieces.values():
         for leaf in leaves(piece.tree):
             mass = float(piece.mass) * float(leaf.box.mass(known.layout.coordinates, piece.axes))

@@ -229,7 +229,7 @@ class EngineLine(NamedTuple):
         if text == "no-evidence":
             limits = [row.limit for row in self.rows if row.limit]
             unseen = f" below {limits[0]}" if limits else ""
-            if self.first.how.startswith("driven"):
+            if self.first.how.startswith("driven") and ";" not in self.first.how:  # by that alone
                 above = unseen.replace("below", "above")
                 return f"{said} Undecided: one block at a time shows no difference{above}.".strip()
             return f"{said} Undecided: samples show no difference, and would not show one{unseen}.".strip()
