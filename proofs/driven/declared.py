@@ -44,10 +44,12 @@ class Declared(msgspec.Struct, frozen=True):
     def complete(self, dtype: str) -> "Declared":
         """With what it does not say: no shape where it is keyed, as many bits as the significand of the rows.
 
-        Raises: NotASubject for numbers without a shape.
+        Raises: NotASubject for numbers without a shape, or with what is of keyed ones alone.
         """
         if self.shape is None and not self.keyed:
             raise NotASubject(f'random {self.name!r} has no shape: a list of "gamma", "V" and whole numbers from 1')
+        if self.first is not None and not self.keyed:
+            raise NotASubject(f'random {self.name!r} has "first", and is not "keyed"')
         return msgspec.structs.replace(self, shape=self.shape or (), bits=self.bits or SIGNIFICAND[dtype])
 
     def sizes(self, problem: Problem) -> tuple[int, ...]:

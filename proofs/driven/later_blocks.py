@@ -13,42 +13,49 @@ from .laws import BlockLaw, DrivenLaws
 from .partition import Box, leaves
 
 FRESH = 1e-6
-"""How far off a fresh number's probability may be: the grain of thresholds."""
+"""How far off a fresh number may be, by probability of the text: the grain of thresholds."""
 
 
 def asked_again(laws: DrivenLaws) -> str | None:
     """The number that is furthest from a fresh one given a text, in words; None if all are fresh.
 
-    max over texts, keys behind them, thresholds t of |Pr(U <= t | text) - Pr(U <= t)|, over all draft blocks.
-    Guarantee: as of the laws, which it is read off; one number at a time, noise where it is compared with thresholds.
+    max over texts, keys behind them, thresholds t of Pr(text) |Pr(U <= t | text) - Pr(U <= t)|, over all draft blocks.
+    A key that no block asks for so many places before never comes again.
+    Guarantee: as of the laws, which it is read off; one number at a time, without those of rows that may race.
     """
     firsts = {one.name: one.first for one in laws.subject.random or () if one.first is not None}
-    if not firsts:
-        return None
+    asked, texts = defaultdict[Any, set[int]](set), defaultdict[Any, float](float)
     intervals: dict[Any, list[tuple[int, int, float]]] = defaultdict(list)
     _, draft = laws.rows.in_use()
-    for block, known in laws.laws.items():
-        drafted = float(laws.rows.drafted(block, draft))
+    for block, known in laws.laws.items() if firsts else ():
+        drafted, axes = float(laws.rows.drafted(block, draft)), {*known.layout.axes}
+        keys = [(n, *key, axis) for n in firsts for key, axis in known.layout.keyed[n].items() if axis in axes]
+        for name, seed, position, _ in keys:
+            asked[name, seed].add(position)
+            if position < firsts[name]:
+                return f"{name} is asked for position {position}, before the first, {firsts[name]}"
         for emitted, box, mass in _boxes(laws, known):
-            for name, first in firsts.items():
-                for (seed, position), axis in known.layout.keyed[name].items():
-                    if position >= first + len(emitted):
-                        key = name, seed, position, emitted
-                        intervals[key].append((box.low[axis], box.high[axis], drafted * mass))
+            texts[emitted] += drafted * mass
+            for name, seed, position, axis in keys:
+                if position >= firsts[name] + len(emitted):
+                    part = box.low[axis], box.high[axis], drafted * mass
+                    intervals[name, seed, position, emitted].append(part)
     worst, said = FRESH, None
-    for (name, _, position, emitted), parts in intervals.items():
-        number, total = laws.plain.kinds[name], sum(mass for *_, mass in parts)
-        thresholds = {at for low, high, _ in parts for at in (low - 1, high)} - {number.first - 1, number.last}
-        for at in thresholds if total else ():
-            below = sum(
-                mass * float(number.mass(low, min(at, high)) / number.mass(low, high))
-                for low, high, mass in parts if low <= at
-            ) / total  # fmt: skip
+    for (name, seed, position, emitted), parts in intervals.items():
+        if not texts[emitted] or min(asked[name, seed]) > position - len(emitted):
+            continue
+        number, total = laws.plain.kinds[name], texts[emitted]
+        for at in {at for low, high, _ in parts for at in (low - 1, high)} - {number.first - 1, number.last}:
             fresh = float(number.mass(number.first, at))
-            if abs(below - fresh) > worst:
-                worst, said = abs(below - fresh), (
+            off = sum(
+                mass * (float(number.mass(low, min(at, high)) / number.mass(low, high)) if low <= at else 0.0)
+                - mass * fresh for low, high, mass in parts
+            )  # fmt: skip
+            if abs(off) > worst:
+                worst, said = abs(off), (
                     f"{name} at position {position} is asked for again by the block behind {emitted}, and is no fresh "
-                    f"number there: at most {number.value(at):.6g} with probability {below:.6g}, not {fresh:.6g}"
+                    f"number there: at most {number.value(at):.6g} with probability {fresh + off / total:.6g}, not "
+                    f"{fresh:.6g}"
                 )  # fmt: skip
     return said
 

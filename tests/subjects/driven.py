@@ -198,16 +198,28 @@ class RareKey(Keyed):
 
 
 class Placed(Driven):
-    """Its coins are those of the places in the text, all of which it asks for; or of its call, where they are not."""
+    """Its coins are those of the places in the text, all of which it asks for; or of its call, where they are not.
 
-    def __init__(self, accepted, by_place=True):
+    ahead: of the place that it declares. seeds: whether each coin of a block has one of its own.
+    """
+
+    def __init__(self, accepted, by_place=True, ahead=0, seeds=False):
         super().__init__(accepted)
         coins = {"name": "coin", "kind": "uniform", "bits": 53, "keyed": True} | ({"first": 40} if by_place else {})
-        self.random = [coins, LAST]
+        self.random, self.start, self.seeds = [coins, LAST], 40 - ahead, seeds
 
     def __call__(self, target, draft, tokens, random):
-        coins = [random["coin"](7, 40 + i) for i in range(len(tokens))]
+        coins = [random["coin"](i if self.seeds else 7, self.start + i) for i in range(len(tokens))]
         return super().__call__(target, draft, tokens, {"accept": coins, "last": random["last"]})
+
+
+class LastByPlace(Placed):
+    """Right: the last token is drawn by a number of a fixed place, and a row that is asked for is not used."""
+
+    def __call__(self, target, draft, tokens, random):
+        random["coin"](9, 40 + np.arange(len(target[0])))
+        random["last"] = random["coin"](8, 40 + len(tokens))
+        return super().__call__(target, draft, tokens, random)
 
 
 OWN = np.random.default_rng(5)
@@ -226,6 +238,10 @@ keyed_rarely = RareKey(100)
 token_by_place = Placed(token_rule)
 block_by_place = Placed(block_rule)
 block_by_call = Placed(block_rule, by_place=False)
+block_with_seeds = Placed(block_rule, seeds=True)
+block_misplaced = Placed(block_rule, ahead=1)
+last_by_place = LastByPlace(token_rule)
+not_keyed = Driven(token_rule, uniforms=[{**UNIFORMS[0], "first": 40}])
 changes_later = ChangesLater(token_rule)
 
 

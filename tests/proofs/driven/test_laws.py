@@ -180,8 +180,10 @@ def test_a_kernels_generator_by_seed_and_position():
 
 def test_coins_of_places_that_the_next_block_asks_for_again_have_to_be_fresh():
     """Block verification has compared all of them: behind a block that is rejected at once the second is above 1/4."""
-    for right in (driven.token_by_place, driven.block_by_call):
-        assert judge(measured(toy(2), "float64", answers(subject_of(right), toy(2))))[0].holds
+    for right in (driven.token_by_place, driven.block_by_call, driven.block_with_seeds, driven.last_by_place):
+        for problem in (toy(2), drawn(3, 2, "generic")):
+            law = measured(problem, "float64", answers(subject_of(right), problem))
+            assert judge(law)[0].holds and "key-asked-again" not in law.findings
     subject = subject_of(driven.block_by_place)
     law, other = (measured(p, "float64", answers(subject, p)) for p in (toy(2), toy(1)))
     lossless = judge(law)[0]
@@ -192,6 +194,14 @@ def test_coins_of_places_that_the_next_block_asks_for_again_have_to_be_fresh():
         "coin at position 41 is asked for again by the block behind (1,), and is no fresh number there: at most 0.25 "
         "with probability 0, not 0.25"
     )
+
+
+def test_a_first_place_that_is_none_is_told():
+    wrong = measured(toy(2), "float64", answers(subject_of(driven.block_misplaced), toy(2)))
+    assert judge(wrong)[0].verdict == "no-evidence"
+    assert wrong.findings["key-asked-again"] == "coin is asked for position 39, before the first, 40"
+    with pytest.raises(NotASubject, match='random \'accept\' has "first", and is not "keyed"'):
+        subject_of(driven.not_keyed)
 
 
 def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
