@@ -1,9 +1,18 @@
-"""Checks of the arguments that the tests and their designs share."""
+"""Checks of the arguments that the tests and their designs share, and the error rates of all evidence in reports."""
 
 from math import inf, log
 from numbers import Real
 
 from ..models.errors import InputError
+
+ALPHA = 1e-6
+"""Rate of false alarms: that a run refutes what is right, all its tests together."""
+
+BETA = 1e-3
+"""Rate of misses: that a deviation at a detection limit is not refuted."""
+
+REFERENCE_ALPHA = 1e-3
+"""Rate of false alarms of a server that is judged by the rows of a reference: their drift is measured, not known."""
 
 
 def checked_rates(alpha: float, beta: float = 0.5) -> None:

@@ -13,11 +13,11 @@ from ...models.rationals import as_float
 from ...proofs import verdict_rule
 from ...proofs.field import in_field
 from ...proofs.laws import completion, is_output, joint_law
+from ...stattests.arguments import ALPHA, BETA
 from ...stattests.design import largest_token_deviation
 from ...stattests.goodness import Goodness
 from ...stattests.rounding import Deviation, deviation
 from ...verifiers.evidence import EvidenceVerdict, Witness
-from .error_rates import ALPHA, BETA
 
 Outcome = Prefix | str
 """What a call of a verifier gave: the emitted tokens, or the text of what was raised instead."""

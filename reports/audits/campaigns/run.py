@@ -21,6 +21,7 @@ from ....proofs.interception.outcomes import decoded
 from ....proofs.laws import expected_accepted, output_law
 from ....proofs.rounding.rule import sampling_slack
 from ....proofs.sandbox import Sandbox
+from ....stattests.arguments import ALPHA, BETA
 from ....stattests.bounds import tokens_per_call, total_variation_bound
 from ....stattests.campaign.compiled import CompiledSource, fingerprint
 from ....stattests.campaign.run import CampaignCounts, SampleSource, plan, run_campaign
@@ -29,7 +30,6 @@ from ....verifiers.details import CampaignDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method
 from ....verifiers.registry import reference
 from ..completed_law import Counts, completed_law, verdict_of_counts
-from ..error_rates import ALPHA, BETA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress

@@ -18,9 +18,9 @@ from ....models.forge import forge
 from ....models.problem import Problem, problem_from, size_of
 from ....proofs.child_process import ChildProcess
 from ....proofs.time_limits import TimeLimits
+from ....stattests.arguments import ALPHA
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
-from ..error_rates import ALPHA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress

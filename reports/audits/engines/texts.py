@@ -12,11 +12,11 @@ from ....models.problem import Problem, as_json
 from ....models.rationals import as_float, as_fraction
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
+from ....stattests.arguments import BETA
 from ....stattests.rounding import deviation
 from ....verifiers.details import TextsDetail
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, LawEntry, Method, Witness
 from ..completed_law import verdict_of_counts
-from ..error_rates import BETA
 
 MOST_LOG2 = 16
 """V^(gamma + 1), the outcomes of a window, up to 65,536."""

@@ -16,10 +16,10 @@ from ....proofs.driven.declared import SIGNIFICAND
 from ....proofs.rounding.rule import sampling_slack
 from ....proofs.small_law import Measurement
 from ....proofs.time_limits import ProcessorTime
+from ....stattests.arguments import ALPHA, BETA
 from ....verifiers.details import SamplesDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method
 from ..completed_law import Counts, completed_law, verdict_of_counts
-from ..error_rates import ALPHA, BETA
 from ..report import Report
 from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers

@@ -21,12 +21,12 @@ from ....proofs.time_limits import NOT_REACHED
 from ....proofs.wide_frontier import cut
 from ....proofs.wide_law import WideMeasurement
 from ....proofs.wide_measurement import measured_wide
+from ....stattests.arguments import ALPHA, BETA
 from ....stattests.goodness import goodness_of_fit
 from ....stattests.rounding import deviation
 from ....verifiers.details import SamplesDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ..completed_law import Counts, verdict_of_counts
-from ..error_rates import ALPHA, BETA
 from .exact_laws import CONTRADICTED_AT, NOT_ASKED, NOT_REPEATED
 from .session import FunctionSession
 from .state import why_reads_withdraw

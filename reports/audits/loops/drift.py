@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ....models.generating.caches import CachedModel
+from ....stattests.arguments import BETA
 from ....stattests.betting import Bets, Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....verifiers.details import BettingDetail
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
-from ..error_rates import BETA
 from .forward_passes import Drift, measure_drift
 from .session import LoopSession
 

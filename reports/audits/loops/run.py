@@ -11,8 +11,8 @@ from ....models.digests import environment
 from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
 from ....models.libraries import torch_threads
+from ....stattests.arguments import ALPHA
 from ....verifiers.claims import LOOP, claims_of
-from ..error_rates import ALPHA
 from ..report import OUT_OF_TIME, EndToEnd, Report
 from ..runner import Examination, examine
 from ..settings import Progress

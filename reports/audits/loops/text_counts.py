@@ -8,11 +8,11 @@ from ....models.problem import as_json
 from ....models.rationals import as_float
 from ....proofs.field import in_field, rational
 from ....proofs.laws import expected_accepted, output_law
+from ....stattests.arguments import BETA
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.details import MeanDetail
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method
 from ..engines.texts import judged, text_length
-from ..error_rates import BETA
 from .forged_law import ForgedLaw
 from .session import LoopSession, seen
 

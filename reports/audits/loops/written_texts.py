@@ -11,10 +11,10 @@ from ....models.errors import RunFailed
 from ....models.generating.result import Generated, block_efficiency
 from ....proofs import verdict_rule
 from ....proofs.closed_forms import lenience_bias
+from ....stattests.arguments import BETA
 from ....stattests.betting import bets_on, bets_on_sets
 from ....verifiers.details import ArgmaxDetail, BiasDetail, EndsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
-from ..error_rates import BETA
 from .drift import DriftMeasurement, TokenBets
 from .forged_law import EnumeratedLaw
 from .forward_passes import full_pass

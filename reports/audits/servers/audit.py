@@ -13,9 +13,9 @@ from scipy.special import betaincinv
 
 from ....models.errors import InputError
 from ....models.problem import Problem, as_json, size_of
+from ....stattests.arguments import ALPHA
 from ....verifiers.evidence import Evidence
 from ..engines.texts import judged
-from ..error_rates import ALPHA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress

@@ -14,11 +14,11 @@ from ....models.errors import InputError
 from ....models.problem import Problem, as_json, size_of
 from ....models.store import Store
 from ....proofs.decoder_laws import LOGPROBS_OFF
+from ....stattests.arguments import ALPHA, BETA
 from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity
 from ....verifiers.details import ReportedDetail, TextsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, LawEntry, Method, Witness
-from ..error_rates import ALPHA, BETA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress

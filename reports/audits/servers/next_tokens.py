@@ -17,10 +17,10 @@ import numpy as np
 
 from ....models.decoding_settings import Row, TextRequest, ended, modified
 from ....models.law import Model, Prefix, prefix_key
+from ....stattests.arguments import BETA
 from ....stattests.rounding import Deviation, deviation
 from ....verifiers.evidence import LawEntry
 from ..engines.child import ENDED
-from ..error_rates import BETA
 
 Context = tuple[Any, ...]
 

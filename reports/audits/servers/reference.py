@@ -20,6 +20,7 @@ from ....models.generating.sampling import warp
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ....stattests.arguments import BETA, REFERENCE_ALPHA
 from ....stattests.betting import Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import (
@@ -37,7 +38,6 @@ from ....stattests.tilts import (
 )  # fmt: skip
 from ....verifiers.details import BettingDetail
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
-from ..error_rates import BETA, REFERENCE_ALPHA
 from ..loops.forward_passes import full_pass
 from ..report import Report
 from ..runner import examine

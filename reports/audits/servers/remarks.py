@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....models.errors import InputError
+from ....stattests.arguments import ALPHA, BETA
 from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity
-from ..error_rates import ALPHA, BETA
 from .completions import Completion
 from .journal import Journal
 from .kinds import KINDS, Kind, RequestPlan

@@ -10,10 +10,10 @@ from ....models.rationals import as_float
 from ....proofs import verdict_rule
 from ....proofs.field import in_field, rational
 from ....proofs.laws import completed, total_variation
+from ....stattests.arguments import ALPHA, BETA
 from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ..completed_law import Outcome, completed_law, verdict_of_counts
-from ..error_rates import ALPHA, BETA
 from .law_vectors import LawCase, law_cases
 from .results import FIELDS, Results, number
 from .suite import FLAGS, conventions_of, suite

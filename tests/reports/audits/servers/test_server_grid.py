@@ -14,7 +14,6 @@ from draftproof.models.decoding_settings import ORDERS
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
-from draftproof.reports.audits.error_rates import ALPHA
 from draftproof.reports.audits.servers.grid import audit_grid
 from draftproof.reports.audits.servers.kinds import Words
 from draftproof.reports.audits.servers.next_tokens import NextRows, NextTokens, fit, shared
@@ -23,6 +22,7 @@ from draftproof.reports.audits.servers.requests import DIALECTS, GRID, TOKENS
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.commands.engine import command
 from draftproof.reports.published.cell_states import states
+from draftproof.stattests.arguments import ALPHA
 from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.needs("httpx2", "jsonschema")
