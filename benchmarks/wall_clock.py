@@ -67,6 +67,8 @@ def main():
         except KeyboardInterrupt:
             pass
     print(f"{len(cells)} of {len(asked_for)} cells, each a group of prompts with a seed\n")
+    if len({cell.group for cell in cells}) < 2:
+        parser.exit(3, "an interval needs two groups of prompts: --seconds gives them more time\n")
     report(plan, Totals(cells))
 
 

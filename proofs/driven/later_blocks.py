@@ -5,12 +5,10 @@ n further on: it gets the same numbers at all places from there. They have to be
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 from ..interception.outcomes import Raised
-from .laws import BlockLaw, DrivenLaws
-from .partition import Box, leaves
+from .laws import DrivenLaws
 
 FRESH = 1e-6
 """How far off a fresh number may be, by probability of the text: the grain of thresholds."""
@@ -24,22 +22,26 @@ def asked_again(laws: DrivenLaws) -> str | None:
     Guarantee: as of the laws, which it is read off; one number at a time, without those of rows that may race.
     """
     firsts = {one.name: one.first for one in laws.subject.random or () if one.first is not None}
+    if not firsts:
+        return None
     asked, texts = defaultdict[Any, set[int]](set), defaultdict[Any, float](float)
     intervals: dict[Any, list[tuple[int, int, float]]] = defaultdict(list)
     _, draft = laws.rows.in_use()
-    for block, known in laws.laws.items() if firsts else ():
+    for block, known in laws.laws.items():
         drafted, axes = float(laws.rows.drafted(block, draft)), {*known.layout.axes}
         keys = [(n, *key, axis) for n in firsts for key, axis in known.layout.keyed[n].items() if axis in axes]
         for name, seed, position, _ in keys:
             asked[name, seed].add(position)
             if position < firsts[name]:
                 return f"{name} is asked for position {position}, before the first, {firsts[name]}"
-        for emitted, box, mass in _boxes(laws, known):
-            texts[emitted] += drafted * mass
+        for emitted, box, exactly in laws.boxes(block):
+            if isinstance(emitted, Raised):
+                continue
+            mass = drafted * float(exactly)
+            texts[emitted] += mass
             for name, seed, position, axis in keys:
                 if position >= firsts[name] + len(emitted):
-                    part = box.low[axis], box.high[axis], drafted * mass
-                    intervals[name, seed, position, emitted].append(part)
+                    intervals[name, seed, position, emitted].append((box.low[axis], box.high[axis], mass))
     worst, said = FRESH, None
     for (name, seed, position, emitted), parts in intervals.items():
         if not texts[emitted] or min(asked[name, seed]) > position - len(emitted):
@@ -58,13 +60,3 @@ def asked_again(laws: DrivenLaws) -> str | None:
                     f"{fresh:.6g}"
                 )  # fmt: skip
     return said
-
-
-def _boxes(laws: DrivenLaws, known: BlockLaw) -> Iterator[tuple[tuple[int, ...], Box, float]]:
-    """Tokens emitted, a box on which they are, its probability."""
-    for piece in known.pieces.values():
-        for leaf in leaves(piece.tree):
-            mass = float(piece.mass) * float(leaf.box.mass(known.layout.coordinates, piece.axes))
-            for kind, share in zip(leaf.race.outcomes, leaf.race.weights) if leaf.race else [(leaf.outcome, 1.0)]:
-                if not isinstance(emitted := laws.shown[kind], Raised):
-                    yield emitted, leaf.box, mass * share

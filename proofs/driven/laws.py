@@ -2,7 +2,7 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from .layout import Layout
 from .partition import (
     LARGE_BATCH,
     SECTIONS,
+    Box,
     Cut,
     Leaf,
     Partition,
@@ -190,17 +191,21 @@ class DrivenLaws:
 
     def law(self, block: tuple[int, ...]) -> dict[Outcome, Fraction]:
         """Outcome -> probability, for a draft block."""
-        known, law = self.laws[block], {}
+        law: dict[Outcome, Fraction] = {}
+        for outcome, _, mass in self.boxes(block):
+            law[outcome] = law.get(outcome, Fraction(0)) + mass
+        total = sum(law.values())
+        return {outcome: p / total for outcome, p in law.items()}
+
+    def boxes(self, block: tuple[int, ...]) -> Iterator[tuple[Outcome, Box, Fraction]]:
+        """What a draft block comes to, a box on which it does, and with which probability."""
+        known = self.laws[block]
         for piece in known.pieces.values():
             for leaf in leaves(piece.tree):
                 mass = Fraction(piece.mass) * leaf.box.mass(known.layout.coordinates, piece.axes)
-                shares = zip(leaf.race.outcomes, leaf.race.weights) if leaf.race else [(leaf.outcome, 1)]
-                for kind, share in shares:
+                for kind, share in zip(leaf.race.outcomes, leaf.race.weights) if leaf.race else [(leaf.outcome, 1)]:
                     if share:
-                        outcome = self.shown[kind]
-                        law[outcome] = law.get(outcome, Fraction(0)) + mass * Fraction(share)
-        total = sum(law.values())
-        return {outcome: p / total for outcome, p in law.items()}
+                        yield self.shown[kind], leaf.box, mass * Fraction(share)
 
     def paths(self, block: tuple[int, ...]) -> int:
         return sum(1 for piece in self.laws[block].pieces.values() for _ in leaves(piece.tree))
