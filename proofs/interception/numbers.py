@@ -107,6 +107,8 @@ class Traced:
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
         """Which side of a monotone predicate this path is on; cuts what the number can still be."""
+        if (self.source.spent or self.source.settled) and (always := self._always(predicate)) is not None:
+            return always
         source, tracer = self._undecided()
         known, asked = tracer.exploration.thresholds, (self.key(), key)
         threshold = known.get((*asked, source.low, source.high))
@@ -117,6 +119,15 @@ class Traced:
         if first == last:
             return first
         return (first, last)[self._choose((source.low, cut, source.high))]
+
+    def _always(self, predicate: Callable[[Any], bool]) -> bool | None:
+        """What a predicate comes to whatever the number is; None where that is not so."""
+        low, high = self.source.low, self.source.high
+        values = [self._tried(point)[1] for point in (low, high - 1, *scattered(low, high))]
+        if any(value is None or value != value for value in values):
+            return None
+        first, *others = map(bool, map(predicate, values))
+        return first if all(other == first for other in others) else None
 
     def _threshold(self, predicate: Callable[[Any], bool]) -> tuple[bool, int, bool]:
         """A monotone predicate at the first point that is possible, the point where it changes, and at the last."""
@@ -198,6 +209,8 @@ class Traced:
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
         many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and tracer.in_groups
+        if many and (column := tracer.column(self, apply, first, last)) is not None:
+            return column
         if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
             return self._of_group(apply, at)
         if abs(last - first) > MOST_VALUES:
