@@ -1,5 +1,6 @@
 """Verifiers in ordinary styles: each right one beside a wrong sibling."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -109,3 +110,21 @@ def _by_a_loop(population, weights):
         if u < total:
             return [token]
     return [len(weights) - 1]
+
+
+def on_lists_by_a_race(target_probs, draft_probs, draft_tokens):
+    return on_lists(target_probs, draft_probs, draft_tokens, _by_a_race)
+
+
+def on_lists_by_a_race_of_powers(target_probs, draft_probs, draft_tokens):
+    return on_lists(target_probs, draft_probs, draft_tokens, lambda population, w: _by_a_race(population, w, 1.01))
+
+
+def _by_a_race(population, weights, power=1.0):
+    """The best score so far is compared with the next one, which may be minus infinity."""
+    best, token = -math.inf, 0
+    for k, p in enumerate(weights):
+        score = power * math.log(p) - math.log(-math.log(random.random())) if p > 0 else -math.inf
+        if score > best:
+            best, token = score, k
+    return [token]

@@ -43,6 +43,7 @@ def test_a_number_of_many_values_is_not_followed_through_float(sandbox):
 
 STYLES = {
     "fractions": "holds", "lenient_fractions": "refuted", "on_lists": "holds", "on_lists_by_a_loop": "holds",
+    "on_lists_by_a_race": "holds", "on_lists_by_a_race_of_powers": "refuted",
 }  # fmt: skip
 TORCH = {"gumbel_softmax": "holds", "hard_gumbel_softmax": "holds", "sharpened_gumbel_softmax": "refuted"}
 
