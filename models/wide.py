@@ -103,9 +103,12 @@ class WideProblem:
 
     def draft_row(self, prefix: Prefix) -> "ndarray":
         """M_s(. | prefix): V floats, 0 but for the live tokens."""
-        from .wide_rows import departing_rows, draft_row
+        from .wide_rows import departing_rows, draft_row, one_token
 
-        live = self._ids(self.drafted(prefix))
+        drafted = self.drafted(prefix)
+        if len(drafted) == 1:
+            return one_token(self.vocabulary, drafted[0])
+        live = self._ids(drafted)
         if self.departures and len(live) == 2:
             return self._row(departing_rows(self.vocabulary, self.gamma, self.seed, len(prefix), live)[1])
         return self._row(draft_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live))

@@ -153,6 +153,13 @@ def draft_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple
     return row / row.sum()
 
 
+def one_token(vocabulary: int, token: int) -> Row:
+    """The row of which one token has all."""
+    row = np.zeros(vocabulary)
+    row[token] = 1.0
+    return row
+
+
 def in_256ths(row: Row) -> Row:
     """The nearest row of multiples of 1/256, at least one where there was any; odd ones, but for one of them at most.
 

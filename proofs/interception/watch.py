@@ -111,12 +111,26 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch one call."""
-        self._asked, passed_on = _python_functions("torch" in sys.modules), self._event
+        self._asked = _python_functions("torch" in sys.modules)
+        self._seen -= self._asked.keys()  # torch may have come since
+        seen, functions, module_or_type = self._seen, self._functions, (types.ModuleType, type)
 
         def noted(frame: types.FrameType, event: str, function: Any) -> None:
-            if event == "c_return" or (event == "c_call" and function in BUILTINS):  # for each entry of a row
-                return
-            passed_on(frame, event, function)
+            """Some thousands of times a call, so what is known comes first."""
+            if event == "call":
+                if frame.f_code not in seen:
+                    self._began(frame)
+            elif event == "c_call":
+                if function in BUILTINS:
+                    return
+                owner = function.__self__
+                kind = owner if isinstance(owner, module_or_type) else type(owner)
+                called = id(kind), kind is owner, function.__name__
+                known = functions.get(called)
+                if known is None:
+                    known = functions[called] = kind, _asked(function)
+                if known[1]:
+                    self._notice(frame, *known[1])
 
         sys.setprofile(noted)
         try:
@@ -124,30 +138,21 @@ class Watch:
         finally:
             sys.setprofile(None)
 
-    def _event(self, frame: types.FrameType, event: str, function: Any) -> None:
-        if event == "c_call":
-            owner = function.__self__
-            kind = owner if isinstance(owner, (types.ModuleType, type)) else type(owner)
-            called = id(kind), kind is owner, function.__name__
-            known = self._functions.get(called)
-            if known is None:  # every call calls the same ones
-                known = self._functions[called] = kind, _asked(function)
-            if known[1]:
-                self._notice(frame, *known[1])
-        elif event == "call":
-            code = frame.f_code
-            if code in self._asked:
-                key = frame.f_locals.get("key")
-                if frame.f_back is not None and frame.f_back.f_code not in self._asked:
-                    what, of = self._asked[code]
-                    self._notice(frame.f_back, what, of, key if isinstance(key, str) else None)
-            elif code not in self._seen:
-                self._seen.add(code)
-                if _library(frame) is None and not _is_ours(frame):
-                    self.code[code] = frame.f_globals
-                    for what in _loaded(code, frame):
-                        place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
-                        self.reads.setdefault((what, None), Read(what, "the interpreter", place))
+    def _began(self, frame: types.FrameType) -> None:
+        """Note what a Python function asks, or code that has not run before."""
+        code = frame.f_code
+        if code in self._asked:
+            key = frame.f_locals.get("key")
+            if frame.f_back is not None and frame.f_back.f_code not in self._asked:
+                what, of = self._asked[code]
+                self._notice(frame.f_back, what, of, key if isinstance(key, str) else None)
+            return
+        self._seen.add(code)
+        if _library(frame) is None and not _is_ours(frame):
+            self.code[code] = frame.f_globals
+            for what in _loaded(code, frame):
+                place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+                self.reads.setdefault((what, None), Read(what, "the interpreter", place))
 
     def _notice(self, frame: types.FrameType | None, what: str, of: str, key: str | None = None) -> None:
         name, beneath = what.rpartition(".")[2], False

@@ -276,6 +276,8 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     Raises: BadResult for nothing, text, and anything else that is not tokens alone, such as (tokens, number accepted).
     """
     listed = result.tolist() if hasattr(result, "tolist") else result
+    if type(listed) is list and len(listed) == 1 and type(listed[0]) is list:  # a batch of one
+        listed = listed[0]
     if type(listed) is list and listed and all(type(token) is int for token in listed):
         return tuple(max(min(token, MAX_TOKEN), -MAX_TOKEN) for token in listed)
     if result is None:
