@@ -15,7 +15,6 @@ from .interception.outcomes import decoded
 from .measurement import never_returned, other_rows
 from .rounding.arithmetic import Precision, precision
 from .rounding.rule import (
-    EPSILON,
     look_up_allowed,
     look_up_entries,
     look_up_explained,
@@ -131,14 +130,6 @@ class _Blocks:
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row, law["ends"]))
-            if law["roundings"]:
-                at, total = law["roundings"]
-                unit, certain = (reached * EPSILON[dtype] / 2 for dtype in (self.used.judged, self.used.certain))
-                self.looked_up, self.looked_up_explained = (
-                    so_far + unit * total for so_far in (self.looked_up, self.looked_up_explained)
-                )
-                self.looked_up_certain += certain * total
-                self._add_entries(prefix, law["first"], unit * rows[at])
             masses = weights * (drafted * law["probability"] / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])

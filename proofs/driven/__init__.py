@@ -4,7 +4,6 @@
 stand in a request, and tables for generators inside a kernel. ``asking``: many procedures that share batches of
 requests. ``partition``: boxes on which the emitted tokens are the same. ``races``: rows of noise. ``products``:
 uniforms that are multiplied with each other. ``laws``: the laws of one problem from all of these, and what random
-requests confirm of them; ``later_blocks``: numbers that the next block asks for again; ``answers``: what the child
-process says of them. ``subjects``, ``programs``: what is asked, an object in Python or a program that speaks JSON
-lines.
+requests confirm of them; ``answers``: what the child process says of them, and of numbers that the next block asks for
+again. ``subjects``, ``programs``: what is asked, an object in Python or a program that speaks JSON lines.
 """

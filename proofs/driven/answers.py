@@ -1,6 +1,11 @@
-"""What the child process answers of a driven subject: its law on a problem, samples, the same requests again."""
+"""What the child process answers of a driven subject: its law on a problem, samples, the same requests again; and keyed
+numbers that the next block asks for again.
 
-from collections import Counter
+Where a generator is keyed by the place in the text, a block that emits n tokens is followed by one whose first place is
+n further on: it gets the same numbers at all places from there. They have to be independent of what was emitted.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +16,6 @@ from ..interception.harness import NeverReturned
 from ..interception.outcomes import Outcome, Raised, encoded
 from ..interception.rows_in_use import RowsInUse, rows_for
 from ..law import ASKED_AGAIN
-from .later_blocks import asked_again
 from .laws import CONFIRMATIONS, DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
@@ -98,3 +102,55 @@ def repeated(subject: DrivenSubject, problems: Sequence[Problem], count: int, ba
         for known, (rows, requests) in zip(outcomes, drawn):
             known += subject.outcomes(rows, requests[start : start + at_once])
     return outcomes
+
+
+FRESH = 1e-6
+"""How far off a fresh number may be, by probability of the text: the grain of thresholds."""
+
+
+def asked_again(laws: DrivenLaws) -> str | None:
+    """The number that is furthest from a fresh one given a text, in words; None if all are fresh.
+
+    max over texts, keys behind them, thresholds t of Pr(text) |Pr(U <= t | text) - Pr(U <= t)|, over all draft blocks.
+    A key that no block asks for so many places before never comes again.
+    Guarantee: as of the laws, which it is read off; one number at a time, without those of rows that may race.
+    """
+    firsts = {one.name: one.first for one in laws.subject.random or () if one.first is not None}
+    if not firsts:
+        return None
+    asked, texts = defaultdict[Any, set[int]](set), defaultdict[Any, float](float)
+    intervals: dict[Any, list[tuple[int, int, float]]] = defaultdict(list)
+    _, draft = laws.rows.in_use()
+    for block, known in laws.laws.items():
+        drafted, axes = float(laws.rows.drafted(block, draft)), {*known.layout.axes}
+        keys = [(n, *key, axis) for n in firsts for key, axis in known.layout.keyed[n].items() if axis in axes]
+        for name, seed, position, _ in keys:
+            asked[name, seed].add(position)
+            if position < firsts[name]:
+                return f"{name} is asked for position {position}, before the first, {firsts[name]}"
+        for emitted, box, exactly in laws.boxes(block):
+            if isinstance(emitted, Raised):
+                continue
+            mass = drafted * float(exactly)
+            texts[emitted] += mass
+            for name, seed, position, axis in keys:
+                if position >= firsts[name] + len(emitted):
+                    intervals[name, seed, position, emitted].append((box.low[axis], box.high[axis], mass))
+    worst, said = FRESH, None
+    for (name, seed, position, emitted), parts in intervals.items():
+        if not texts[emitted] or min(asked[name, seed]) > position - len(emitted):
+            continue
+        number, total = laws.plain.kinds[name], texts[emitted]
+        for at in {at for low, high, _ in parts for at in (low - 1, high)} - {number.first - 1, number.last}:
+            fresh = float(number.mass(number.first, at))
+            off = sum(
+                mass * (float(number.mass(low, min(at, high)) / number.mass(low, high)) if low <= at else 0.0)
+                - mass * fresh for low, high, mass in parts
+            )  # fmt: skip
+            if abs(off) > worst:
+                worst, said = abs(off), (
+                    f"{name} at position {position} is asked for again by the block behind {emitted}, and is no fresh "
+                    f"number there: at most {number.value(at):.6g} with probability {fresh + off / total:.6g}, not "
+                    f"{fresh:.6g}"
+                )  # fmt: skip
+    return said

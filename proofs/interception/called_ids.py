@@ -13,8 +13,7 @@ import numpy as np
 
 from ...models.wide import ALL_CALLED, DRAFTED_IDS, WideProblem
 from .outcomes import Outcome, Raised
-from .row_draws import RowDraw
-from .turning_points import GOLDEN
+from .row_draws import GOLDEN, RowDraw
 
 FURTHER, FURTHER_OF_LARGE, FURTHER_OF_SEVERAL, FEW_FURTHER = (24, 24), (12, 12), (8, 2), 4
 """Indices of a row beyond the chosen ones: of those that take turns over rows and draft blocks, and drawn by weight;

@@ -4,14 +4,8 @@ ones rows."""
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 LookUp = tuple[float, str] | None
 """Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
-
-Roundings = tuple[np.ndarray, float] | None
-"""Of a row that was made with loss: by how many units of rounding each of its entries can be off [V], and by how many
-its law, as a total variation."""
 
 
 class Draws(Protocol):

@@ -38,7 +38,6 @@ class Exploration:
     noise_rows: whether rows of noise are followed as a whole.
     loops_over_rows: lines where a number is compared with cut after cut (``scans``): how, and the answer on which the
       loop goes on.
-    no_tables: places where a whole number was drawn that is no column of an alias table (``alias_tables``).
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.
     """
@@ -59,7 +58,6 @@ class Exploration:
     until: float = math.inf
     noise_rows: bool = True
     loops_over_rows: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)
-    no_tables: set[tuple] = field(default_factory=set)
     arithmetic: Arithmetic | None = None
 
     @contextmanager

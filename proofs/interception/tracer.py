@@ -282,10 +282,6 @@ class Tracer(Branching):
         """None: a number is compared cut by cut."""
         return None
 
-    def column(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:
-        """None: a plain whole number stands for a group of values."""
-        return None
-
     def begins_again(self) -> bool:
         """Whether the call that was made only recorded something, and the path is set out on once more."""
         return False

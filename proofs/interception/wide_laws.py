@@ -255,8 +255,8 @@ class _WideCall:
             if row.drawn is not None:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
-                assert row.lead is not None
-                row.lead(points, index, self.end)
+                assert row.rehearsed is not None
+                points[row.source.order] = row.rehearsed(index, points[row.source.order], self.end)
         try:
             with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
@@ -335,8 +335,6 @@ class _WideCall:
             look_at(i for i in places.tolist() if row.weights[i] > 0)
         self._emitted(called.values())
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
-        if row.refuse and 2 * len(own) > len(called):
-            row.refuse()
         self.unlike = self.unlike or (bool(own) and len(row.possible) <= ALL_CALLED)
         ordinal = tracer.rows.index(row)
         if ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
@@ -371,8 +369,6 @@ class _WideCall:
             law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
             if alike.order is not None:
                 law.ends = int(alike.order[row.possible[0]]), int(alike.order[row.possible[-1]])
-            elif alike.sign > 0:
-                law.roundings = row.roundings
             self.rows.append(law)
 
     def _apart(self, tracer: WideTracer, rows: list[RowDraw], k: int, called: dict[int, Outcome]) -> set[int]:

@@ -157,13 +157,7 @@ class WideRows:
         how = self._until, blocks, brief, self.most_paths, self.rows_after, number, shared
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
-        answer["rows"] = [
-            {
-                **vars(row), "weights": self._sent(row.weights),
-                "roundings": row.roundings and (self._sent(row.roundings[0]), row.roundings[1]),
-            }
-            for row in explored.rows
-        ]  # fmt: skip
+        answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
 
     def begins_again(self, law: dict[str, Any]) -> bool:
