@@ -111,8 +111,10 @@ class Watch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch one call."""
-        self._asked = _python_functions("torch" in sys.modules)
-        self._seen -= self._asked.keys()  # torch may have come since
+        asked = _python_functions("torch" in sys.modules)
+        if asked is not self._asked:  # at first, and where torch has come since
+            self._asked = asked
+            self._seen -= asked.keys()
         seen, functions, module_or_type = self._seen, self._functions, (types.ModuleType, type)
 
         def noted(frame: types.FrameType, event: str, function: Any) -> None:

@@ -1,11 +1,11 @@
 """Verifiers in ordinary styles: each right one beside a wrong sibling."""
 
-import math
 import random
 from fractions import Fraction
 
 import numpy as np
 
+from draftproof.tests.subjects.wide import raced
 from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio
 
 
@@ -112,19 +112,10 @@ def _by_a_loop(population, weights):
     return [len(weights) - 1]
 
 
-def on_lists_by_a_race(target_probs, draft_probs, draft_tokens):
-    return on_lists(target_probs, draft_probs, draft_tokens, _by_a_race)
+def on_lists_by_a_race(target_probs, draft_probs, draft_tokens, power=1.0):
+    drawn = lambda population, weights: [raced(weights, random.random, power)]  # noqa: E731
+    return on_lists(target_probs, draft_probs, draft_tokens, drawn)
 
 
 def on_lists_by_a_race_of_powers(target_probs, draft_probs, draft_tokens):
-    return on_lists(target_probs, draft_probs, draft_tokens, lambda population, w: _by_a_race(population, w, 1.01))
-
-
-def _by_a_race(population, weights, power=1.0):
-    """The best score so far is compared with the next one, which may be minus infinity."""
-    best, token = -math.inf, 0
-    for k, p in enumerate(weights):
-        score = power * math.log(p) - math.log(-math.log(random.random())) if p > 0 else -math.inf
-        if score > best:
-            best, token = score, k
-    return [token]
+    return on_lists_by_a_race(target_probs, draft_probs, draft_tokens, 1.01)

@@ -422,15 +422,17 @@ def by_accumulated_edges(target, draft, tokens, rng):
     return token_verification(target, draft, tokens, rng, pick)
 
 
-def by_race_in_plain_python(target, draft, tokens, rng):
-    def pick(weights):
-        best, at = -math.inf, 0
-        for token, p in enumerate(weights.tolist()):
-            score = math.log(p) - math.log(-math.log(rng.random())) if p > 0 else -math.inf
-            best, at = (score, token) if score > best else (best, at)
-        return at
+def raced(weights, uniform, power=1.0):
+    """Compares the best score so far with the next one, which may be minus infinity. uniform(): a number."""
+    best, at = -math.inf, 0
+    for token, p in enumerate(weights):
+        score = power * math.log(p) - math.log(-math.log(uniform())) if p > 0 else -math.inf
+        best, at = (score, token) if score > best else (best, at)
+    return at
 
-    return token_verification(target, draft, tokens, rng, pick)
+
+def by_race_in_plain_python(target, draft, tokens, rng):
+    return token_verification(target, draft, tokens, rng, lambda weights: raced(weights.tolist(), rng.random))
 
 
 def endless_where_wide(target, draft, tokens, rng):
