@@ -14,19 +14,22 @@ from ...models.problem import Problem
 from ..interception.outcomes import Outcome, kind_of
 from ..interception.rows_in_use import RowsInUse
 from ..time_limits import NOT_REACHED
-from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
 from .partition import (
     LARGE_BATCH,
     SECTIONS,
+    Asking,
     Box,
     Cut,
     Leaf,
     Partition,
     Point,
     TooManyLeaves,
+    about,
+    answered,
     directions,
+    joint,
     leaf_of,
     leaves,
     replaced,

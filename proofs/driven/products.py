@@ -15,9 +15,8 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from .asking import Asking
 from .coordinates import Uniform
-from .partition import Partition, Point, TooManyLeaves, leaves, moved
+from .partition import Asking, Partition, Point, TooManyLeaves, leaves, moved
 
 MOST_CELLS = 800
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .asking import Asking, joint
 from .coordinates import BEST, WORST, Coordinate
-from .partition import Point, moved
+from .partition import Asking, Point, joint, moved
 
 LEVELS = (1.0, 0.11, 2.7)
 """Hazards of the reference contestant at which the odds are measured."""

@@ -1,5 +1,7 @@
 """Right verifiers of draft trees, written as engines write them: an audit that refutes one of these is wrong."""
 
+from typing import Any
+
 import numpy as np
 
 from ..adapters.calling_convention import declare
@@ -68,3 +70,26 @@ k_sequential = declare(descent(_k_sequential), drafting=(IID,))
 
 traversal = from_the_leaves()
 """From the leaves to the root: a node stays usable after its children have failed."""
+
+
+def recursive_rejection_in_torch(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any) -> list[int]:
+    """As EAGLE's ``evaluate_posterior`` has it, with the draft's rows in place of q = 1; torch's global generator."""
+    import torch
+
+    node, emitted = -1, list[int]()
+    while True:
+        p = target_probs[node + 1].clone()
+        children = (parents == node).nonzero().flatten().tolist()
+        for n in children:
+            x, q = draft_tokens[n], draft_probs[n]
+            if torch.rand((), dtype=p.dtype) < p[x] / q[x]:
+                emitted.append(int(x))
+                node = n
+                break
+            left = (p - q).clamp(min=0)
+            p = left / left.sum() if left.sum() > 0 else p
+        else:
+            return [*emitted, int(torch.multinomial(p, 1))]
+
+
+recursive_rejection_in_torch.array = "torch"  # pyright: ignore[reportFunctionMemberAccess]

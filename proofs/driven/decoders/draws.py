@@ -14,9 +14,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ..asking import Asking, about, answered, joint
 from ..coordinates import Coordinate, Noise, Uniform
-from ..partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
+from ..partition import (
+    Asking,
+    Cut,
+    Leaf,
+    Partition,
+    Point,
+    TooManyLeaves,
+    about,
+    answered,
+    joint,
+    leaf_of,
+    leaves,
+    replaced,
+)
 from ..races import NotARace, Racing
 
 Numbers = list[list[float]]
