@@ -11,7 +11,6 @@ from ..models.rationals import as_float
 from ..verifiers.evidence import Strength
 from .field import in_field, rational
 from .interception.outcomes import decoded
-from .rounding.arithmetic import precision
 from .rounding.rule import (
     EPSILON,
     MOST,
@@ -19,6 +18,7 @@ from .rounding.rule import (
     excused,
     explained_by_its_theorem,
     explained_by_rounding,
+    precision,
     resolution_allowed,
     rounding_allowed,
     rows_as_they_are,

@@ -242,7 +242,7 @@ class Measurement(Law):
         """E[tau] against block verification's, the exact optimum of all valid verifiers on these rows (Theorem 2).
 
         Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against two bounds
-        on what the best valid rule accepts (``tree_optimum``); nothing is decided between them where they are far
+        on what the best valid rule accepts (``largest_acceptance``); nothing is decided between them where they are far
         apart.
         """
         if reason := self._why_not_comparable():
@@ -250,15 +250,15 @@ class Measurement(Law):
         outputs, gamma, unsettled, first = self.outputs(), self.problem.gamma, None, {}
         accepted, asked = expected_accepted(outputs) if outputs else 0, self.in_use.as_asked
         if self.draws_trees:
-            from . import tree_optimum  # scipy and its solver: for trees alone
+            from .certificates import make_tree_bound  # scipy and its solver: for trees alone
 
             try:
-                reached, optimum = tree_optimum.largest_acceptance(asked)
+                reached, optimum = make_tree_bound.largest_acceptance(asked)
             except InputError as error:
                 return Departure(not_claimed=str(error))
-            first = tree_optimum.most_of_first_step(asked, outputs)
-            if as_float(optimum - reached) > tree_optimum.CERTIFIED_TO:
-                unsettled = tree_optimum.NOT_CERTIFIED.format(as_float(reached), as_float(optimum))
+            first = make_tree_bound.most_of_first_step(asked, outputs)
+            if as_float(optimum - reached) > make_tree_bound.CERTIFIED_TO:
+                unsettled = make_tree_bound.NOT_CERTIFIED.format(as_float(reached), as_float(optimum))
         else:
             reached = optimum = expected_accepted(output_law(asked, reference("block")))
         tolerance, slack = gamma * self.tolerance, gamma * self.explained

@@ -16,8 +16,16 @@ from ..verifiers.details import LawDetail, WideDetail
 from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
 from . import verdict_rule
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
-from .rounding.arithmetic import Precision, precision
-from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
+from .rounding.rule import (
+    HALF,
+    MOST,
+    Precision,
+    entries_explained,
+    excused,
+    precision,
+    wide_explained,
+    wide_rounding_allowed,
+)
 from .rounding.theorem import PAIRWISE
 from .wide_frontier import Frontier, Row, frontier, reference_deviations
 

@@ -13,11 +13,12 @@ from ..models.wide_rows import row_sum
 from ..verifiers.evidence import Strength
 from .interception.outcomes import decoded
 from .measurement import never_returned, other_rows
-from .rounding.arithmetic import Precision, precision
 from .rounding.rule import (
+    Precision,
     look_up_allowed,
     look_up_entries,
     look_up_explained,
+    precision,
     rows_in_use_allowed,
     wide_resolution_allowed,
 )

@@ -49,7 +49,7 @@ class LoopVerifier(NamedTuple):
     name: that of its reference, or ``LENIENT``. verify: of a batch of blocks and its chance.
     modifies_target: whether its loop is Algorithm 6, which modifies the target for the next tokens.
     lenience: l of lenient token verification; None for the others.
-    rule: the rule for trees, of a verifier of several draft paths (``path_verifiers.path_verifier``); None for blocks.
+    rule: the rule for trees, of a verifier of several draft paths (``several_paths.path_verifier``); None for blocks.
     paths: draft paths of a text.
     """
 

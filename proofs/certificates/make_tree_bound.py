@@ -31,7 +31,8 @@ from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import TOP
-from ..field import in_field
+from ..field import in_field, rational
+from ..laws import acceptance_ccdf
 from ..tree_laws import drawn_trees
 from .check import ProblemPair
 from .check_tree_bound import (
@@ -45,6 +46,7 @@ from .check_tree_bound import (
     pair_and_drafting,
     texts_of_trees,
 )
+from .make_transport import transport_bound
 
 DENOMINATORS = (12, 60, 1000, 10**6, 10**12)
 """Multipliers and rules are rounded to these, the first that is as good as HiGHS to 1e-9 or else the best."""
@@ -201,3 +203,28 @@ def certificate(problem: Problem) -> dict[str, Any]:
             for tree, accepted in rule.items()
         },
     }
+
+
+CERTIFIED_TO = 1e-6
+"""How far apart the two proved bounds on the largest E[tau] may be for what lies between to be optimal."""
+
+NOT_CERTIFIED = (
+    "bound not certified: the largest E[tau] of all valid rules lies between {:.9g} and {:.9g}, and so does this"
+)
+
+
+def largest_acceptance(problem: Problem) -> tuple[Any, Any]:
+    """Two bounds on the largest E[tau] of all valid rules (``certificates.make_tree_bound``).
+
+    Guarantee: a valid rule accepts the first, none accepts more than the second. Both are proved; that they are close
+    is not.
+    Raises: InputError for too many draft trees.
+    """
+    made = certificate(problem)
+    return rational(Fraction(made["reached"])), rational(Fraction(made["bound"]))
+
+
+def most_of_first_step(problem: Problem, outputs: Mapping[Prefix, Any]) -> dict[str, float]:
+    """Pr(tau >= 1), and the largest that it can be for any valid rule (``certificates.make_transport``)."""
+    accepted = acceptance_ccdf(outputs, problem.gamma)[1] if outputs else 0
+    return {"first_accepted": as_float(accepted), "transport_bound": as_float(transport_bound(problem))}

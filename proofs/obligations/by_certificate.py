@@ -25,11 +25,11 @@ from ..certificates import (
     make_tree_bound,
 )
 from ..certificates.linear_program import fewest_calls, largest_acceptance, most_tokens
+from ..certificates.make_tree_bound import CERTIFIED_TO
 from ..field import QQ, in_field
 from ..laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
 from ..proving import Proof, on_each, size_of
 from ..theorem_2 import SURE_BONUS, expected_calls, pair
-from ..tree_optimum import CERTIFIED_TO
 
 MOST_BLOCKS_IN_BATTERY = 130
 """Draft blocks beyond which a problem is left out."""

@@ -13,10 +13,10 @@ from ...models.rationals import as_float
 from ...models.tree_battery import drawing
 from ...verifiers.trees import global_resolution, list_gumbel
 from ...verifiers.trees.optimal_transport import best_plan, law_of_drafts
+from ..certificates.make_tree_bound import CERTIFIED_TO, largest_acceptance
 from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
 from ..laws import completed, joint_law, total_variation
-from ..tree_optimum import CERTIFIED_TO, largest_acceptance
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
 from .strangers import dd_tree
 

@@ -3,13 +3,13 @@
 ``explained_by_rounding`` is a theorem's bound, for the reference's formulas on the very problem. ``rounding_allowed``
 is one epsilon a decision, a yardstick for whatever formulas a function computes. ``verdict_rule`` decides by both;
 beyond ``MOST`` no deviation is excused, whatever made it. The dtype is that of the arithmetic where it is finer than
-the rows' (``arithmetic``).
+the rows' (``precision``).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...models.law import Prefix
 from ...models.problem import Problem
@@ -18,7 +18,18 @@ from ...verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
 from ..tree_laws import drawn_from, row_after
 from .greedy import greedy_bound
 from .own_rules import own_bound
-from .theorem import PAIRWISE, SURE, both, problem_bound, running_sum_bound, sum_depth, sum_error, token_bound
+from .theorem import (
+    CASCADE,
+    IN_ORDER,
+    PAIRWISE,
+    SURE,
+    both,
+    problem_bound,
+    running_sum_bound,
+    sum_depth,
+    sum_error,
+    token_bound,
+)
 from .wide import Rows, running_sum_cost, running_sum_entries, wide_bound
 
 if TYPE_CHECKING:
@@ -291,3 +302,39 @@ def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.
         return cost
 
     return below(()) * (1 + SURE) + last_draw
+
+
+class Precision(NamedTuple):
+    """The types by which a law is judged.
+
+    judged: by which rounding is excused; finer than it, nothing that may round was seen or can be excluded.
+    certain: the coarsest in which an operation was followed, of those no coarser than the rows. Finer than ``judged``
+      where arithmetic may have gone unseen: what only ``judged`` excuses holds if it computes in that.
+    sums, normalised: the order of sums over the vocabulary that has to be granted to what is refuted: of weights, and
+      of rows that are divided by their sum.
+    """
+
+    judged: str
+    certain: str
+    sums: str = IN_ORDER
+    normalised: str = IN_ORDER
+
+
+def precision(dtype: str, arithmetic: Mapping[str, Any] | None = None) -> Precision:
+    """From the types that were followed and those that may be unseen; without them all that rows suggest is unseen.
+
+    dtype: of the rows; a claim in it grants no coarser type.
+    """
+    followed = arithmetic["followed"] if arithmetic else ()
+    unseen = arithmetic["unseen"] if arithmetic else (dtype,)
+    judged, certain = (_finer(dtype, types) for types in ([*followed, *unseen], followed))
+    if arithmetic is None:
+        return Precision(judged, certain)
+    sums = CASCADE if arithmetic["in_trees"] and not unseen else IN_ORDER
+    return Precision(judged, certain, sums, IN_ORDER if arithmetic["in_order"] else PAIRWISE)
+
+
+def _finer(dtype: str, types: Iterable[str]) -> str:
+    """The coarsest of the types, or that of the rows if it is finer."""
+    coarsest = max(types, key=EPSILON.__getitem__, default="float64")
+    return min(dtype, coarsest, key=EPSILON.__getitem__)

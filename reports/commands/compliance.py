@@ -10,7 +10,7 @@ from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, st
 from .output import progress_bar, write_text
 
 if TYPE_CHECKING:
-    from ..audits.compliance.collected import Collected
+    from ..audits.compliance.plan import Collected
 
 
 @click.group(name="compliance")

@@ -175,8 +175,7 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
 
 def _verdict_of(document: Any) -> str:
     """The verdict that the parts of a compliance document give."""
-    from ..audits.compliance.collected import Collected
-    from ..audits.compliance.plan import Requirement
+    from ..audits.compliance.plan import Collected, Requirement
     from ..audits.compliance.requirements import judged, overall
 
     collected = [Collected.from_json(part) for part in document["parts"]]

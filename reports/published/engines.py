@@ -16,7 +16,7 @@ from ...models.files import write_atomically
 from ...models.json_files import convert
 from ...verifiers.adapters.engines import Engine
 from ...verifiers.evidence import Evidence, merge_verdicts
-from ..audits.functions.batch_influence import NOT_TRIED
+from ..audits.functions.relations import NOT_TRIED
 from ..audits.report import Report
 from ..audits.scope import counted
 from ..pages.page import rendered

@@ -13,7 +13,7 @@ from ...proofs.sandbox import Sandbox
 from ...proofs.shrink import shrink, size
 from ...verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, ZooEntry
-from ..audits.functions.batch_influence import PROBLEMS
+from ..audits.functions.relations import PROBLEMS
 
 ODD = 1000
 """The largest denominator of rows from which a witness is looked for first."""

@@ -8,8 +8,7 @@ import torch
 from draftproof.models.battery import drawn_markov
 from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
-from draftproof.models.generating.path_verifiers import tree_of_paths
-from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
+from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths, tree_of_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, KeepsTheFirstPath, RowsOfAnotherPath

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from draftproof.models.generating.path_verifiers import RoundedChance, tree_of_paths
+from draftproof.models.generating.several_paths import RoundedChance, tree_of_paths
 from draftproof.verifiers.batched.independent_paths import STEPS, DraftPaths, by_descent, k_seq, multi_round
 from draftproof.verifiers.batched.sampling import Uniforms
 from draftproof.verifiers.trees.registry import tree_reference

@@ -9,9 +9,8 @@ from ....models.digests import EXAMINING, code_digest, sha256_of
 from ....models.errors import InputError, RunFailed, printable, printable_data
 from ....models.store import Store
 from ..settings import Progress
-from .collected import DONE, FAILED, Collected
 from .declared import declared_files, declared_versions, require_packages, undeclared
-from .plan import Part, Plan
+from .plan import DONE, FAILED, Collected, Part, Plan
 from .running import RUNNERS
 
 PARTS, PARTS_HOLD = "parts.jsonl", "the parts of a compliance plan"

@@ -15,9 +15,8 @@ from ....models.errors import InputError
 from ....models.files import write_atomically
 from ....models.json_files import schema
 from ..report import Report
-from .collected import DONE, FAILED, Collected
 from .evidence_rows import EvidenceRow
-from .plan import FIELDS, Id, Plan, Scope, one_of
+from .plan import DONE, FAILED, FIELDS, Collected, Id, Plan, Scope, one_of
 from .requirements import WORST_FIRST, judged, overall
 
 FORMAT = "draftproof-compliance-1"

@@ -25,8 +25,7 @@ from ....verifiers.evidence import (
 )
 from ..not_examined import zeros_examined
 from ..report import Report
-from .collected import FAILED, Collected
-from .plan import AtLeast0, Requirement
+from .plan import FAILED, AtLeast0, Collected, Requirement
 from .strength import proof_strength
 
 

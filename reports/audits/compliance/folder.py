@@ -10,10 +10,9 @@ from ....models.digests import sha256_of
 from ....models.errors import InputError
 from ....models.files import write_atomically
 from ....proofs.interception.digests import UNKNOWN
-from .collected import Collected
 from .collecting import PARTS
 from .document import document, text, today
-from .plan import Plan
+from .plan import Collected, Plan
 from .requirements import FAILED, MET
 
 REPORT, PAGE, PDF = "report.json", "report.html", "report.pdf"

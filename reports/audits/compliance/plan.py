@@ -1,8 +1,12 @@
-"""The plan of a compliance document: what is required, and the parts that are to give evidence for it."""
+"""The plan of a compliance document: what is required, the parts that are to give evidence for it, and what those gave,
+with the rows in which it is kept."""
 
+import hashlib
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +17,7 @@ from ....models.errors import InputError
 from ....models.files import load_toml
 from ....models.json_files import convert
 from ....models.pairs.presets import PRESETS
+from ....models.store import StoredRow
 from ....proofs.statements import METHODS, PROVABLE_CLAIMS
 from ....verifiers.claims import CLAIMS
 
@@ -228,13 +233,13 @@ def _unfit(given: Mapping[str, Any]) -> Iterator[str]:
         yield f"expected {' or '.join(ONE_OF[kind])}" + ", not both" * (len(ONE_OF[kind]) > 1)
     if kind == "e2e" and ("target" in given) != ("draft" in given):
         yield "expected target with draft"
-    yield from (f"{field} is missing" for field in REQUIRED.get(kind, ()) if field not in given)
+    yield from (f"{missing} is missing" for missing in REQUIRED.get(kind, ()) if missing not in given)
     known = {"e2e": [("preset", PRESETS)], "proofs": [("claims", PROVABLE_CLAIMS), ("methods", METHODS)]}
-    for field, names in known.get(kind, [] if kind else [("claim", all_claims())]):
-        asked = given.get(field, [])
+    for name_of, names in known.get(kind, [] if kind else [("claim", all_claims())]):
+        asked = given.get(name_of, [])
         for name in [asked] if isinstance(asked, str) else asked:
             if name not in names:
-                yield f"no {field.removesuffix('s')} {name!r}; expected one of {', '.join(names)}"
+                yield f"no {name_of.removesuffix('s')} {name!r}; expected one of {', '.join(names)}"
     if not kind:
         yield from _overstated(given)
 
@@ -254,3 +259,51 @@ def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
     """Ids that differ in case alone would be one file on some systems."""
     low = [entry.id.lower() for entry in entries]
     return [f"{what} {entry.id} is there twice" for k, entry in enumerate(entries) if low[k] in low[:k]]
+
+
+DONE, FAILED = "done", "failed"
+
+
+@dataclass
+class Collected:
+    """What a part gave.
+
+    part: of the plan.
+    state: done, or failed: it could not be run, or not to its end.
+    why: the reason if it failed, in one line.
+    report: the JSON form of an audit, an engine's, an end-to-end run's, a campaign's.
+    history: of a nightly, in the JSON form of its status.
+    rows: of proofs, as ``draftproof prove --json``; recorded: whether they are those on record, not run now.
+    files: name -> SHA-256 of the files that it names, for which it is valid.
+    versions: of the packages that it names, for which it is valid.
+    """
+
+    part: Part
+    state: str = DONE
+    why: str | None = None
+    report: dict[str, Any] | None = None
+    history: dict[str, Any] | None = None
+    rows: list[dict[str, Any]] | None = None
+    recorded: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        gave = {"report": self.report, "history": self.history, "proofs": self.rows}
+        return {
+            "id": self.part.id, "kind": self.part.kind, "what": self.part.what, "options": self.part.options,
+            "state": self.state, "why": self.why, "recorded": self.recorded, "files": self.files,
+            "versions": self.versions, **{name: value for name, value in gave.items() if value is not None},
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Collected":
+        part = Part(data["id"], data["kind"], data["options"])
+        gave = (data.get("report"), data.get("history"), data.get("proofs"))
+        return cls(part, data["state"], data["why"], *gave, data["recorded"], data["files"], data["versions"])
+
+    def stored(self, code: str) -> StoredRow:
+        """Its row in the file of parts. code: the digest of draftproof's code that audits depend on."""
+        about = [self.part.kind, self.part.options, self.files, self.versions, code]
+        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        return StoredRow((self.part.id, digest), "", json.loads(json.dumps(self.as_json())))

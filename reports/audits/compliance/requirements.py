@@ -7,9 +7,8 @@ from typing import Any
 from ....models.json_files import plain
 from ....verifiers.evidence import ERROR, HOLDS, REFUTED, Strength
 from ..scope import WIDE_ROUNDING
-from .collected import Collected
 from .evidence_rows import EvidenceRow, evidence_rows
-from .plan import Requirement, all_claims
+from .plan import Collected, Requirement, all_claims
 
 MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
 

@@ -16,9 +16,8 @@ from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state
 from ..report import Report
 from ..report_form import report_schema
 from ..settings import Progress
-from .collected import Collected
 from .declared import place
-from .plan import Part
+from .plan import Collected, Part
 from .strength import contradicts_itself
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.registry import REFERENCES
 from ..report import Report
 from ..sandboxed import probe_problems
-from .collected import DONE, Collected
 from .collecting import PARTS, PARTS_HOLD
 from .declared import declared_files
 from .document import DocumentForm, current_versions, derived, text
@@ -35,7 +34,7 @@ from .folder import (
     digests,
     others_than_files,
 )
-from .plan import load_plan
+from .plan import DONE, Collected, load_plan
 from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages
 from .strength import contradicts_itself, left_out

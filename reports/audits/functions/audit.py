@@ -25,11 +25,10 @@ from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers
 from ..settings import AuditSettings
 from ..subject import SubjectSpec
-from .batch_influence import BatchInfluence
 from .exact_laws import ExactLaws, ReferenceLaws, WithoutGenerator
 from .explanation import Explanation
 from .hints import precision_hint
-from .relations import Relations, restated_problems
+from .relations import BatchInfluence, Relations, restated_problems
 from .session import TOO_LONG, FunctionSession, ways_asked_for
 from .wide_laws import WideLaws
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from ....models.digests import environment
-from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
+from ....models.generating.several_paths import independent_paths
 from ....models.libraries import torch_threads
 from ....stattests.arguments import ALPHA
 from ....verifiers.claims import LOOP, claims_of

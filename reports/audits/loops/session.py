@@ -12,12 +12,11 @@ import numpy as np
 from ....models.errors import InputError, RunFailed
 from ....models.generating.loop import DecodingLoop
 from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
-from ....models.generating.path_verifiers import path_verifier
 from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp, warp
 from ....models.generating.settings import LoopSettings
-from ....models.generating.several_paths import SeveralPaths
+from ....models.generating.several_paths import SeveralPaths, path_verifier
 from ....models.libraries import means_no_memory, reason
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair

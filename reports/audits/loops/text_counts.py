@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from ....models.generating.path_verifiers import independent_paths
+from ....models.generating.several_paths import independent_paths
 from ....models.problem import as_json
 from ....models.rationals import as_float
 from ....proofs.field import in_field, rational

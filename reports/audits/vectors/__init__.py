@@ -5,5 +5,5 @@ answers.py      what a rule gives on them, exactly, by the reference verifiers' 
 law_vectors.py  problems whose exact law a verifier's output has to follow
 suite.py        all vectors with the classes of bug, and the folder that ``draftproof vectors export`` writes
 results.py      the file in which a program writes its answers
-judgement.py    the answers compared with the vectors, by flag
+judgement.py    the file in which a program writes its answers, and those compared with the vectors, by flag
 """

@@ -10,13 +10,13 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import many_ids, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.rounding.arithmetic import precision
 from draftproof.proofs.rounding.rule import (
     EPSILON,
     look_up_allowed,
     look_up_at_most,
     look_up_entries,
     look_up_explained,
+    precision,
     rounding_allowed,
     wide_rounding_allowed,
 )

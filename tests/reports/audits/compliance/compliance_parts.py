@@ -1,7 +1,6 @@
 """Evidence, and parts of compliance plans that have it."""
 
-from draftproof.reports.audits.compliance.collected import Collected
-from draftproof.reports.audits.compliance.plan import Part
+from draftproof.reports.audits.compliance.plan import Collected, Part
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.typed_details import detail_by
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Method

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from draftproof.proofs.statements import standing
-from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow, evidence_rows
-from draftproof.reports.audits.compliance.plan import Part, Requirement
+from draftproof.reports.audits.compliance.plan import Collected, Part, Requirement
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
 from draftproof.reports.audits.report import EndToEnd
 from draftproof.tests.reports.audits.compliance.compliance_parts import got, item

@@ -8,11 +8,10 @@ import pytest
 
 from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.store import stored_rows, stored_text
-from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
 from draftproof.reports.audits.compliance.document import derived, text
 from draftproof.reports.audits.compliance.folder import ATTESTATION_FILE, attestation, canonical, digests, write_folder
-from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.audits.compliance.plan import Collected, load_plan
 from draftproof.reports.audits.compliance.strength import left_out
 from draftproof.reports.audits.compliance.verification import verified
 from draftproof.reports.audits.report import Report

@@ -13,7 +13,6 @@ import pytest
 
 from draftproof.models.digests import sha256_of
 from draftproof.models.store import stored_text
-from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
 from draftproof.reports.audits.compliance.declared import declared_files
 from draftproof.reports.audits.compliance.document import SCHEMA_FILE, schema_text, text
@@ -26,7 +25,7 @@ from draftproof.reports.audits.compliance.folder import (
     digests,
     write_folder,
 )
-from draftproof.reports.audits.compliance.plan import Part, load_plan
+from draftproof.reports.audits.compliance.plan import Collected, Part, load_plan
 from draftproof.reports.audits.compliance.said import Shown, differences, said_by_html, said_by_pdf
 from draftproof.reports.audits.compliance.verification import against_code, contradictions, verified
 from draftproof.reports.pages.compliance.page import RENDERING, page, pdf

@@ -22,8 +22,15 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.reports.audits.vectors.answers import GREEDY, RULES, answer, forms, thresholds, tolerances
 from draftproof.reports.audits.vectors.cases import cases
-from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED, judge
-from draftproof.reports.audits.vectors.results import results_from
+from draftproof.reports.audits.vectors.judgement import (
+    FAILED,
+    LEFT_OUT,
+    MISSING,
+    NOT_REFUTED,
+    PASSED,
+    judge,
+    results_from,
+)
 from draftproof.reports.audits.vectors.suite import CONVENTIONS, FLAGS, export, suite
 from draftproof.reports.commands.main import main
 from draftproof.verifiers.adapters.registry import engine_folder
