@@ -90,7 +90,7 @@ def _make(
     import torch
     from safetensors import SafetensorError
 
-    from .byte_tokenizer import BOS, EOS, concatenated_ids, train_tokenizer
+    from .recipe import BOS, EOS, concatenated_ids, train_tokenizer
     from .training import evaluate, train
 
     texts = _cut([d.text for d in text.training], recipe.text)

@@ -14,8 +14,7 @@ from torch.nn.functional import cross_entropy, kl_div
 
 from ..files import write_atomically
 from ..libraries import torch_threads
-from .byte_tokenizer import BOS_ID, EOS_ID
-from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Progress, Recipe
+from .recipe import BOS_ID, EOS_ID, STEPS_PER_CHECKPOINT, ModelSize, Progress, Recipe
 
 MOMENTUM = 0.95
 ITERATIONS = 5

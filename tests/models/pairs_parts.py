@@ -31,7 +31,7 @@ def save(folder: Path, rows: int = WORDS, words: int = WORDS, seed: int = 0, eos
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     from draftproof.models.libraries import save_tokenizer
-    from draftproof.models.pairs.byte_tokenizer import BOS, EOS, train_tokenizer
+    from draftproof.models.pairs.recipe import BOS, EOS, train_tokenizer
 
     def model(vocabulary):
         config = LlamaConfig(

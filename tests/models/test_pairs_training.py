@@ -10,11 +10,16 @@ import torch
 from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.models.pairs import trained_pair as trained
 from draftproof.models.pairs import training
-from draftproof.models.pairs.byte_tokenizer import MIN_VOCABULARY, concatenated_ids, train_tokenizer
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.presets import load_preset
 from draftproof.models.pairs.prompts import prompts
-from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
+from draftproof.models.pairs.recipe import (
+    MIN_VOCABULARY,
+    STEPS_PER_CHECKPOINT,
+    Recipe,
+    concatenated_ids,
+    train_tokenizer,
+)
 from draftproof.models.pairs.trained_pair import train_pair
 from draftproof.models.pairs.training import acceptance, evaluate, orthogonal, train
 from draftproof.tests.models.pairs_parts import MINIATURE, TEXT

@@ -24,7 +24,7 @@ from ....verifiers.evidence import (
     Strength,
     without_smallest,
 )
-from ..compliance.strength import proof_strength
+from ..compliance.evidence_rows import proof_strength
 from ..report import EndToEnd, Report
 
 OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT

@@ -3,8 +3,8 @@
 plan.py: the plan, compliance.toml, read and checked, and what its parts gave; first_plan.py: one for what is installed.
 collecting.py: each part of the plan, run or read once, and kept; running.py: how each kind is run; declared.py: the
 files that it is valid for, and what it needs.
-strength.py: kinds of evidence, by what they can show, and what a report left out or contradicts; evidence_rows.py:
-which evidence of a part speaks of a requirement; requirements.py: the verdict that it gives.
+evidence_rows.py: which evidence of a part speaks of a requirement, how much its kind can show, and what a report left
+out or contradicts; requirements.py: the verdict that it gives.
 document.py: report.json and its form; folder.py: what a run writes, and its attestation;
 verification.py: whether a folder is what a run wrote; said.py: what its page and its PDF say.
 """

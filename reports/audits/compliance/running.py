@@ -17,8 +17,8 @@ from ..report import Report
 from ..report_form import report_schema
 from ..settings import Progress
 from .declared import place
+from .evidence_rows import contradicts_itself
 from .plan import Collected, Part
-from .strength import contradicts_itself
 
 if TYPE_CHECKING:
     from ..subject import SubjectSpec

@@ -20,6 +20,7 @@ from ..sandboxed import probe_problems
 from .collecting import PARTS, PARTS_HOLD
 from .declared import declared_files
 from .document import DocumentForm, current_versions, derived, text
+from .evidence_rows import contradicts_itself, left_out
 from .folder import (
     ATTESTATION_FILE,
     BADGE,
@@ -37,7 +38,6 @@ from .folder import (
 from .plan import DONE, Collected, load_plan
 from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages
-from .strength import contradicts_itself, left_out
 
 OF_CODE = ("audit", "engine", "campaign")
 """Kinds of parts whose reports state a digest of loaded code."""
