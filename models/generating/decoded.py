@@ -11,7 +11,7 @@ from torch import Tensor
 from ...verifiers.batched.sampling import Uniforms
 from .loop import DecodingLoop, generate
 from .plain import NO_VERIFIER, PlainLoop
-from .randomness import Streams
+from .sampling import Streams
 from .settings import LoopSettings
 
 

@@ -21,9 +21,8 @@ from ..libraries import means_no_memory
 from .caches import CachedModel
 from .draft_length import draft_length
 from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
-from .randomness import BatchChance, GivenChances, Streams
 from .result import Generated, Iteration
-from .sampling import warp
+from .sampling import BatchChance, GivenChances, Streams, warp
 from .settings import LoopSettings, checked_device, checked_models, checked_prompts, checked_vocabulary
 
 

@@ -16,7 +16,7 @@ from ...verifiers.lenient_token_verification import lenient_token_verification
 from ...verifiers.registry import REFERENCES, Reference
 from ...verifiers.trees.registry import TreeReference
 from ..errors import InputError
-from .randomness import BatchChance
+from .sampling import BatchChance
 
 
 class Drafted(NamedTuple):

@@ -17,8 +17,8 @@ from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
 from ..errors import InputError
 from .loop import DecodingLoop
 from .loop_verifiers import Drafted, LoopVerifier
-from .randomness import BatchChance
 from .result import Generated, Iteration
+from .sampling import BatchChance
 from .settings import LoopSettings, must_be_whole
 
 MOST_PATHS = 16

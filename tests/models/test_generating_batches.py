@@ -8,7 +8,7 @@ import pytest
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.plain import decode_plainly
-from draftproof.models.generating.randomness import Streams
+from draftproof.models.generating.sampling import Streams
 from draftproof.models.law import Markov
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.stattests.design import Refuted, assert_goodness, min_detectable_goodness

@@ -11,7 +11,7 @@ from draftproof.models.generating.draft_length import Adaptive
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.loop_verifiers import Drafted, block_by_block, lenient
 from draftproof.models.generating.plain import decode_plainly
-from draftproof.models.generating.randomness import RowChance
+from draftproof.models.generating.sampling import RowChance
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of

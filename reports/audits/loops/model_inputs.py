@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ....models.generating.caches import CachedModel, cache_argument
-from ....models.generating.randomness import Streams
+from ....models.generating.sampling import Streams
 from ....verifiers.batched.sampling import Uniforms
 
 

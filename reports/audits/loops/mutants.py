@@ -17,8 +17,7 @@ from torch import Tensor
 from ....models.generating.caches import CachedModel
 from ....models.generating.loop import DecodingLoop
 from ....models.generating.loop_verifiers import Drafted
-from ....models.generating.randomness import Streams, uniform_draws
-from ....models.generating.sampling import warp
+from ....models.generating.sampling import Streams, uniform_draws, warp
 from ....models.generating.several_paths import SeveralPaths
 from ....models.json_files import read_file
 from ....verifiers.batched.emitted import Emitted, EmittedPaths

@@ -16,8 +16,8 @@ from ....models.generating.caches import CachedModel
 from ....models.generating.loop import DecodingLoop, generate
 from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
 from ....models.generating.plain import NO_VERIFIER, PlainLoop
-from ....models.generating.randomness import BatchChance
 from ....models.generating.result import Generated, tokens_and_calls
+from ....models.generating.sampling import BatchChance
 from ....models.generating.settings import LoopSettings
 from ....models.generating.several_paths import SeveralPaths, generate_by_paths
 from ....models.pairs.pair import Pair
