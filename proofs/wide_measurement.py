@@ -14,6 +14,7 @@ from ..verifiers.evidence import Strength
 from .interception.outcomes import decoded
 from .measurement import never_returned, other_rows
 from .rounding.rule import (
+    EPSILON,
     Precision,
     look_up_allowed,
     look_up_entries,
@@ -131,6 +132,16 @@ class _Blocks:
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row, law["ends"]))
+            if law["roundings"]:
+                units, more, (all_units, all_more) = *(rows[at] for at in law["roundings"][:2]), law["roundings"][2]
+                reached = drafted * law["probability"]
+                most, certain = (
+                    reached * (EPSILON[dtype] / 2 * all_units + all_more)
+                    for dtype in (self.used.judged, self.used.certain)
+                )
+                self.looked_up, self.looked_up_explained = self.looked_up + most, self.looked_up_explained + most
+                self.looked_up_certain += certain
+                self._add_entries(prefix, law["first"], reached * (EPSILON[self.used.judged] / 2 * units + more))
             masses = weights * (drafted * law["probability"] / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])

@@ -1,5 +1,5 @@
-"""Sampling in the decoding loop: from logits to the law (temperature, top-k, top-p), and what draws from it: three streams
-of random numbers a row, or a ``Chance`` given for each."""
+"""Sampling in the decoding loop: from logits to the law (temperature, top-k, top-p), and what draws from it, three
+streams of random numbers a row or a ``Chance`` given for each."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol

@@ -13,7 +13,7 @@ import numpy as np
 from .numbers import REFLECTED, UFUNCS, Traced
 from .places import constant_key, place
 from .race import race
-from .row_draws import points_at
+from .sources import points_at
 from .tracer import Tracer, active
 
 COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}

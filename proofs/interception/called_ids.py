@@ -13,7 +13,8 @@ import numpy as np
 
 from ...models.wide import ALL_CALLED, DRAFTED_IDS, WideProblem
 from .outcomes import Outcome, Raised
-from .row_draws import GOLDEN, RowDraw
+from .row_draws import RowDraw
+from .sources import GOLDEN
 
 FURTHER, FURTHER_OF_LARGE, FURTHER_OF_SEVERAL, FEW_FURTHER = (24, 24), (12, 12), (8, 2), 4
 """Indices of a row beyond the chosen ones: of those that take turns over rows and draft blocks, and drawn by weight;
@@ -110,6 +111,7 @@ class CalledIds:
         ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
         edges = np.cumsum(row.weights[possible])
         likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
+        likely += [] if row.tokens is None else possible[[0, -1]].tolist()  # a coin falls on both sides
         first = {*own} - {row.base}  # those can be followed on their own
         return [*sorted(first), *sorted({*ranked[ranks].tolist(), *likely} - first - {row.base})]
 
@@ -126,9 +128,10 @@ class CalledIds:
 
     def _special(self, row: RowDraw) -> list[int]:
         """The indices that code may take for others; of several draft blocks some have all, the others a few."""
-        possible, size = row.possible, len(row.weights)
+        possible, size = row.possible, row.size
         chosen = [0, size - 1, *self.live, *range(self.vocabulary, size), int(row.weights.argmax())]
         chosen.append(int(possible[row.weights[possible].argmin()]))
+        chosen += [] if row.tokens is None else [size, 2 * size - 1]
         if self.several and (self.number + self.rows) % TURNS:
             return chosen
         chosen += [self.vocabulary - 1, *DRAFTED_IDS, *range(max(size - 3, 0), size)]
@@ -152,9 +155,9 @@ class Alike:
         self.order: np.ndarray | None = None
         if isinstance(outcome, Raised):
             return
-        self.prefix, base = outcome[:-1], row.base
-        rising = sum(o == (*self.prefix, outcome[-1] + i - base) for i, o in called.items())
-        falling = sum(o == (*self.prefix, outcome[-1] - i + base) for i, o in called.items())
+        self.prefix, base, self.row = outcome[:-1], row.token(row.base), row
+        rising = sum(o == (*self.prefix, outcome[-1] + row.token(i) - base) for i, o in called.items())
+        falling = sum(o == (*self.prefix, outcome[-1] - row.token(i) + base) for i, o in called.items())
         self.sign = 1 if rising >= falling else -1
         self.first = outcome[-1] - self.sign * base
         if 2 * max(rising, falling) < len(called):
@@ -162,27 +165,29 @@ class Alike:
 
     def _agrees(self, order: np.ndarray, called: Called, row: RowDraw) -> bool:
         assert self.prefix is not None
-        return row.possible[-1] < len(order) and all(o == (*self.prefix, int(order[i])) for i, o in called.items())
+        fits = row.size <= len(order) if row.tokens is not None else row.possible[-1] < len(order)
+        return fits and all(o == (*self.prefix, int(order[row.token(i)])) for i, o in called.items())
 
     def expected(self, index: int) -> Outcome | None:
         if self.prefix is None:
             return None
-        return (*self.prefix, self.first + self.sign * index if self.order is None else int(self.order[index]))
+        token = self.row.token(index)
+        return (*self.prefix, self.first + self.sign * token if self.order is None else int(self.order[token]))
 
     def tokens(self, weights: np.ndarray) -> tuple[int, np.ndarray]:
-        """The first token, and the weights of it and those after it. weights: of the indices."""
+        """The first token, and the weights of it and those after it. weights: of what indices stand for."""
         if self.order is None:
             return self.first if self.sign > 0 else self.first - len(weights) + 1, weights[:: self.sign]
         of_tokens = np.zeros(len(self.order))
-        of_tokens[self.order] = weights[: len(self.order)]
+        of_tokens[self.order[: len(weights)]] = weights[: len(self.order)]
         return 0, of_tokens
 
 
 def _complete(called: Called, row: RowDraw) -> Iterator[np.ndarray]:
     """The order that calls with every index show: different tokens, behind the same ones."""
     tokens = [o[-1] for o in called.values() if not isinstance(o, Raised)]
-    size = len(row.weights)
-    if len({*tokens}) == len(called) == len(row.possible) and 0 <= min(tokens) <= max(tokens) < size:
+    size, all_called = len(row.weights), row.tokens is None and len(called) == len(row.possible)
+    if all_called and len({*tokens}) == len(called) and 0 <= min(tokens) <= max(tokens) < size:
         rest = np.setdiff1d(np.arange(size), tokens)
         order = np.empty(size, dtype=int)
         order[[*called]] = tokens

@@ -9,12 +9,11 @@ import numpy as np
 
 from ..field import rational
 from .arrays import traced_array
-from .draws import LookUp
 from .generators import Followed, followed, guarded, named_as, seeding
 from .numbers import handed_out, whole_number
 from .places import place, plain_key
 from .sources import Exponential, Lattice
-from .tracer import Tracer, active, refuse
+from .tracer import LookUp, Tracer, active, refuse
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState

@@ -93,6 +93,10 @@ class NoiseSource:
         rows[row] = self.generated(noise, form)
         return rows.reshape(self.shape)
 
+    def lead(self, row: int, weights: np.ndarray, form: Callable, points: list[Any], index: int, where: int) -> None:
+        """As of ``row_draws.RowDraw``."""
+        points[self.order] = self.won(points[self.order], row, weights, form, index)
+
     def generated(self, noise: np.ndarray, form: Callable) -> np.ndarray:
         if self.kind == "exponential":
             return np.maximum(noise, SMALLEST)
@@ -285,9 +289,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         weights, slack = tracer.exploration.races[key]
         tracer.uncertain(slack + (size + FARTHEST) * max(grain, source.step))
         weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
-        winning = partial(source.won, row=row, weights=weights, form=form)
-        drawn = tracer.new_row(weights, lambda index, point, end, winning=winning: winning(point, index=index))
-        drawn.source = source
+        drawn = tracer.new_row(weights, partial(source.lead, row, weights, form))
         source.decided[row] = weights, form, drawn.base
         return drawn.base
     if size <= MOST_APART:

@@ -209,6 +209,8 @@ class Traced:
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
         many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and tracer.in_groups
+        if many and (column := tracer.column(self, apply, first, last)) is not None:
+            return column
         if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
             return self._of_group(apply, at)
         if abs(last - first) > MOST_VALUES:

@@ -3,6 +3,7 @@ what it asks, by which answers are known again."""
 
 import os
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from types import FrameType
@@ -39,17 +40,21 @@ def site() -> tuple[str, int, int]:
     return "unknown place", 0, 0
 
 
-def place_in_frames() -> tuple:
-    """Where third-party code is: the instruction of each of its frames, innermost first."""
-    places, frame = [], sys._getframe(1)
+def frames() -> Iterator[FrameType]:
+    """Those of third-party code, innermost first."""
+    frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if not _ours(name):
             if name.startswith("draftproof.proofs."):
-                break
-            places.append((frame.f_code, frame.f_lasti))
+                return
+            yield frame
         frame = frame.f_back
-    return tuple(places)
+
+
+def place_in_frames() -> tuple:
+    """Where third-party code is: the instruction of each of its frames, innermost first."""
+    return tuple((frame.f_code, frame.f_lasti) for frame in frames())
 
 
 def place() -> str:

@@ -9,19 +9,20 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ...models.wide import ALL_CALLED
 from ...models.wide_rows import row_sum
 from ..field import QQ, rational
-from .draws import LookUp
+from .alias_tables import AliasTables
 from .exploration import Exploration
 from .noise_rows import MOST_APART, noise_row
 from .places import place
 from .scans import Scans
-from .tracer import DEPENDS, STATE, NotInterceptable, Recorded, Tracer
+from .sources import GOLDEN, guessed, points_at, turning
+from .tracer import DEPENDS, STATE, LookUp, NotInterceptable, Recorded, Roundings, Tracer
 
 MOST_PATHS = 3_000
 """Ways the random numbers of a call can fall, rows counted as one, beyond which no further ones are walked."""
@@ -37,8 +38,6 @@ WIDE, LEAST_NOISE = 5, MOST_APART + 1
 drawn at
 once from which on they are taken for a row of noise."""
 
-GOLDEN = 0.6180339887498949
-
 
 class Split(BaseException):
     """The rows drawn first, second, ... of a call of which some entries have to be followed as paths of their own."""
@@ -48,7 +47,7 @@ class Split(BaseException):
         self.ordinal, self.whole = ordinal, whole
 
 
-Rehearsed = Callable[[int, Any, int], Any]
+Lead = Callable[[list[Any], int, int], None]
 
 PLACES = (0, 1, 2)
 """Of a point among those that lead to an index: the first, the last, one within."""
@@ -59,27 +58,42 @@ class RowDraw:
 
     weights: of the indices that this path leaves open, float64, not normalised.
     base: the index that the path was walked with. possible: all of positive weight.
-    rehearsed: from an index, the point rehearsed else, and one of ``PLACES``, to a point that leads to it in a call
-      with plain numbers; None for an index that is handed out itself.
+    lead: sets points of a call with plain numbers so that they lead to an index, in one of ``PLACES``; None for an
+      index that is handed out itself.
     asked_again: whether the number is one of which more can be asked: the points that lead to an index may differ.
-    source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
-    drawn: where among those.
+    drawn: where an index that is handed out itself is among those.
     at: the length of the path when it was drawn.
     look_up: of weights and races None.
     part: of the row's mass that the weights have: the rest is on paths of its own.
     given: the weights of all indices.
+    tokens, size, roundings, refuse: of alias tables: the tokens that indices stand for, how many those are, by how much
+      rounding moves them, and what begins the exploration again with other tables. Otherwise an index is its own token.
     """
 
-    def __init__(
-        self, weights: np.ndarray, base: int, at: int, rehearsed: Rehearsed | None = None, look_up: LookUp = None
-    ):
-        self.weights, self.base, self.at, self.rehearsed, self.look_up = weights, base, at, rehearsed, look_up
+    def __init__(self, weights: np.ndarray, base: int, at: int, lead: Lead | None = None, look_up: LookUp = None):
+        self.weights, self.base, self.at, self.lead, self.look_up = weights, base, at, lead, look_up
         self.part, self.given = 1.0, weights
-        self.source: Any = None
         self.drawn: int | None = None
+        self.tokens: np.ndarray | None = None
+        self.size = len(weights)
+        self.roundings: Roundings = None
+        self.refuse: Callable[[], NoReturn] | None = None
         self.asked_again = False
         self.possible = np.flatnonzero(weights)
         self.open = len(self.possible) > 1
+
+    def token(self, index: int) -> int:
+        """What an index stands for."""
+        return index if self.tokens is None else int(self.tokens[index])
+
+    def of_tokens(self, weights: np.ndarray) -> np.ndarray:
+        """The weights of tokens, of those of indices: of sums of many entries the greater part without rounding."""
+        if self.tokens is None:
+            return weights
+        unit = 2.0 ** (math.frexp(weights.max())[1] - 24)
+        coarse = np.floor(weights / unit) * unit
+        one, other = (np.bincount(self.tokens, part, self.size) for part in (coarse, weights - coarse))
+        return one + other
 
 
 @dataclass
@@ -87,7 +101,7 @@ class RowLaw:
     """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
 
     called: indices confirmed.
-    look_up, part: as in ``RowDraw``.
+    look_up, part, roundings: as in ``RowDraw``.
     ends: the indices that were summed first and last, where that is not in the order of weights.
     """
 
@@ -99,6 +113,7 @@ class RowLaw:
     look_up: LookUp = None
     part: float = 1.0
     ends: tuple[int, int] | None = None
+    roundings: Roundings = None
 
 
 class WideTracer(Tracer):
@@ -126,12 +141,12 @@ class WideTracer(Tracer):
         self.totals: dict[int, float] = {}
         self.forced: dict[int, int] = {}
         self.nested, self.unwalked = False, 0.0
-        self.scans = Scans(self)
-        self.scanned = self.scans.answer
+        self.scans, self.tables = Scans(self), AliasTables(self)
 
     def begin(self) -> bool:
         self.rows, self.forced = [], {}
         self.scans.begin()
+        self.tables.begin()
         self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
         self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
         return super().begin()
@@ -149,19 +164,31 @@ class WideTracer(Tracer):
         super().replay(probes)
         self.rows, self.forced, self.nested = [], forced or {}, nested
         self.scans.begin()
+        self.tables.begin()
 
     def begins_again(self) -> bool:
         with suppress(Recorded):
+            self.tables.ended()
             self.scans.ended()
         again = self.scans.stopped is not None
         self.scans.begin()
+        self.tables.begin()
         if again:
             self.mind_the_time()
             self.script, self.path = tuple(self.path), []
             self.rows, self.sources, self.drawn, self.run = [], [], [], object()
         return again
 
+    def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
+        if self.tables.column is not None:
+            return self.tables.decided(number, cut, name)
+        return self.scans.answer(number, cut, name)
+
+    def column(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:
+        return self.tables.drawn(number, apply, first, last)
+
     def branch(self, probabilities: Sequence[Any]) -> int:
+        self.tables.ended()
         self.scans.ended()
         return super().branch(probabilities)
 
@@ -194,11 +221,15 @@ class WideTracer(Tracer):
         of_tokens = size == self.vocabulary and (rows or kind == "exponential")
         return noise_row(self, shape, kind, dtype, step) if of_tokens or size >= LEAST_NOISE else None
 
-    def new_row(self, weights: np.ndarray, rehearsed: Rehearsed | None, look_up: LookUp = None) -> RowDraw:
-        """A row whose index this path takes; entries followed on their own are branches of the tree."""
+    def new_row(
+        self, weights: np.ndarray, lead: Lead | None, look_up: LookUp = None, base: int | None = None
+    ) -> RowDraw:
+        """A row whose index this path takes, base if it is given; entries followed on their own are branches of the
+        tree."""
         self.scans.ended()
+        self.tables.ended()
         weights = np.asarray(weights, dtype=np.float64)
-        ordinal, base, digest, given = len(self.rows), None, hash(weights.tobytes()), weights
+        ordinal, digest, given = len(self.rows), hash(weights.tobytes()), weights
         if digest not in self.totals:  # the same rows come again with every call
             self.totals[digest] = row_sum(weights) if weights.min() >= 0 else math.nan
         total = self.totals[digest]
@@ -217,8 +248,8 @@ class WideTracer(Tracer):
         if base is None:
             base = self.forced.get(ordinal)
         if base is None or not weights[base]:
-            base = self._base(weights, ordinal)
-        self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
+            base = self.base(weights)
+        self.rows.append(RowDraw(weights, base, len(self.path), lead, look_up))
         self.rows[-1].part = row_sum(weights) / total if ordinal in self.splits else 1.0
         self.rows[-1].given = given
         return self.rows[-1]
@@ -230,21 +261,17 @@ class WideTracer(Tracer):
             self.give_up(f"noise is looked up in a row of cuts at {place()}")
         low, high = source.low, source.high
         try:
-            first, last = (passed(points_at(number, np.full(1, k))) for k in (low, high - 1))
-            begin, end = np.full(first.size, low), np.full(first.size, high - 1)
-            turns = first != last
-            for points, before in zip(_near(number, cuts()), (True, False)):  # four steps are left of 53
-                right = (passed(points_at(number, points)) == first) == before
-                begin, end = (np.where(right, points, begin), end) if before else (begin, np.where(right, points, end))
-            end[~turns] = high
-            while turns.any() and int((end - begin)[turns].max()) > 1:
-                middle = (begin + end) // 2
-                same = passed(points_at(number, middle)) == first
-                begin, end = np.where(turns & same, middle, begin), np.where(turns & ~same, middle, end)
+            first, end = turning(
+                lambda points: passed(points_at(number, points)),
+                np.array([low]),
+                np.array([high]),
+                guessed(number, cuts()),
+            )
         except (TypeError, ValueError, AttributeError):
             self.give_up(
                 f"a random number is compared with a row at {place()} after operations that take one number", True
             )
+        turns = end < high
         up, down = (np.sort(end[turns & side], kind="stable") for side in (~first, first))  # they are sorted, or nearly
         edges = np.sort(np.concatenate([[low], up, down, [high]]), kind="stable")
         edges = edges[np.append(True, np.diff(edges) > 0)]
@@ -259,12 +286,13 @@ class WideTracer(Tracer):
         def leading_to(index: int) -> tuple[int, int]:
             return int(edges[interval[index]]), int(edges[interval[index] + 1])
 
-        def rehearsed(index: int, point: int, where: int) -> int:
+        def lead(points: list[Any], index: int, where: int) -> None:
             first, beyond = leading_to(index)
-            return (first, beyond - 1, first + int(GOLDEN * (index + 1) % 1 * (beyond - first)))[where]
+            within = first + int(GOLDEN * (index + 1) % 1 * (beyond - first))
+            points[source.order] = (first, beyond - 1, within)[where]
 
-        row = self.new_row(weights, rehearsed, (math.log2(high - low), ""))
-        row.source, row.asked_again = source, True
+        row = self.new_row(weights, lead, (math.log2(high - low), ""))
+        row.asked_again = True
         source.low, source.high = leading_to(row.base)
         source.fresh = False
         return row.base
@@ -290,41 +318,16 @@ class WideTracer(Tracer):
     def own(self, weights: np.ndarray) -> list[int]:
         """Indices that code may treat in a way of their own: live tokens, no tokens, the most and the least likely."""
         possible = np.flatnonzero(weights)
+        if not len(possible):
+            return []
         extremes = possible[[weights[possible].argmax(), weights[possible].argmin()]].tolist()
         own = {*self.singles, *range(self.vocabulary, len(weights)), *extremes}
         return [k for k in sorted(own) if k < len(weights) and weights[k] > 0]
 
-    def _base(self, weights: np.ndarray, ordinal: int) -> int:
-        """Another one for each row of a call, and where possible no live token."""
+    def base(self, weights: np.ndarray) -> int:
+        """The index of the next row that a path takes: another one for each row of a call, where possible no live
+        token."""
         possible = np.flatnonzero(weights)
         plain = possible[~np.isin(possible, self.singles)]
         possible = plain if len(plain) else possible
-        return int(possible[int((ordinal + 1) * GOLDEN % 1 * len(possible))])
-
-
-NEAR = 8
-"""Points beyond those between which a straight line from end to end sees a cut."""
-
-
-def _near(number: Any, cuts: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Points before and after those at which the number passes the cuts, if it is linear."""
-    low, high = number.source.low, number.source.high - 1
-    first, last = (float(x) for x in points_at(number, np.array([low, high])))
-    with np.errstate(all="ignore"):
-        share = (np.asarray(cuts, dtype=float) - first) / (last - first)
-        guess = low + (np.where(share > 0, np.minimum(share, 1), 0) * (high - low)).astype(np.int64)
-    return np.maximum(guess - NEAR, low), np.minimum(guess + NEAR, high)
-
-
-def points_at(number: Any, points: np.ndarray) -> Any:
-    """The followed number at many points of its source at once."""
-    source = number.source
-    sample, exact = source.value(source.low), points * 2.0**-source.bits
-    if type(sample) in (float, np.float64, np.float32):
-        value = exact.astype(type(sample))
-    elif str(getattr(sample, "dtype", "")) == {53: "torch.float64", 24: "torch.float32"}.get(source.bits):
-        value = sample.new_tensor(exact)
-    else:
-        raise TypeError(type(sample))
-    with np.errstate(all="ignore"):
-        return number.made_of(value)
+        return int(possible[int((len(self.rows) + 1) * GOLDEN % 1 * len(possible))])

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+import numpy as np
+
 from ..enumeration import Branching
 from ..field import QQ, rational
 from ..time_limits import NOT_REACHED
-from .draws import LookUp
 from .exploration import Exploration
 from .places import place_in_frames
 
@@ -32,6 +33,13 @@ STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
 )
+
+LookUp = tuple[float, str] | None
+"""Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
+
+Roundings = tuple[np.ndarray, np.ndarray, tuple[float, float]] | None
+"""Of a row that was made with loss: by how many units of rounding each of its entries can be off [V], by how much more
+[V]; and both of all together."""
 
 DEPENDS = "what is drawn from a row decides further draws"
 
@@ -263,7 +271,7 @@ class Tracer(Branching):
         return self.rehearsal[1].pop()
 
     def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
-        """An index drawn by whole weights, each entry a path."""
+        """An index drawn by weights, each entry a path. weights: a row, or a function that makes it."""
         row: Any = weights() if callable(weights) else weights
         if self.rehearsal is None:
             return self.choose(shares(row))
@@ -271,15 +279,26 @@ class Tracer(Branching):
         return self.rehearsed_choice()
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
-        """None: each number is followed for itself."""
+        """None: each number is followed for itself. On wide problems: exponential or uniform noise that is raced as a
+        whole row.
+
+        step: of the generator, where it is coarser than in double precision.
+        """
         return None
 
     def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
-        """None: a number is compared cut by cut."""
+        """None: a number is compared cut by cut. On wide problems: how many cuts of a row a uniform has passed.
+
+        passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k. cuts: the row [n].
+        """
         return None
 
     def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
         """None: a number is compared cut by cut."""
+        return None
+
+    def column(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:
+        """None: a plain whole number stands for a group of values."""
         return None
 
     def begins_again(self) -> bool:

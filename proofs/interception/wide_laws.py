@@ -176,8 +176,10 @@ class _WideCall:
 
     def _unlike(self, tracer: WideTracer, row: RowDraw, index: int) -> NoReturn:
         """What is drawn from the row has another effect than that it is emitted: follow some of it, or give up."""
+        if row.refuse:
+            row.refuse()
         ordinal = tracer.rows.index(row)
-        if ordinal not in self.splits and index in tracer.own(row.weights):
+        if ordinal not in self.splits and index in tracer.own(row.weights[: row.size]):
             raise Split(ordinal, whole=False)
         if len(row.possible) <= MOST_SPLIT:
             raise Split(ordinal, whole=True)
@@ -191,7 +193,7 @@ class _WideCall:
         if self._replays(tracer, row, lambda index: outcome):
             return
         k = rows.index(row)
-        for index in self.ids_of.telling(row, tracer.own(row.weights)):
+        for index in self.ids_of.telling(row, tracer.own(row.weights[: row.size])):
             if kind_of(self._plain(tracer, rows, {k: index})) != kind_of(outcome):
                 self._unlike(tracer, row, index)
 
@@ -202,7 +204,7 @@ class _WideCall:
         """
         if len(rows) != 2 or isinstance(outcome, Raised) or rows[0].at != len(tracer.path):
             return False
-        if len(rows[0].possible) > MOST_SPLIT or self.splits or len(tracer.rows) != 2:
+        if len(rows[0].possible) > MOST_SPLIT or self.splits or len(tracer.rows) != 2 or rows[1].tokens is not None:
             return False
         path, kept, sources = list(tracer.path), tracer.rows, tracer.rehearsed
         try:
@@ -255,8 +257,8 @@ class _WideCall:
             if row.drawn is not None:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
-                assert row.rehearsed is not None
-                points[row.source.order] = row.rehearsed(index, points[row.source.order], self.end)
+                assert row.lead is not None
+                row.lead(points, index, self.end)
         try:
             with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
@@ -276,7 +278,7 @@ class _WideCall:
             return False
         index = ids[-which]
         emitted = self._plain(tracer, rows, {0: index}, which=which)
-        self.together = emitted == (*outcome[:-1], outcome[-1] + index - rows[0].base)
+        self.together = emitted == (*outcome[:-1], outcome[-1] + rows[0].token(index) - rows[0].token(rows[0].base))
         if self.together:
             self.known[index] = emitted
             return True
@@ -332,12 +334,15 @@ class _WideCall:
             alike = Alike(called, row, sorted_orders(after))
         if alike.order is not None:  # the ids that matter are tokens, which stand at other places
             places = np.argsort(alike.order)[[i for i in self.ids_of.of(row, position) if i < len(alike.order)]]
-            look_at(i for i in places.tolist() if row.weights[i] > 0)
+            look_at(i for i in places.tolist() if i < row.size and row.weights[i] > 0)
         self._emitted(called.values())
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
+        special = any(i in own for i in tracer.own(row.weights[: row.size]))
+        if row.refuse and (special or 2 * len(own) > len(called)):
+            row.refuse()
         self.unlike = self.unlike or (bool(own) and len(row.possible) <= ALL_CALLED)
         ordinal = tracer.rows.index(row)
-        if ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
+        if ordinal not in self.splits and special:
             raise Split(ordinal, whole=False)
         self._replays(tracer, row, lambda index: own.get(index, alike.expected(index)))
         confirmed = sorted(called)
@@ -365,9 +370,12 @@ class _WideCall:
         if weights.any():
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
             assert alike.prefix is not None
-            first, of_tokens = alike.tokens(weights)
+            first, of_tokens = alike.tokens(row.of_tokens(weights))
             law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
-            if alike.order is not None:
+            if row.roundings is not None:
+                units, more, total = row.roundings
+                law.roundings = alike.tokens(units)[1], alike.tokens(more)[1], total
+            elif alike.order is not None:
                 law.ends = int(alike.order[row.possible[0]]), int(alike.order[row.possible[-1]])
             self.rows.append(law)
 
@@ -381,10 +389,10 @@ class _WideCall:
         Returns whether there are any.
         """
         path, ordinal = list(tracer.path), tracer.rows.index(row)
-        if row.at == len(path) and ordinal == len(tracer.rows) - 1:
+        if row.at == len(path) and ordinal == len(tracer.rows) - 1 and row.tokens is None:
             return False
         kept = tracer.rows
-        for index in self.ids_of.telling(row, tracer.own(row.weights)):
+        for index in self.ids_of.telling(row, tracer.own(row.weights[: row.size])):
             tracer.path = list(path)
             tracer.replay({}, {ordinal: index})
             try:

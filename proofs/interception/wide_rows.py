@@ -157,7 +157,13 @@ class WideRows:
         how = self._until, blocks, brief, self.most_paths, self.rows_after, number, shared
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
-        answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
+        answer["rows"] = [
+            {
+                **vars(row), "weights": self._sent(row.weights),
+                "roundings": row.roundings and (*map(self._sent, row.roundings[:2]), row.roundings[2]),
+            }
+            for row in explored.rows
+        ]  # fmt: skip
         return [*self._sent.taken(), answer]
 
     def begins_again(self, law: dict[str, Any]) -> bool:
