@@ -36,7 +36,7 @@ Guess = tuple[bool, tuple, tuple]
 
 
 @dataclass
-class Known:
+class KnownTables:
     """Of a place where columns are drawn. compared: where the entries were that coins were compared with so far, by the
     first one. wrong: guesses of which calls showed otherwise. over: whether they are no columns."""
 
@@ -45,7 +45,7 @@ class Known:
     over: bool = False
 
 
-class Column(NamedTuple):
+class AliasColumn(NamedTuple):
     """One that was drawn.
 
     number: that told which. edges: its points at which columns begin, and where the last one ends, [V + 1].
@@ -60,11 +60,11 @@ class Column(NamedTuple):
     place: tuple
 
 
-class Table(NamedTuple):
+class AliasTable(NamedTuple):
     """Columns with a coin for each.
 
     columns, coin: the sources of the two numbers; they may be the same one.
-    edges: as of ``Column``.
+    edges: as of ``AliasColumn``.
     sides: the points of the coin at which an index begins, and where it ends, [2, 2 V].
     tokens: that indices stand for, [2 V].
     """
@@ -110,12 +110,12 @@ class AliasTables:
     """Those of one tracer. column: that was drawn last, as long as nothing else is asked."""
 
     def __init__(self, tracer: Any):
-        self.tracer, self.known = tracer, dict[tuple, Table]()
+        self.tracer, self.known = tracer, dict[tuple, AliasTable]()
         self.begin()
 
     def begin(self) -> None:
         """A call begins."""
-        self.column: Column | None = None
+        self.column: AliasColumn | None = None
 
     def ended(self) -> None:
         """Something else is asked: a column without a coin is none, and the exploration begins again knowing that."""
@@ -136,14 +136,14 @@ class AliasTables:
         tracer, source, count, here = self.tracer, number.source, last - first + 1, place_in_frames()
         if first != 0 or not LEAST_COLUMNS <= count <= MOST_COLUMNS or len(tracer.rows) in tracer.splits:
             return None
-        known = tracer.exploration.tables.setdefault(here, Known())
+        known = tracer.exploration.tables.setdefault(here, KnownTables())
         if known.over or next(_sequences(count), None) is None:
             return None
         if (edges := _edges(number, apply, count)) is None:
             return None
         forced = tracer.forced.get(len(tracer.rows))
         index, keeps = (tracer.base(np.ones(count)), None) if forced is None else (forced % count, forced < count)
-        self.column = Column(number, index, edges, keeps, here)
+        self.column = AliasColumn(number, index, edges, keeps, here)
         source.low, source.high = edges[index : index + 2].tolist()
         source.fresh = False
         return index
@@ -172,7 +172,7 @@ class AliasTables:
         kept = [np.where(begins, low, turn), np.where(begins, turn, high)]
         left = [np.where(begins, turn, low), np.where(begins, high, turn)]
         sides, tokens = np.concatenate([kept, left], axis=1), np.append(np.arange(count), alias)
-        table = Table(column.number.source, coin, column.edges, sides, tokens)
+        table = AliasTable(column.number.source, coin, column.edges, sides, tokens)
         self.column, weights = None, table.weights()
         keeps = bool(weights[column.drawn] > 0) if column.keeps is None else column.keeps
         row = tracer.new_row(weights, table.lead, base=column.drawn + (0 if keeps else count))
@@ -202,7 +202,7 @@ def _edges(number: Any, apply: Callable[[Any], int], count: int) -> np.ndarray |
 
 
 def _compared(
-    number: Any, column: Column, compared: Callable, thresholds: np.ndarray, cut: Any
+    number: Any, column: AliasColumn, compared: Callable, thresholds: np.ndarray, cut: Any
 ) -> Callable[[np.ndarray], np.ndarray]:
     """What the comparison of the coin comes to in each column, at points of its source."""
     whole: Any = 0

@@ -94,7 +94,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
     yield {"target": keys, "draft": {"": len(prefixes)}, "off": {"target": 0.0, "draft": 0.0}}
     for token in problem.live[0]:
         kept = min(target[()][token] / math.fsum(target[()]) / (draft[token] / math.fsum(draft)), 1.0)
-        about = {"first": 0, "called": 1, "look_up": bits and (bits, ""), "part": 1.0, "ends": None}
+        about = {"first": 0, "called": 1, "look_up": bits and (bits, ""), "part": 1.0, "ends": None, "roundings": None}
         ends = [({"prefix": [token], "weights": keys[prefix_key((token,))]}, kept),
                 ({"prefix": [], "weights": residual}, 1 - kept)]  # fmt: skip
         yield {

@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.wide import wide
-from draftproof.proofs.interception.alias_tables import Table
+from draftproof.proofs.interception.alias_tables import AliasTable
 from draftproof.proofs.interception.called_ids import CalledIds
 from draftproof.proofs.interception.row_draws import PLACES, RowDraw
 from draftproof.proofs.sandbox import Sandbox
@@ -88,7 +88,7 @@ def test_calls_lead_to_columns_and_to_their_aliases():
 def test_the_weights_of_tokens_are_those_of_their_columns_and_what_leads_to_them_lies_there():
     columns, coin = SimpleNamespace(order=0), SimpleNamespace(order=1)
     sides = np.array([[0, 0, 0, 2, 8, 8], [2, 8, 8, 8, 8, 8]])
-    table = Table(columns, coin, np.arange(4), sides, np.array([0, 1, 2, 1, 1, 2]))
+    table = AliasTable(columns, coin, np.arange(4), sides, np.array([0, 1, 2, 1, 1, 2]))
     row = RowDraw(table.weights(), 0, 0, table.lead)
     row.tokens, row.size = table.tokens, 3
     assert (row.of_tokens(row.weights) * 8).tolist() == [2, 14, 8]
