@@ -253,18 +253,12 @@ def _sequences(count: int) -> Iterator[tuple[tuple, Any]]:
     """Lists and arrays of so many entries among the variables of third-party code, then in small containers there; and
     where they are."""
     for depth, frame in enumerate(frames()):
-        values = frame.f_locals
-        inside = (((depth, name, at), one) for name, value in values.items() for at, one in _inside(value).items())
-        yield from (
-            (at, one) for at, one in chain((((depth, name), value) for name, value in values.items()), inside)
-            if _is_sequence(one, count)
-        )  # fmt: skip
-
-
-def _is_sequence(value: Any, count: int) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.ndim == 1 and len(value) == count
-    return type(value) in (list, tuple) and len(value) == count
+        own = {(name,): value for name, value in frame.f_locals.items()}
+        inside = (((*name, at), one) for name, value in own.items() for at, one in _inside(value).items())
+        for name, value in chain(own.items(), inside):
+            array = isinstance(value, np.ndarray) and value.ndim == 1
+            if (array or type(value) in (list, tuple)) and len(value) == count:
+                yield (depth, *name), value
 
 
 def _inside(value: Any) -> dict[Any, Any]:
