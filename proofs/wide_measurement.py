@@ -121,8 +121,8 @@ class _Blocks:
                     self._add_entries(sequence[:-1], sequence[-1], np.array([drafted * most]))
         for law in answer["rows"]:
             weights, prefix = rows[law["weights"]], tuple(law["prefix"])
-            reached = drafted * law["probability"] / law["part"] if law["look_up"] else 0.0
-            if reached:
+            taken = drafted * law["probability"]
+            if law["look_up"] and (reached := taken / law["part"]):
                 bits, summed = law["look_up"]
                 masses = weights * (law["part"] / row_sum(weights))
                 with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
@@ -134,15 +134,15 @@ class _Blocks:
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row, law["ends"]))
             if law["roundings"]:
                 units, more, (all_units, all_more) = *(rows[at] for at in law["roundings"][:2]), law["roundings"][2]
-                reached = drafted * law["probability"]
                 most, certain = (
-                    reached * (EPSILON[dtype] / 2 * all_units + all_more)
+                    taken * (EPSILON[dtype] / 2 * all_units + all_more)
                     for dtype in (self.used.judged, self.used.certain)
                 )
-                self.looked_up, self.looked_up_explained = self.looked_up + most, self.looked_up_explained + most
+                self.looked_up += most
+                self.looked_up_explained += most
                 self.looked_up_certain += certain
-                self._add_entries(prefix, law["first"], reached * (EPSILON[self.used.judged] / 2 * units + more))
-            masses = weights * (drafted * law["probability"] / row_sum(weights))
+                self._add_entries(prefix, law["first"], taken * (EPSILON[self.used.judged] / 2 * units + more))
+            masses = weights * (taken / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])
             if prefix == block[: len(prefix)] and len(prefix) <= self.problem.gamma:

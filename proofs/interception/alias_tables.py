@@ -48,7 +48,8 @@ class KnownTables:
 class AliasColumn(NamedTuple):
     """One that was drawn.
 
-    number: that told which. edges: its points at which columns begin, and where the last one ends, [V + 1].
+    number: the random number that it was made of. drawn: which column it is.
+    edges: the points of that number at which columns begin, and where the last one ends, [V + 1].
     keeps: how the coin falls in a replay that leads to one index; None where either will do.
     place: where it was drawn.
     """
@@ -86,8 +87,8 @@ class AliasTable(NamedTuple):
         V w of the sum that the row was divided by; the columns that nothing was left of may have all of these. And by
         the steps of the numbers: for each of its m + 1 columns, at both its ends and the coin's, a point and rounding;
         a quarter of that on average, and half of it is the total variation."""
-        size, weights = len(self.tokens) // 2, self.weights() / self.weights().sum()
-        of_tokens = np.bincount(self.tokens, weights, size)
+        size, weights = len(self.tokens) // 2, self.weights()
+        of_tokens = np.bincount(self.tokens, weights, size) / weights.sum()
         passed_on = (weights[size:] > 0) & (self.tokens[size:] != np.arange(size))
         taken = np.bincount(self.tokens[size:][passed_on], minlength=size)
         units = 2 * taken * (of_tokens + 1 / size) + size * of_tokens
@@ -110,7 +111,7 @@ class AliasTables:
     """Those of one tracer. column: that was drawn last, as long as nothing else is asked."""
 
     def __init__(self, tracer: Any):
-        self.tracer, self.known = tracer, dict[tuple, AliasTable]()
+        self.tracer = tracer
         self.begin()
 
     def begin(self) -> None:
@@ -133,9 +134,10 @@ class AliasTables:
     def drawn(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:
         """A column, where a whole number may be one; None where it is followed otherwise."""
         self.ended()
-        tracer, source, count, here = self.tracer, number.source, last - first + 1, place_in_frames()
+        tracer, source, count = self.tracer, number.source, last - first + 1
         if first != 0 or not LEAST_COLUMNS <= count <= MOST_COLUMNS or len(tracer.rows) in tracer.splits:
             return None
+        here = place_in_frames()
         known = tracer.exploration.tables.setdefault(here, KnownTables())
         if known.over or next(_sequences(count), None) is None:
             return None
@@ -177,7 +179,7 @@ class AliasTables:
         keeps = bool(weights[column.drawn] > 0) if column.keeps is None else column.keeps
         row = tracer.new_row(weights, table.lead, base=column.drawn + (0 if keeps else count))
         row.tokens, row.size, row.asked_again = tokens, count, True
-        row.roundings, row.refuse = table.roundings(), partial(self._refuse, column.place, guess)
+        row.roundings, row.refuse = table.roundings, partial(self._refuse, column.place, guess)
         coin.low, coin.high = sides[:, row.base].tolist()
         coin.fresh = False
         tracer.lattices |= {source.bits for source in (table.columns, coin) if isinstance(source, Lattice)}
@@ -211,7 +213,7 @@ def _compared(
         steps = [step.key for step in number.steps]
         before = [step.key for step in column.number.steps]
         if steps != [*before, ("sub", False, constant_key(column.drawn))]:
-            raise ValueError("something else than the whole part is taken from the number that told the column")
+            raise ValueError("the coin is not what the column leaves of the number that it was made of")
         made_of, whole = column.number, np.arange(len(thresholds))
     # A plain float takes the type of what it is compared with.
     plain = type(number.at(number.source.low)) is float

@@ -88,6 +88,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout([tree_problem_from(p) for p in request["probe"]])
+        subject.exploration.rehearsals = len(explore.ENDS)  # those are compared with the walks of the audit's process
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
     return subject

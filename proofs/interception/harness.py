@@ -123,8 +123,8 @@ class Subject:
 
     def mind_layout(self, problems: list[Problem]) -> None:
         """From here on hand in arrays that are not contiguous, and tensors without gradients, unless it refuses
-        those; and walk each path in the middle and at its ends alone, which is compared."""
-        self.gaps, self.exploration.rehearsals = True, 3
+        those."""
+        self.gaps = True
         if self.array == "torch":
             sys.modules["torch"].set_grad_enabled(False)
         try:

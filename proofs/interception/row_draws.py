@@ -76,7 +76,7 @@ class RowDraw:
         self.drawn: int | None = None
         self.tokens: np.ndarray | None = None
         self.size = len(weights)
-        self.roundings: Roundings = None
+        self.roundings: Callable[[], Roundings] | None = None
         self.refuse: Callable[[], NoReturn] | None = None
         self.asked_again = False
         self.possible = np.flatnonzero(weights)
@@ -113,7 +113,7 @@ class RowLaw:
     look_up: LookUp = None
     part: float = 1.0
     ends: tuple[int, int] | None = None
-    roundings: Roundings = None
+    roundings: Roundings | None = None
 
 
 class WideTracer(Tracer):

@@ -37,7 +37,7 @@ STATE = (
 LookUp = tuple[float, str] | None
 """Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
 
-Roundings = tuple[np.ndarray, np.ndarray, tuple[float, float]] | None
+Roundings = tuple[np.ndarray, np.ndarray, tuple[float, float]]
 """Of a row that was made with loss: by how many units of rounding each of its entries can be off [V], by how much more
 [V]; and both of all together."""
 

@@ -179,7 +179,7 @@ class _WideCall:
         if row.refuse:
             row.refuse()
         ordinal = tracer.rows.index(row)
-        if ordinal not in self.splits and index in tracer.own(row.weights[: row.size]):
+        if ordinal not in self.splits and index in _own(tracer, row):
             raise Split(ordinal, whole=False)
         if len(row.possible) <= MOST_SPLIT:
             raise Split(ordinal, whole=True)
@@ -193,7 +193,7 @@ class _WideCall:
         if self._replays(tracer, row, lambda index: outcome):
             return
         k = rows.index(row)
-        for index in self.ids_of.telling(row, tracer.own(row.weights[: row.size])):
+        for index in self.ids_of.telling(row, _own(tracer, row)):
             if kind_of(self._plain(tracer, rows, {k: index})) != kind_of(outcome):
                 self._unlike(tracer, row, index)
 
@@ -337,7 +337,7 @@ class _WideCall:
             look_at(i for i in places.tolist() if i < row.size and row.weights[i] > 0)
         self._emitted(called.values())
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
-        special = any(i in own for i in tracer.own(row.weights[: row.size]))
+        special = bool(own) and any(i in own for i in _own(tracer, row))
         if row.refuse and (special or 2 * len(own) > len(called)):
             row.refuse()
         self.unlike = self.unlike or (bool(own) and len(row.possible) <= ALL_CALLED)
@@ -372,8 +372,8 @@ class _WideCall:
             assert alike.prefix is not None
             first, of_tokens = alike.tokens(row.of_tokens(weights))
             law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
-            if row.roundings is not None:
-                units, more, total = row.roundings
+            if row.roundings:
+                units, more, total = row.roundings()
                 law.roundings = alike.tokens(units)[1], alike.tokens(more)[1], total
             elif alike.order is not None:
                 law.ends = int(alike.order[row.possible[0]]), int(alike.order[row.possible[-1]])
@@ -392,7 +392,7 @@ class _WideCall:
         if row.at == len(path) and ordinal == len(tracer.rows) - 1 and row.tokens is None:
             return False
         kept = tracer.rows
-        for index in self.ids_of.telling(row, tracer.own(row.weights[: row.size])):
+        for index in self.ids_of.telling(row, _own(tracer, row)):
             tracer.path = list(path)
             tracer.replay({}, {ordinal: index})
             try:
@@ -406,6 +406,11 @@ class _WideCall:
                 self._unlike(tracer, row, index)
         tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
         return True
+
+
+def _own(tracer: WideTracer, row: RowDraw) -> list[int]:
+    """``WideTracer.own`` of the indices that are tokens of their own."""
+    return tracer.own(row.weights[: row.size])
 
 
 def _position(outcome: Outcome) -> int:

@@ -13,7 +13,7 @@ from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import Tracer
 
-KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up", "scanned")
+KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up", "scanned", "column")
 
 
 @pytest.fixture
