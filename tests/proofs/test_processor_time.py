@@ -15,8 +15,10 @@ from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, out_of_time
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions import exact_laws
+from draftproof.reports.audits.functions.session import TOO_LONG
 from draftproof.tests.deceivers import races
-from draftproof.tests.subjects import faults
+from draftproof.tests.subjects import driven, faults
 
 pytestmark = pytest.mark.interception
 RIGHT = "draftproof.verifiers.zoo.controls:gumbel_race"
@@ -106,3 +108,21 @@ def test_a_wrong_one_is_refuted_within_the_time():
     wrong = f"{Path(races.__file__)}:gumbel_capped"
     report = audit(wrong, [drawn(3, 1, "generic"), PROBLEMS[1]], processor_time=6.0, explain=False)
     assert report.verdict == "refuted"
+
+
+@pytest.mark.parametrize("subject", [RIGHT, f"{driven.__file__}:token"])
+def test_where_the_time_ends_among_the_calls_in_other_surroundings_the_audit_goes_on_and_nothing_is_cleared(
+    subject, monkeypatch
+):
+    """As on a slow machine: an error, exit status 3, would end the commands that come after it."""
+    whole = exact_laws.withdraw_for_state
+
+    def late(session, laws):
+        session.time.seconds = 1e-9
+        return whole(session, laws)
+
+    monkeypatch.setattr(exact_laws, "withdraw_for_state", late)
+    report = audit(subject, PROBLEMS[:1], processor_time=1e6, explain=False)
+    assert (report.verdict, report.failure) == ("inconclusive", None)
+    assert NOT_REACHED in report.findings[TOO_LONG]
+    assert not any(e.holds for e in report.evidence)

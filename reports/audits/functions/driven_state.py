@@ -50,7 +50,10 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
             there = [fresh.repeated(problems, count, True) for problems, count in reversed(groups)][::-1]
     except RunFailed as failure:
         reason = session.failed(failure, f"on problem {problem.name}, repeated")
-        return [m.withdrawn(reason) for m in laws] if failure.kind == "timeout" else laws
+        if failure.kind != "timeout":
+            return laws
+        session.withheld = reason
+        return [m.withdrawn(reason) for m in laws]
     calls = here[-1]["calls"]
     session.report.subject["calls"] = calls
     reasons = (_differing(problems, one, other) for (problems, _), one, other in zip(groups, here, there))

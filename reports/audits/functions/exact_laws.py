@@ -29,7 +29,7 @@ from ..replay import with_replay
 from ..report import Report
 from ..settings import QUICK_REQUESTS, AuditSettings
 from .hints import drafting_hint, padding_hint
-from .session import FunctionSession
+from .session import REAL_CALLS, FunctionSession
 from .state import withdraw_for_state
 
 NOT_ASKED = "the exact route was not asked for"
@@ -231,9 +231,6 @@ def _judge_modifying(law: Measurement, verifier: Reference) -> list[Evidence]:
     return [lossless, support(law), not_bounded]
 
 
-REAL_CALLS = 2000
-"""Real calls that a measured law has to survive."""
-
 CONTRADICTED_AT = 1e-12
 """p-value of the real calls below which a measured law is withdrawn: far below any that a right law meets."""
 
@@ -257,7 +254,7 @@ def confirmed_by_real_calls(session: FunctionSession, laws: Sequence[Measurement
             break
         session.settings.progress(f"sampling {law.problem.name} against its measured law", 0, 1)
         try:
-            counts = session.sample(law.problem, REAL_CALLS)
+            counts = session.sample(law.problem, session.real_calls)
         except RunFailed as failure:
             reason = session.failed(failure, f"real calls on problem {law.problem.name}")
             if failure.kind != "timeout":
@@ -267,15 +264,16 @@ def confirmed_by_real_calls(session: FunctionSession, laws: Sequence[Measurement
             if reason := contradiction(law, counts):
                 session.report.notice({"state": reason})
                 return [one.withdrawn(reason) for one in laws]
-            confirmed = replace(law, real_calls={"calls": REAL_CALLS, "limit": detection_limit(law)})
+            limit = detection_limit(law, session.real_calls)
+            confirmed = replace(law, real_calls={"calls": session.real_calls, "limit": limit})
         laws[laws.index(law)] = confirmed
     return laws
 
 
-def detection_limit(law: Measurement) -> float:
-    """The total variation between measured and real law that the real calls would have shown, missed once in 1,000."""
+def detection_limit(law: Measurement, calls: int = REAL_CALLS) -> float:
+    """The total variation between measured and real law that so many real calls would have shown, missed once in 1,000."""
     outcomes = sum(p > 0 for p in law.outcomes().values())
-    return min_detectable_goodness(REAL_CALLS, max(outcomes, 2), CONTRADICTED_AT)
+    return min_detectable_goodness(calls, max(outcomes, 2), CONTRADICTED_AT)
 
 
 def contradiction(law: Measurement, counts: Counts) -> str | None:

@@ -31,6 +31,9 @@ from ..subject import SubjectSpec
 OF_REQUESTS = 0.2
 """Of the requests that are left for a problem those that confirm its law; others find it, and repeat what was asked."""
 
+REAL_CALLS, FEW_REAL_CALLS = 2000, 500
+"""Real calls that a measured law has to survive; those of what is slow, in a quick audit."""
+
 TOO_LONG = "too-long"
 """The finding that something was not done within its time: what else was examined stands."""
 
@@ -47,10 +50,12 @@ class FunctionSession:
     sandbox: the child process.
     laws: on the problems that were examined; one that is not known has the reason.
     folders: that the subject was imported from, and that a process of its own would not search.
-    withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
+    withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings, or there was
+      no time to see that it does not.
     driven: whether the subject's random numbers are inputs.
     trees: how draft trees are drawn for it; empty for a subject that verifies blocks.
     time: that the audit may take. took: problem -> seconds for its law, where that is limited.
+    real_calls: that a measured law has to survive.
     replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
@@ -68,6 +73,7 @@ class FunctionSession:
     trees: tuple[str, ...] = ()
     time: ProcessorTime = field(default_factory=ProcessorTime)
     took: dict[str, float] = field(default_factory=dict)
+    real_calls: int = REAL_CALLS
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
@@ -77,6 +83,7 @@ class FunctionSession:
         self._choose_trees(tuple(about["convention"].get("trees", ())))
         slow = self.driven or self.trees or about["convention"].get("array") == "torch"
         quick = (QUICK_SLOW if slow else QUICK) if self.settings.quick else math.inf
+        self.real_calls = FEW_REAL_CALLS if slow and self.settings.quick else REAL_CALLS
         self.time.seconds = min(self.settings.processor_time or quick, quick) / len(self.subject.dtypes)
         return about
 
