@@ -16,9 +16,8 @@ import numpy as np
 import torch
 
 from draftproof.benchmarks.hamming_mmd import permutation_p_value
-from draftproof.models.generating.loop import generate
+from draftproof.models.generating.loop import decode_plainly, generate
 from draftproof.models.generating.loop_verifiers import LoopVerifier, loop_verifier
-from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.presets import CHAT

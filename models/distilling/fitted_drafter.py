@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import kl_div
 
 from ..files import write_atomically
-from ..generating.plain import decode_plainly
+from ..generating.loop import decode_plainly
 from ..libraries import quiet, torch_threads
 from ..pairs.packaged_pair import DISTILLED, packaged_pair
 from ..pairs.presets import CHAT

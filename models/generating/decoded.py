@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from ...verifiers.batched.sampling import Uniforms
-from .loop import DecodingLoop, generate
-from .plain import NO_VERIFIER, PlainLoop
+from .loop import NO_VERIFIER, DecodingLoop, PlainLoop, generate
 from .sampling import Streams
 from .settings import LoopSettings
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...models.decoding_settings import SETTINGS
 from ...models.wide import FEW_TOKENS
-from ...verifiers.adapters.engines import ENGINES
+from ...verifiers.adapters.registry import ENGINES
 from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS

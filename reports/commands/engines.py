@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from ...verifiers.adapters.engines import ENGINES
-from ...verifiers.adapters.registry import ADAPTERS
+from ...verifiers.adapters.registry import ADAPTERS, ENGINES
 from .exit_status import REFUTED, stop
 
 

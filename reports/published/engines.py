@@ -14,7 +14,7 @@ from msgspec import Struct, to_builtins
 
 from ...models.files import write_atomically
 from ...models.json_files import convert
-from ...verifiers.adapters.engines import Engine
+from ...verifiers.adapters.registry import Engine
 from ...verifiers.evidence import Evidence, merge_verdicts
 from ..audits.functions.relations import NOT_TRIED
 from ..audits.report import Report

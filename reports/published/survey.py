@@ -18,8 +18,7 @@ from ...models.files import write_atomically
 from ...models.problem import Problem, tree_problem_from
 from ...models.store import Key, Store, stored_rows
 from ...models.tree_battery import TOP, drawing
-from ...verifiers.adapters.engines import ENGINES, Engine
-from ...verifiers.adapters.registry import ADAPTERS, Adapter
+from ...verifiers.adapters.registry import ADAPTERS, ENGINES, Adapter, Engine
 from ..audits.engines.audit import LEVELS, audit_engine
 from ..audits.engines.history import TIMEOUT, in_processes
 from ..audits.functions.audit import run_audit

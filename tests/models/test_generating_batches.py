@@ -6,8 +6,7 @@ from itertools import product
 import pytest
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.generating.loop import DecodingLoop, generate
-from draftproof.models.generating.plain import decode_plainly
+from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
 from draftproof.models.generating.sampling import Streams
 from draftproof.models.law import Markov
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS

@@ -46,8 +46,7 @@ def test_speedup_is_by_the_token_where_texts_end_at_different_lengths():
 @pytest.mark.engine
 def test_a_draft_that_is_the_target_has_gamma_and_one_tokens_a_call_and_plain_decoding_one():
     from draftproof.models.battery import drawn_markov
-    from draftproof.models.generating.loop import generate
-    from draftproof.models.generating.plain import decode_plainly
+    from draftproof.models.generating.loop import decode_plainly, generate
     from draftproof.tests.models import generating_parts as parts
 
     target, draft, start = parts.forged(drawn_markov, 3, 2)

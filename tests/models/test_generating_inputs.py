@@ -5,9 +5,8 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.draft_length import Adaptive
-from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
 from draftproof.models.generating.loop_verifiers import lenient
-from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.generating.sampling import warp
 from draftproof.models.generating.settings import MIN_TEMPERATURE, checked_device
 from draftproof.tests.models import generating_parts as parts

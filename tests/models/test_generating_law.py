@@ -8,9 +8,8 @@ import torch
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.draft_length import Adaptive
-from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
 from draftproof.models.generating.loop_verifiers import Drafted, block_by_block, lenient
-from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.generating.sampling import RowChance
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias

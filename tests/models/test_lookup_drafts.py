@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from draftproof.models.distilling.lookup_model import LookupModel, following
-from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
 from draftproof.models.generating.loop_verifiers import Drafted
-from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.pairs.loading import load_pair
 from draftproof.reports.audits.tables.measure import ExpectedAcceptance
 from draftproof.tests.models.pairs_parts import save

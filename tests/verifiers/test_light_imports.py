@@ -7,7 +7,7 @@ import pytest
 
 LIGHT = (
     "models.digests", "models.errors", "models.files", "models.generating.settings", "models.libraries",
-    "models.pairs.presets", "models.problem", "verifiers.adapters.engines", "verifiers.adapters.registry",
+    "models.pairs.presets", "models.problem", "verifiers.adapters.registry", "verifiers.adapters.registry",
     "verifiers.evidence", "verifiers.registry", "verifiers.zoo.catalogue",
 )  # fmt: skip
 

@@ -13,8 +13,7 @@ from ....models.digests import ROOT, coq_sources, versions
 from ....models.errors import InputError
 from ....models.libraries import require
 from ....proofs.statements import METHODS
-from ....verifiers.adapters.engines import ENGINES
-from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.adapters.registry import ADAPTERS, ENGINES
 from ....verifiers.registry import REFERENCES
 from ..subject import subject_from
 from .plan import Part, Plan

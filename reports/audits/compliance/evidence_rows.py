@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ....models.battery import audit_battery, own_problems
 from ....proofs.interception.digests import UNKNOWN
-from ....verifiers.adapters.engines import ENGINES
+from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.claims import BATCH, LOOP, VARIATION, claims_of
 from ....verifiers.details import TextsDetail
 from ....verifiers.evidence import (

@@ -4,8 +4,7 @@ import ast
 import json
 from pathlib import Path
 
-from ....verifiers.adapters.engines import ENGINES
-from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.adapters.registry import ADAPTERS, ENGINES
 from ..nightly import DEFAULT_FILE
 from .plan import FIELDS, SCOPE
 

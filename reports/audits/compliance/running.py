@@ -12,7 +12,7 @@ from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.statements import METHODS, standing
-from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state
+from ..nightly.status import ALARM, STATE_MEANINGS, worst_state
 from ..report import Report
 from ..report_form import report_schema
 from ..settings import Progress

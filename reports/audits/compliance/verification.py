@@ -13,7 +13,7 @@ from ....models.json_files import convert, parse, read_file
 from ....models.libraries import require
 from ....models.store import stored_rows, stored_text
 from ....proofs.sandbox import Sandbox
-from ....verifiers.adapters.engines import ENGINES
+from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.registry import REFERENCES
 from ..report import Report
 from ..sandboxed import probe_problems

@@ -19,7 +19,7 @@ from ....models.problem import Problem, problem_from, size_of
 from ....proofs.child_process import ChildProcess
 from ....proofs.time_limits import TimeLimits
 from ....stattests.arguments import ALPHA
-from ....verifiers.adapters.engines import ENGINES, Engine
+from ....verifiers.adapters.registry import ENGINES, Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..runner import examine

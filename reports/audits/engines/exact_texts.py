@@ -34,7 +34,7 @@ from ....proofs.decoder_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.known_decoders import SeenLaw, behaves_as
 from ....proofs.time_limits import TimeLimits
-from ....verifiers.adapters.engines import TOKENS, Engine
+from ....verifiers.adapters.registry import TOKENS, Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..settings import Progress

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ....models.decoding_settings import DRAFT, LOOKUP
 from ....models.errors import InputError
 from ....models.problem import Problem
-from ....verifiers.adapters.engines import TOKENS, Engine
+from ....verifiers.adapters.registry import TOKENS, Engine
 from .exact_texts import MORE_TOKENS, TextCell, decoder_problem, long_problem
 
 REPEATING = [0, 1, 2, 0]

@@ -271,7 +271,7 @@ def confirmed_by_real_calls(session: FunctionSession, laws: Sequence[Measurement
 
 
 def detection_limit(law: Measurement, calls: int = REAL_CALLS) -> float:
-    """The total variation between measured and real law that so many real calls would have shown, missed once in 1,000."""
+    """The total variation between measured and real law that so many real calls show, missed once in 1,000."""
     outcomes = sum(p > 0 for p in law.outcomes().values())
     return min_detectable_goodness(calls, max(outcomes, 2), CONTRADICTED_AT)
 

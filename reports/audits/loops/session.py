@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.generating.loop import DecodingLoop
+from ....models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop
 from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
-from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp, warp
 from ....models.generating.settings import LoopSettings

@@ -23,8 +23,7 @@ from ..subject import SubjectSpec
 from .checks import NightlyCheck, check_of, nightly_problems
 from .history import History
 from .sources import DrawSource, source_of
-from .status import status
-from .verdicts import ALARM, check_states
+from .status import ALARM, check_states, status
 from .witness import smallest_witness
 
 

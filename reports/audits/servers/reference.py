@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.generating.plain import decode_plainly
+from ....models.generating.loop import decode_plainly
 from ....models.generating.sampling import warp
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair

@@ -13,9 +13,8 @@ from torch import Tensor
 
 from ....models.errors import InputError
 from ....models.generating.caches import CachedModel
-from ....models.generating.loop import DecodingLoop, generate
+from ....models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop, generate
 from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
-from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.result import Generated, tokens_and_calls
 from ....models.generating.sampling import BatchChance
 from ....models.generating.settings import LoopSettings

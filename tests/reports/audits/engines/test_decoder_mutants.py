@@ -8,7 +8,7 @@ from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.grid import GRID, grid_cells
 from draftproof.reports.published.cell_states import states
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
-from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
 
 pytestmark = pytest.mark.engine
 

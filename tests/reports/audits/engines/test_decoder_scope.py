@@ -9,7 +9,7 @@ from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.exact_texts import asked_cells, rules_out, zeros_problem
 from draftproof.reports.audits.not_examined import _of_decoders
-from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
 from draftproof.verifiers.evidence import HOLDS, Evidence, Method
 

@@ -13,8 +13,7 @@ from draftproof.proofs.driven.decoders import DecoderProcesses
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.engines.grid import grid_cells
-from draftproof.verifiers.adapters.engines import ENGINES
-from draftproof.verifiers.adapters.registry import decoder_python
+from draftproof.verifiers.adapters.registry import ENGINES, decoder_python
 from draftproof.verifiers.adapters.unpacked import vllm_decoder
 
 THERE = decoder_python("vllm").is_file()

@@ -20,7 +20,7 @@ from draftproof.proofs.laws import joint_law
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from, sampled
 from draftproof.reports.audits.engines.texts import judged, text_length
 from draftproof.reports.commands.engine import command
-from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
 PLANTED = Path(__file__).parents[3] / "subjects" / "engines.py"

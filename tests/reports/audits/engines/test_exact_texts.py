@@ -13,7 +13,7 @@ from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, 
 from draftproof.reports.audits.engines.grid import grid_cells
 from draftproof.reports.audits.report import Report
 from draftproof.reports.published.cell_states import states
-from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
 
 PLANTED = Path(__file__).parents[3] / "subjects" / "engines.py"

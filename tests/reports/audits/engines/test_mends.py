@@ -13,8 +13,7 @@ from draftproof.models.tree_battery import TOP, drawing
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.published.survey import SURVEYED
-from draftproof.verifiers.adapters.engines import ENGINES
-from draftproof.verifiers.adapters.registry import engine_folder
+from draftproof.verifiers.adapters.registry import ENGINES, engine_folder
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 

@@ -13,8 +13,7 @@ from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
 from draftproof.reports.published.engine_issues import FOLDER
-from draftproof.verifiers.adapters.engines import ENGINES
-from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
+from draftproof.verifiers.adapters.registry import ADAPTERS, ENGINES, engine_folder
 from draftproof.verifiers.adapters.unpacked import onnxruntime_round
 
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
