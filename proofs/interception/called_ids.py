@@ -8,6 +8,7 @@ the rows of the problem gives, if every call agrees with it.
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -146,10 +147,10 @@ Called = Mapping[int, Outcome]
 class Alike:
     """A prefix, and the token first + sign * index; or order[index], where there is an order.
 
-    orders: those that may be it.
+    rows: those that may be drawn from, or sorted first.
     """
 
-    def __init__(self, called: Called, row: RowDraw, orders: Iterable[np.ndarray] = ()):
+    def __init__(self, called: Called, row: RowDraw, rows: Iterable[np.ndarray] = ()):
         outcome = called[row.base]
         self.prefix, self.sign, self.first = None, 1, 0
         self.order: np.ndarray | None = None
@@ -160,8 +161,11 @@ class Alike:
         falling = sum(o == (*self.prefix, outcome[-1] - row.token(i) + base) for i, o in called.items())
         self.sign = 1 if rising >= falling else -1
         self.first = outcome[-1] - self.sign * base
-        if 2 * max(rising, falling) < len(called):
-            self.order = next((o for o in (*_complete(called, row), *orders) if self._agrees(o, called, row)), None)
+        if max(rising, falling) < len(called):
+            orders = positive_first(rows := [*rows])
+            if 2 * max(rising, falling) < len(called):
+                orders = chain(_complete(called, row), orders, sorted_orders(rows))
+            self.order = next((o for o in orders if self._agrees(o, called, row)), None)
 
     def _agrees(self, order: np.ndarray, called: Called, row: RowDraw) -> bool:
         assert self.prefix is not None
@@ -193,6 +197,11 @@ def _complete(called: Called, row: RowDraw) -> Iterator[np.ndarray]:
         order[[*called]] = tokens
         order[np.setdiff1d(np.arange(size), [*called])] = rest
         yield order
+
+
+def positive_first(rows: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """The tokens of positive weight, where indices count those alone."""
+    return (np.argsort(row <= 0, kind="stable") for row in rows)
 
 
 def sorted_orders(rows: Iterable[np.ndarray]) -> Iterator[np.ndarray]:

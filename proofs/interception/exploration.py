@@ -38,6 +38,7 @@ class Exploration:
     noise_rows: whether rows of noise are followed as a whole.
     loops_over_rows: lines where a number is compared with cut after cut (``scans``): how, and the answer on which the
       loop goes on.
+    races_in_loops: lines where a random score is compared with the best so far again and again (``race_loops``).
     tables: what is known at places where a whole number was drawn that may be a column (``alias_tables``).
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.
@@ -59,6 +60,7 @@ class Exploration:
     until: float = math.inf
     noise_rows: bool = True
     loops_over_rows: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)
+    races_in_loops: set[tuple] = field(default_factory=set)
     tables: dict[tuple, Any] = field(default_factory=dict)
     arithmetic: Arithmetic | None = None
 

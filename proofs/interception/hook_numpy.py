@@ -12,7 +12,7 @@ from .arrays import traced_array
 from .generators import Followed, followed, guarded, named_as, seeding
 from .numbers import handed_out, whole_number
 from .places import place, plain_key
-from .sources import Exponential, Lattice
+from .sources import Exponential, Lattice, in_double_precision
 from .tracer import LookUp, Tracer, active, refuse
 
 PlainGenerator: Any = np.random.Generator
@@ -45,6 +45,8 @@ def _step(dtype) -> float:
 def _uniforms(tracer: Tracer, size, dtype=np.float64):
     if (noise := tracer.noise(_shape(size), "uniform", dtype, _step(dtype))) is not None:
         return noise
+    if size is None and tracer.rehearsal is not None and np.dtype(dtype) == np.float64:
+        return tracer.plain_number(in_double_precision)
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64
     if tracer.exploration.arithmetic is not None:

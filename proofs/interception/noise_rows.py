@@ -98,9 +98,14 @@ class NoiseSource:
         points[self.order] = self.won(points[self.order], row, weights, form, index)
 
     def generated(self, noise: np.ndarray, form: Callable) -> np.ndarray:
-        if self.kind == "exponential":
-            return np.maximum(noise, SMALLEST)
-        return np.clip(np.floor(form(noise) * 2.0**53), 1, 2.0**53 - 1) * 2.0**-53
+        return generated(self.kind, noise, form)
+
+
+def generated(kind: str, noise: np.ndarray, form: Callable) -> np.ndarray:
+    """Standard exponential noise as a generator returns numbers of this kind."""
+    if kind == "exponential":
+        return np.maximum(noise, SMALLEST)
+    return np.clip(np.floor(form(noise) * 2.0**53), 1, 2.0**53 - 1) * 2.0**-53
 
 
 class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
@@ -259,7 +264,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         tracer.notice("noise-used-twice", f"noise that decided an argmax decides again at {place()}")
         tracer.give_up(f"the noise of a race is used twice, again at {place()}: no closed law")
     size = noise.shape[-1]
-    for from_one, form in enumerate(FORMS[source.kind]):
+    for form in FORMS[source.kind]:
 
         def rank(e: Any, form: Callable = form) -> np.ndarray:
             alike = isinstance(e, float)
@@ -281,8 +286,8 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             if measured is None:
                 break
             slacks = (max(2e-13, steps * epsilon) for steps in STEPS)
-            points = grain, bool(from_one)
-            fits = next((s for s in slacks if _same_at_all_levels(rank, measured, leader, s, *points)), None)
+            every = levels(measured) / measured.sum()
+            fits = next((s for s in slacks if same_at_levels(rank, measured, leader, s, grain, every)), None)
             if fits is None:
                 break
             tracer.exploration.races[key] = measured, fits
@@ -336,19 +341,22 @@ def levels(weights: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([*rare, even])) * (1 + scatter / GAPS)
 
 
-def _same_at_all_levels(
-    rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float, from_one: bool
+def same_at_levels(
+    rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float, at: np.ndarray
 ) -> bool:
-    """grain: of a uniform that the noise is made of, 0 of other noise. from_one: whether it is 1 where noise is large,
-    and has its grain there."""
+    """Whether all pass the leader's score at the same multiple of their weights.
+
+    grain: of a uniform that the noise is made of, which is coarse where noise is large; 0 of other noise.
+    at: the levels, as multiples of the weights.
+    """
     running = weights > 0
-    for level in levels(weights) / weights.sum():
+    for level in at:
         noise = level * weights
         if noise.max() > LARGEST or (grain and noise[leader] > FARTHEST):
             break
         score = rank(noise)[leader]
         apart = grain * (1 + level)  # of this noise, and of that at which the weights were measured
-        if from_one:
+        if grain:
             running = running & (noise < FARTHEST)
             apart = apart + grain * (np.exp(np.minimum(noise, FARTHEST)) + weights * np.exp(noise[leader]))
         better, worse = rank(np.maximum(noise * (1 - slack) - apart, SMALLEST)), rank(noise * (1 + slack) + apart)

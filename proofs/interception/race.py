@@ -69,6 +69,8 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
     Where hazards keep their proportions, the winner of a race has again a hazard in proportion, the sum of all that
     it has beaten, whoever won: so a scan for the best of many, two at a time, has its closed law too.
     """
+    if (answer := one.source.tracer.raced(one, other, name)) is not None:
+        return answer
     known = {wins for n in (one, other) if (wins := n.source.largest_wins) is not None}
     tried = []
     likely = name in ("gt", "ge")  # of two equal weights either could be meant to go on

@@ -20,6 +20,7 @@ from .alias_tables import AliasTables
 from .exploration import Exploration
 from .noise_rows import MOST_APART, noise_row
 from .places import place
+from .race_loops import RaceLoops
 from .scans import Scans
 from .sources import GOLDEN, guessed, points_at, turning
 from .tracer import DEPENDS, STATE, LookUp, NotInterceptable, Recorded, Roundings, Tracer
@@ -141,12 +142,11 @@ class WideTracer(Tracer):
         self.totals: dict[int, float] = {}
         self.forced: dict[int, int] = {}
         self.nested, self.unwalked = False, 0.0
-        self.scans, self.tables = Scans(self), AliasTables(self)
+        self.scans, self.tables, self.loops = Scans(self), AliasTables(self), RaceLoops(self)
 
     def begin(self) -> bool:
         self.rows, self.forced = [], {}
-        self.scans.begin()
-        self.tables.begin()
+        self._begun()
         self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
         self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
         return super().begin()
@@ -163,23 +163,36 @@ class WideTracer(Tracer):
         """
         super().replay(probes)
         self.rows, self.forced, self.nested = [], forced or {}, nested
-        self.scans.begin()
-        self.tables.begin()
+        self._begun()
 
     def begins_again(self) -> bool:
         with suppress(Recorded):
-            self.tables.ended()
-            self.scans.ended()
-        again = self.scans.stopped is not None
-        self.scans.begin()
-        self.tables.begin()
+            self._asked()
+        again = self.scans.stopped is not None or self.loops.stopped is not None
+        self._begun()
         if again:
             self.mind_the_time()
             self.script, self.path = tuple(self.path), []
             self.rows, self.sources, self.drawn, self.run = [], [], [], object()
         return again
 
+    def _begun(self) -> None:
+        """A call begins."""
+        for loops in (self.scans, self.tables, self.loops):
+            loops.begin()
+
+    def _asked(self) -> None:
+        """Something is asked that is no part of a loop."""
+        for loops in (self.tables, self.scans, self.loops):
+            loops.ended()
+
+    def raced(self, one: Any, other: Any, name: str) -> bool | None:
+        return self.loops.answer(one, other, name)
+
     def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
+        if (answer := self.loops.always(number, cut, name)) is not None:
+            return answer
+        self.loops.ended()
         if self.tables.column is not None:
             return self.tables.decided(number, cut, name)
         return self.scans.answer(number, cut, name)
@@ -188,8 +201,7 @@ class WideTracer(Tracer):
         return self.tables.drawn(number, apply, first, last)
 
     def branch(self, probabilities: Sequence[Any]) -> int:
-        self.tables.ended()
-        self.scans.ended()
+        self._asked()
         return super().branch(probabilities)
 
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
@@ -226,8 +238,7 @@ class WideTracer(Tracer):
     ) -> RowDraw:
         """A row whose index this path takes, base if it is given; entries followed on their own are branches of the
         tree."""
-        self.scans.ended()
-        self.tables.ended()
+        self._asked()
         weights = np.asarray(weights, dtype=np.float64)
         ordinal, digest, given = len(self.rows), hash(weights.tobytes()), weights
         if digest not in self.totals:  # the same rows come again with every call

@@ -82,6 +82,11 @@ class RandomSource(ABC):
         return -math.log1p((left - total) / total) if 2 * left > total else -math.log(left / total)
 
 
+def in_double_precision(point: int) -> float:
+    """A uniform of 53 bits."""
+    return point * 2.0**-53
+
+
 class Lattice(RandomSource):
     """A uniform as generators make it: k / 2^bits with k equally likely in 0..2^bits - 1.
 

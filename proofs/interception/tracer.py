@@ -186,15 +186,21 @@ class Tracer(Branching):
 
     def hand_out(self, source: Any, traced: Any) -> Any:
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
+        if self.rehearsal is not None:
+            return self.plain_number(source.value)
         self.sources.append(source)
-        if self.rehearsal is None:
-            if len(self.sources) > self.most_numbers:  # a loop in which they decide nothing
-                self.give_up(f"draws without bound: more than {self.most_numbers:,} random numbers in one call")
-            return traced
-        points = self.rehearsal[0]
-        if len(self.sources) > len(points):
+        if len(self.sources) > self.most_numbers:  # a loop in which they decide nothing
+            self.give_up(f"draws without bound: more than {self.most_numbers:,} random numbers in one call")
+        return traced
+
+    def plain_number(self, value: Callable[[Any], Any]) -> Any:
+        """The next number of a rehearsal. value: of a point, as of its source."""
+        assert self.rehearsal is not None
+        points, at = self.rehearsal[0], len(self.sources)
+        if at >= len(points):
             raise NotInterceptable("with plain random numbers it draws more of them")
-        self.plain.append(source.value(points[len(self.sources) - 1]))
+        self.sources.append(points[at])
+        self.plain.append(value(points[at]))
         return self.plain[-1]
 
     def rehearsed_points(self, count: int) -> list[int] | None:
@@ -295,6 +301,10 @@ class Tracer(Branching):
 
     def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
         """None: a number is compared cut by cut."""
+        return None
+
+    def raced(self, one: Any, other: Any, name: str) -> bool | None:
+        """None: a comparison of two random numbers is decided for itself."""
         return None
 
     def column(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:

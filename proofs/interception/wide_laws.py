@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...models.wide import ALL_CALLED
-from .called_ids import Alike, CalledIds, Turn, sorted_orders
+from .called_ids import Alike, CalledIds, Turn
 from .exploration import Exploration
 from .explore import ENDS, RAISES, Explored, rehearse
 from .following import LEFT_PATH, following_once
@@ -327,11 +327,11 @@ class _WideCall:
 
         position = _position(outcome)
         look_at(ids or self.ids_of.of(row, position))
-        after = () if isinstance(outcome, Raised) else self.rows_after(outcome[:-1])
-        alike = Alike(called, row, sorted_orders(after))
+        after = [] if isinstance(outcome, Raised) else [*self.rows_after(outcome[:-1])]
+        alike = Alike(called, row, after)
         if len(row.possible) <= ALL_CALLED and any(o != alike.expected(i) for i, o in called.items()):
             look_at(map(int, row.possible))  # others may be unlike too
-            alike = Alike(called, row, sorted_orders(after))
+            alike = Alike(called, row, after)
         if alike.order is not None:  # the ids that matter are tokens, which stand at other places
             places = np.argsort(alike.order)[[i for i in self.ids_of.of(row, position) if i < len(alike.order)]]
             look_at(i for i in places.tolist() if i < row.size and row.weights[i] > 0)

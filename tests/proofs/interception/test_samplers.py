@@ -11,7 +11,7 @@ from draftproof.proofs.interception.wide_laws import BUDGET
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import ProcessorTime
 from draftproof.proofs.wide_measurement import measured_wide
-from draftproof.tests.subjects import scans
+from draftproof.tests.subjects import race_loops, scans
 from draftproof.tests.subjects import wide as subjects
 
 pytestmark = pytest.mark.interception
@@ -126,7 +126,7 @@ def test_a_hopeless_search_ends_early(box):
 
 @pytest.mark.long
 def test_a_race_that_is_slow_when_it_is_followed_is_not_decided_and_a_call_without_end_is_a_fault():
-    with Sandbox(f"{Path(subjects.__file__)}:by_race_in_plain_python", timeout=3) as box:
+    with Sandbox(f"{Path(race_loops.__file__)}:by_a_margin", timeout=3) as box:
         box.start([toy(1)])
         law = measured_wide(wide(127, 1), "float64", box.law(wide(127, 1)))
         assert law.out_of_scope and law.reason.startswith(SLOW) and not law.findings
