@@ -16,7 +16,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.laws import completed, joint_law
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.stattests.holm import cohort_alpha, holm
+from draftproof.stattests.eprocess import cohort_alpha, holm
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
     clean_peaks,

@@ -15,8 +15,8 @@ import torch
 
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.presets import TRAINED
-from draftproof.reports.audits.tables.estimates import Totals, improvement, speedup
 from draftproof.reports.audits.tables.measure import Bench
+from draftproof.reports.audits.tables.orderings import Totals, improvement, speedup
 from draftproof.reports.audits.tables.plan import Column, TablesPlan
 from draftproof.reports.audits.tables.subjects import (
     default_data,

@@ -84,7 +84,7 @@ def commands(page: str) -> str:
 
 
 def glossary(page: str) -> str:
-    """The words of ``reports.pages.glossary``, as a glossary that pages refer to; in reStructuredText."""
+    """The words of ``reports.pages.plain_words``, as a glossary that pages refer to; in reStructuredText."""
     terms = (f"   {term}\n      {plain(meaning)}\n" for term, meaning in words.glossary().items())
     return page.replace(MADE_HERE, "\n".join(terms))
 

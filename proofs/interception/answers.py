@@ -14,10 +14,9 @@ from .arithmetic import Arithmetic
 from .exploration import Exploration
 from .explore import walked
 from .harness import NeverReturned, Subject
-from .kept import changing
 from .outcomes import Outcome, Walk
-from .rows_in_use import Rows, rows_for
-from .wide_rows import WideRows
+from .rows_in_use import Rows, WideRows, rows_for
+from .surroundings import changing
 
 CALLS_PER_ANSWER = 200
 

@@ -17,10 +17,10 @@ from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
 from . import explore, harness
 from .digests import digest_of, loaded_parts
 from .exploration import Exploration
-from .kept import changing
 from .loading import load
 from .outcomes import Outcome, Raised
 from .serving import Server
+from .surroundings import changing
 
 SEEDS = 0x2AAA_AAAA, 0x5555_5555
 """What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""

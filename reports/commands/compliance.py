@@ -60,7 +60,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     from ..audits.compliance.plan import FIELDS, load_plan
 
     loaded = load_plan(plan)
-    from ..audits.compliance.folder import require_folder, write_folder
+    from ..audits.compliance.document import require_folder, write_folder
     from ..pages.compliance.page import RENDERING
 
     out = Path(folder)

@@ -15,8 +15,8 @@ from ...proofs.sandbox import Sandbox
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry
 from ..audits.vectors.answers import GREEDY
+from ..audits.vectors.cases import LOSSLESS, PROBLEMS, TREES
 from ..audits.vectors.judgement import FORMAT, Judgement, Results, judge
-from ..audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
 from ..audits.vectors.suite import suite
 
 OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")

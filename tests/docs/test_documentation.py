@@ -11,7 +11,7 @@ import sybil
 
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.glossary import glossary
+from draftproof.reports.pages.plain_words import glossary
 from draftproof.reports.published import bugs
 from draftproof.reports.published.gallery import gallery, influenced_row, smallest_witness
 from draftproof.tests.docs import running

@@ -8,8 +8,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
-from draftproof.stattests.eprocess import log_evidence, unspent
-from draftproof.stattests.holm import cohort_alpha, holm
+from draftproof.stattests.eprocess import cohort_alpha, holm, log_evidence, unspent
 from draftproof.tests.stattests.enumerated import most_by_chance
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from draftproof.stattests.holm import cohort_alpha, holm
+from draftproof.stattests.eprocess import cohort_alpha, holm
 
 
 def test_holm_refutes_as_its_definition_says():

@@ -261,7 +261,7 @@ def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
     return [f"{what} {entry.id} is there twice" for k, entry in enumerate(entries) if low[k] in low[:k]]
 
 
-DONE, FAILED = "done", "failed"
+STATES = DONE, FAILED = "done", "failed"
 
 
 @dataclass

@@ -11,8 +11,7 @@ from typing import Any
 
 from ....models.errors import InputError
 from ....models.libraries import require
-from .document import current_versions
-from .folder import BADGE, JUNIT, PAGE, PDF, REPORT, Rendering
+from .document import BADGE, JUNIT, PAGE, PDF, REPORT, Rendering, current_versions
 
 SILENT = ("head", "style", "script", "metadata", "title")
 """Elements whose content is not shown."""

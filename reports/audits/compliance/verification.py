@@ -19,9 +19,7 @@ from ..report import Report
 from ..sandboxed import probe_problems
 from .collecting import PARTS, PARTS_HOLD
 from .declared import declared_files
-from .document import DocumentForm, current_versions, derived, text
-from .evidence_rows import contradicts_itself, left_out
-from .folder import (
+from .document import (
     ATTESTATION_FILE,
     BADGE,
     JUNIT,
@@ -29,12 +27,17 @@ from .folder import (
     PDF,
     PLAN,
     REPORT,
+    DocumentForm,
     Rendering,
     attestation,
     canonical,
+    current_versions,
+    derived,
     digests,
     others_than_files,
+    text,
 )
+from .evidence_rows import contradicts_itself, left_out
 from .plan import DONE, Collected, load_plan
 from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages

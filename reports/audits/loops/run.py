@@ -18,10 +18,9 @@ from ..runner import Examination, examine
 from ..settings import Progress
 from .block_inputs import BlockInputs
 from .drift import DriftMeasurement
-from .forged_law import EnumeratedLaw, forged_law
+from .forged_law import EnumeratedLaw, TextCounts, forged_law
 from .options import LoopOptions
 from .session import LoopSession, open_session
-from .text_counts import TextCounts
 from .timing import Timing
 from .written_texts import written_texts
 

@@ -12,8 +12,7 @@ import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from ....models.errors import InputError
-from ....stattests.eprocess import EProcess
-from ....stattests.holm import LIFETIME_ALPHA
+from ....stattests.eprocess import LIFETIME_ALPHA, EProcess
 from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database
 from .tables import EARLIEST_NIGHT, Batch, Impossible, Shown, State, batches, checks, cohorts, settings

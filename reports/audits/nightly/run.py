@@ -20,11 +20,10 @@ from ..report import Report
 from ..runner import examine
 from ..settings import Progress
 from ..subject import SubjectSpec
-from .checks import NightlyCheck, check_of, nightly_problems
+from .checks import NightlyCheck, check_of, nightly_problems, smallest_witness
 from .history import History
 from .sources import DrawSource, source_of
 from .status import ALARM, check_states, status
-from .witness import smallest_witness
 
 
 @dataclass

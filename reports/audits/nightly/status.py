@@ -10,7 +10,7 @@ import numpy as np
 
 from ....models.problem import problem_from, size_of
 from ....stattests.anytime import min_detectable_anytime
-from ....stattests.holm import cohort_alpha, holm
+from ....stattests.eprocess import cohort_alpha, holm
 from ..scope import counted, ranges
 
 if TYPE_CHECKING:  # it needs SQLAlchemy, which a compliance document does not

@@ -10,7 +10,7 @@ from ....models.battery import toy
 from ....proofs.field import in_field
 from ....proofs.laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
-from .estimates import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficiency, improvement, quotient, speedup
+from .orderings import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficiency, improvement, quotient, speedup
 from .plan import PATH_VERIFIERS, VERIFIERS, Column, TablesPlan
 
 DATA_SET_NAMES = {

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .estimates import CONFIDENCE_LEVEL, Totals
-from .orderings import ORDERINGS_ALPHA, orderings
+from .orderings import CONFIDENCE_LEVEL, ORDERINGS_ALPHA, Totals, orderings
 from .paper_comparison import acceptance_lengths, improvements, paper, paper_tables
 from .plan import PLAIN, Column, MeasurementCell, TablesPlan
 

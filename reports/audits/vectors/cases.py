@@ -1,4 +1,5 @@
 """The inputs of the deterministic vectors: blocks that can show a bug, and random numbers that lead to every outcome.
+And problems whose exact law a verifier's output has to follow: the target's (any valid rule), or one rule's own.
 
 Uniforms stay so far from every threshold that rounding in float32 cannot decide, except where the rule says which side
 they are on: u = 0 never passes h = 0, the largest u passes h = 1. At u = h itself, 0 < h < 1, ``<`` and ``<=`` give the
@@ -13,10 +14,21 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from ....models.battery import drawn, toy
 from ....models.json_files import read_file
+from ....models.law import Prefix
+from ....models.problem import Problem
+from ....models.tree_battery import drawing, ragged
+from ....proofs.field import in_field
+from ....proofs.laws import joint_law, output_law
+from ....proofs.rounding.greedy import greedy_bound
+from ....proofs.rounding.rule import LOGARITHMS, explained_by_rounding, rounding_allowed
+from ....proofs.rounding.theorem import growth, problem_bound, token_bound
 from ....verifiers.arithmetic import residual
 from ....verifiers.draft_block import Block
-from .answers import GREEDY, RULES, Numbers, answer, float32, survival, thresholds
+from ....verifiers.registry import REFERENCES
+from ....verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT
+from .answers import EPSILON, GREEDY, RULES, Numbers, answer, float32, survival, thresholds
 
 ZERO, ONE = Fraction(0), Fraction(1)
 BITS = 24
@@ -250,3 +262,84 @@ def _greedy_case(block: Block, tau: int, comment: str) -> Case:
     noise = tuple(Fraction(1, 2**10) if x == other else ONE for x in range(len(row)))
     drafted = Block(block.target, block.draft, tokens)
     return Case(GREEDY, drafted, Numbers(accept, last, noise), ("GreedyRequest",), comment)
+
+
+LOSSLESS = "lossless"
+"""In place of a rule: any valid one."""
+
+PROBLEMS = (
+    toy(2), drawn(3, 1, "disjoint", 13), drawn(3, 1, "one-hot-draft", 4), drawn(3, 2, "zeros", 2),
+    drawn(3, 2, "generic"), drawn(2, 3, "generic"),
+)  # fmt: skip
+
+TREE_RULES = tuple(f"trees-{how}" for how in WAYS)
+"""Any valid rule for draft trees that are drawn in this way."""
+
+TREES = (
+    drawing(drawn(3, 1, "generic"), 2, how=IID), drawing(drawn(3, 2, "generic"), 2, 1, how=IID),
+    drawing(drawn(4, 1, "generic"), 3, how=WITHOUT_REPLACEMENT),
+    drawing(drawn(3, 2, "zeros"), 2, 1, how=WITHOUT_REPLACEMENT),
+    drawing(drawn(3, 2, "generic"), 2, 1, how=TOP), ragged(drawn(3, 2, "generic"), -1, -1, 1, how=TOP),
+)  # fmt: skip
+"""Siblings of every way of drawing, a third one, and a tree whose nodes have different numbers of children."""
+
+BOUNDS = {"token": token_bound, "block": problem_bound, "greedy-block": greedy_bound}
+"""The theorem on rounding of each rule."""
+
+
+class LawCase(NamedTuple):
+    """One law vector.
+
+    rule: one of ``RULES``, LOSSLESS, or one of ``TREE_RULES``.
+    problem: the pair of models; the program draws the draft block or tree from the draft's rows itself.
+    """
+
+    rule: str
+    problem: Problem
+
+    @property
+    def any_valid(self) -> bool:
+        """Whether every valid rule has to pass it: what is emitted is completed by the target."""
+        return self.rule not in RULES
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        rows = (self.problem.target.row(x) for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n))
+        of_trees = ("DraftTree",) if self.rule in TREE_RULES else ()
+        support = ("Support",) if any(0 in row for row in rows) else ()
+        return ("Lossless" if self.any_valid else "RuleLaw", *of_trees, *support)
+
+    def expected(self) -> dict[Prefix, object]:
+        """The law over QQ: of gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the rule."""
+        exact = in_field(self.problem)
+        if self.any_valid:
+            return joint_law(exact.target, exact.gamma + 1)
+        return output_law(exact, REFERENCES[self.rule])
+
+    def tolerances(self) -> dict[str, float]:
+        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``; of a tree its nodes.
+
+        Once for the decisions, as an audit allows, and as much again for each of: the target's rows, the draft's rows,
+        the sums of probabilities that make up the law, all rounded by the program.
+        """
+        return {dtype: 4 * rounding_allowed(self.problem.tree.nodes, dtype) for dtype in EPSILON}
+
+    def theorem(self, dtype: str) -> float:
+        """What rounding can make of the law by the theorem: the rule's bound on this problem, and the sums of the law.
+
+        Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The
+        program rounds the rows (epsilon / 2) or has them by way of logarithms; an entry of its law is a sum over draft
+        blocks of products of 2 gamma + 2 numbers. Other formulas are not covered.
+        """
+        epsilon, problem = EPSILON[dtype], in_field(self.problem)
+        sums = growth(epsilon / 2, 2 * problem.tree.nodes + 2 + problem.drafts)
+        if self.rule in TREE_RULES:
+            return explained_by_rounding(problem, dtype, epsilon / 2) + sums
+        rules = ("token", "block") if self.rule == LOSSLESS else (self.rule,)
+        return max(BOUNDS[rule](problem, epsilon, 0.0, epsilon / 2 + LOGARITHMS) for rule in rules) + sums
+
+
+def law_cases() -> list[LawCase]:
+    """All law vectors, in the order of the file."""
+    trees = [LawCase(f"trees-{problem.tree.how}", problem) for problem in TREES]
+    return [*(LawCase(rule, problem) for rule in (LOSSLESS, *RULES) for problem in PROBLEMS), *trees]

@@ -22,7 +22,7 @@ from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ..completed_law import Outcome, completed_law, verdict_of_counts
 from .answers import GREEDY, RULES
-from .law_vectors import LOSSLESS, TREE_RULES, LawCase, law_cases
+from .cases import LOSSLESS, TREE_RULES, LawCase, law_cases
 from .suite import CONVENTIONS, FLAGS, conventions_of, suite
 
 FORMAT = "draftproof-results-1"

@@ -18,8 +18,7 @@ from ....models.law import prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_fraction
 from .answers import GREEDY, answer, forms, tolerances
-from .cases import Case, cases
-from .law_vectors import LawCase, law_cases
+from .cases import Case, LawCase, cases, law_cases
 
 
 class Flag(Struct, frozen=True):

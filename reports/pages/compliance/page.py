@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 from ....models.errors import InputError
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
-from ...audits.compliance.folder import Rendering
+from ...audits.compliance.document import Rendering
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.status import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report

@@ -6,7 +6,7 @@ from statistics import mean
 
 import pytest
 
-from draftproof.reports.audits.tables.estimates import Totals
+from draftproof.reports.audits.tables.orderings import Totals
 from draftproof.reports.audits.tables.paper_comparison import (
     DATA_SET_NAMES,
     PAPER_DRAFTERS,

@@ -9,9 +9,16 @@ import pytest
 from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.store import stored_rows, stored_text
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
-from draftproof.reports.audits.compliance.document import derived, text
+from draftproof.reports.audits.compliance.document import (
+    ATTESTATION_FILE,
+    attestation,
+    canonical,
+    derived,
+    digests,
+    text,
+    write_folder,
+)
 from draftproof.reports.audits.compliance.evidence_rows import left_out
-from draftproof.reports.audits.compliance.folder import ATTESTATION_FILE, attestation, canonical, digests, write_folder
 from draftproof.reports.audits.compliance.plan import Collected, load_plan
 from draftproof.reports.audits.compliance.verification import verified
 from draftproof.reports.audits.report import Report

@@ -15,14 +15,16 @@ from draftproof.models.digests import sha256_of
 from draftproof.models.store import stored_text
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
 from draftproof.reports.audits.compliance.declared import declared_files
-from draftproof.reports.audits.compliance.document import SCHEMA_FILE, schema_text, text
-from draftproof.reports.audits.compliance.folder import (
+from draftproof.reports.audits.compliance.document import (
     ATTESTATION_FILE,
     PREDICATE_TYPE,
+    SCHEMA_FILE,
     STATEMENT_TYPE,
     attestation,
     canonical,
     digests,
+    schema_text,
+    text,
     write_folder,
 )
 from draftproof.reports.audits.compliance.plan import Collected, Part, load_plan

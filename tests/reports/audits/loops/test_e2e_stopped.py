@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from draftproof.models.errors import RunFailed
-from draftproof.reports.audits.loops import session, text_counts
+from draftproof.reports.audits.loops import forged_law, session
 from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.options import LoopOptions
@@ -82,15 +82,15 @@ def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
 
 @engine
 def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monkeypatch):
-    run = text_counts.TextCounts.run
+    run = forged_law.TextCounts.run
 
     def interrupted(self):
         monkeypatch.setattr(LoopSession, "decode", after(1, KeyboardInterrupt())(LoopSession.decode))
         run(self)
 
-    monkeypatch.setattr(text_counts.TextCounts, "run", interrupted)
-    monkeypatch.setattr(text_counts, "COUNTED_ROWS", 500)
-    monkeypatch.setattr(text_counts.TextCounts, "samples", 10_000, raising=False)
+    monkeypatch.setattr(forged_law.TextCounts, "run", interrupted)
+    monkeypatch.setattr(forged_law, "COUNTED_ROWS", 500)
+    monkeypatch.setattr(forged_law.TextCounts, "samples", 10_000, raising=False)
     report = examined(forged, mutant="L12")
     assert report.failure["kind"] == "interrupted"
     law = [item for item in report.evidence if item.method == "chi-square"]

@@ -12,7 +12,7 @@ from draftproof.reports.audits.nightly.status import MISS_RATE, NIGHT_HORIZONS, 
 from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime import min_detectable_anytime
-from draftproof.stattests.holm import cohort_alpha
+from draftproof.stattests.eprocess import cohort_alpha
 from draftproof.tests.reports.audits.nightly.parts import drawn_by, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")

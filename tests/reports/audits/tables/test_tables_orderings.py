@@ -6,9 +6,16 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from draftproof.reports.audits.tables.estimates import Totals, block_efficiency, improvement, speedup
 from draftproof.reports.audits.tables.measure import FILE_NAME, Record
-from draftproof.reports.audits.tables.orderings import ORDERINGS_ALPHA, orderings, planned_orderings
+from draftproof.reports.audits.tables.orderings import (
+    ORDERINGS_ALPHA,
+    Totals,
+    block_efficiency,
+    improvement,
+    orderings,
+    planned_orderings,
+    speedup,
+)
 from draftproof.reports.audits.tables.plan import PLAIN, Column, MeasurementCell
 from draftproof.reports.audits.tables.report import equalities, tables_report
 from draftproof.reports.pages.tables.page import markdown, page
