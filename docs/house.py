@@ -19,7 +19,7 @@ from draftproof.proofs.known_decoders import law_of_decoder
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages import glossary as words
+from draftproof.reports.pages import plain_words as words
 from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.reports.published import bugs
