@@ -147,10 +147,10 @@ Called = Mapping[int, Outcome]
 class Alike:
     """A prefix, and the token first + sign * index; or order[index], where there is an order.
 
-    rows: those that may be drawn from, or sorted first.
+    rows: makes those that may be drawn from, or sorted first.
     """
 
-    def __init__(self, called: Called, row: RowDraw, rows: Iterable[np.ndarray] = ()):
+    def __init__(self, called: Called, row: RowDraw, rows: Callable[[], Iterable[np.ndarray]] = tuple):
         outcome = called[row.base]
         self.prefix, self.sign, self.first = None, 1, 0
         self.order: np.ndarray | None = None
@@ -162,9 +162,9 @@ class Alike:
         self.sign = 1 if rising >= falling else -1
         self.first = outcome[-1] - self.sign * base
         if max(rising, falling) < len(called):
-            orders = positive_first(rows := [*rows])
+            orders = positive_first(made := [*rows()])
             if 2 * max(rising, falling) < len(called):
-                orders = chain(_complete(called, row), orders, sorted_orders(rows))
+                orders = chain(_complete(called, row), orders, sorted_orders(made))
             self.order = next((o for o in orders if self._agrees(o, called, row)), None)
 
     def _agrees(self, order: np.ndarray, called: Called, row: RowDraw) -> bool:

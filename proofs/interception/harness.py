@@ -295,9 +295,6 @@ def interrupt_long_calls() -> None:
     ALARMS.heard = True
 
 
-KIND = "outside-vocabulary"
-"""Of the finding."""
-
 MOST_FOLLOWED = 1000
 """Calls that are followed to the line, at most: each way that the random numbers can fall is called several times."""
 
@@ -358,7 +355,11 @@ class Outside:
     @property
     def finding(self) -> dict[str, str]:
         """By its kind, if there is one."""
-        return {} if self.id is None else {KIND: f"returns {self.id}, an id outside the vocabulary{self.place}"}
+        return (
+            {}
+            if self.id is None
+            else {"outside-vocabulary": f"returns {self.id}, an id outside the vocabulary{self.place}"}
+        )
 
 
 def _code_of(function: Any) -> CodeType | None:

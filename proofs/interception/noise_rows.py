@@ -29,8 +29,9 @@ GAPS = 64
 """Gaps of equal probability between the levels of a race."""
 
 SMALLEST, LARGEST = 1e-300, 700.0
-STEPS = (8, 64)
-"""Multiples of the type's epsilon up to which scores may be stairs; logarithms of noise and of weights are coarser."""
+STEPS, LEAST_SLACK = (8, 64), 2e-13
+"""Multiples of the type's epsilon up to which scores may be stairs; logarithms of noise and of weights are coarser. And
+what they may be in any type."""
 
 NEVER, GRAIN = 2.0**-200, {"exponential": 0.0, "uniform": 2.0**-52}
 """Share of a race that no generator's noise lets win, and by how much that of a uniform may be off: not followed."""
@@ -73,7 +74,7 @@ class NoiseSource:
         if which in self.rehearsed:  # one path is called with many times
             return self.rehearsed[which]
         noise = np.random.Generator(np.random.PCG64([which, self.order])).standard_exponential(self.shape)
-        point = self.generated(noise, FORMS[self.kind][0])
+        point = generated(self.kind, noise, FORMS[self.kind][0])
         for row, (weights, form, base) in self.decided.items():
             point = self.won(point, row, weights, form, base)
         self.rehearsed[which] = point
@@ -90,15 +91,12 @@ class NoiseSource:
             noise[running] = np.maximum(noise[running], weights[running] * best)
         noise[index] = weights[index] * best * 0.5
         rows = point.copy().reshape(-1, len(weights))
-        rows[row] = self.generated(noise, form)
+        rows[row] = generated(self.kind, noise, form)
         return rows.reshape(self.shape)
 
     def lead(self, row: int, weights: np.ndarray, form: Callable, points: list[Any], index: int, where: int) -> None:
         """As of ``row_draws.RowDraw``."""
         points[self.order] = self.won(points[self.order], row, weights, form, index)
-
-    def generated(self, noise: np.ndarray, form: Callable) -> np.ndarray:
-        return generated(self.kind, noise, form)
 
 
 def generated(kind: str, noise: np.ndarray, form: Callable) -> np.ndarray:
@@ -285,7 +283,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             measured = _weights(rank, middle, leader)
             if measured is None:
                 break
-            slacks = (max(2e-13, steps * epsilon) for steps in STEPS)
+            slacks = (max(LEAST_SLACK, steps * epsilon) for steps in STEPS)
             every = levels(measured) / measured.sum()
             fits = next((s for s in slacks if same_at_levels(rank, measured, leader, s, grain, every)), None)
             if fits is None:

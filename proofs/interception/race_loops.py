@@ -26,9 +26,9 @@ from .noise_rows import (
     FORMS,
     GRAIN,
     LARGEST,
+    LEAST_SLACK,
     NEVER,
     SMALLEST,
-    STEPS,
     generated,
     levels,
     same_at_levels,
@@ -36,7 +36,7 @@ from .noise_rows import (
 from .places import place, site
 from .scans import LoopSeen
 from .sources import Exponential, Lattice, RandomSource
-from .tracer import DEPENDS, NotInterceptable, Recorded, not_followed
+from .tracer import Recorded, not_followed
 
 MANY_DUELS, MOST_DUELS = 8, 70
 """Comparisons in turn of a number with the best so far that show a loop; comparisons at one line beyond which they are
@@ -101,7 +101,7 @@ class RaceLoops:
         if race is None:
             return None
         self._enter(race)
-        self.where, self.race = where, race
+        self.race = race
         return self._walked(one, other, name)
 
     def always(self, number: Any, cut: Any, name: str) -> bool | None:
@@ -176,9 +176,7 @@ class RaceLoops:
         self.at += 1
 
     def _changes(self) -> None:
-        if self.tracer.replaying:
-            self.tracer.departed = True
-            raise NotInterceptable(DEPENDS)
+        self.tracer.leave_replay()
         self.tracer.give_up(f"the scores that are compared with the best so far at {place()} change", True)
 
 
@@ -297,16 +295,15 @@ def race_of(numbers: list[Any], kind: str, largest: bool) -> RecordedRace | None
             ends = np.array([leader, int(weights.argmin()), len(every) - 1])
             some = np.unique(np.concatenate([draw.permutation(len(every))[:LOOKED_AT], ends]))
             middle = -np.log1p(-(np.arange(LEVELS_OF_ALL) + draw.random(LEVELS_OF_ALL)) / LEVELS_OF_ALL) / weights.sum()
-            for slack in sorted({max(2e-13, steps * EPSILON) for steps in STEPS}):
-                same = partial(same_at_levels, slack=slack, grain=grain)
-                of_some = partial(rank, which=some)
-                if same(rank, weights, leader, at=middle) and same(
-                    of_some, weights[some], int(np.searchsorted(some, leader)), at=at
-                ):
-                    error = slack + (len(every) + FARTHEST) * grain + FINEST * float((weights == 0).sum())
-                    never = max(weights.sum() * NEVER, weights.max() * grain)
-                    keys = [number.key() for number in numbers]
-                    return RecordedRace(np.where(weights < never, 0.0, weights), keys, kind, form, largest, error)
+            same = partial(same_at_levels, slack=LEAST_SLACK, grain=grain)
+            if not same(rank, weights, leader, at=middle):
+                continue
+            if not same(partial(rank, which=some), weights[some], int(np.searchsorted(some, leader)), at=at):
+                continue
+            error = LEAST_SLACK + (len(every) + FARTHEST) * grain + FINEST * float((weights == 0).sum())
+            never = max(weights.sum() * NEVER, weights.max() * grain)
+            keys = [number.key() for number in numbers]
+            return RecordedRace(np.where(weights < never, 0.0, weights), keys, kind, form, largest, error)
     return None
 
 
@@ -318,7 +315,8 @@ def _weights(rank: Callable, every: np.ndarray) -> np.ndarray | None:
     one = every[leader : leader + 1]
     if np.isnan(middle).any() or not rank(0.5, one)[0] > middle[leader] > rank(2.0, one)[0]:
         return None
-    running = every[rank(SMALLEST) > -math.inf]
+    best = rank(SMALLEST)
+    running = every[best > -math.inf]
     # Noise at which the leader has a score: another one has the score at its weight times that.
     noise = np.geomspace(FIRST_LOOK**2, FARTHEST, TABLE)
     scores = rank(noise, np.full(TABLE, leader))
@@ -340,7 +338,7 @@ def _weights(rank: Callable, every: np.ndarray) -> np.ndarray | None:
         past = rank(between.view(np.float64), far) <= goal
         low, high = np.where(past, low, between), np.where(past, between, high)
     found[outside] = high.view(np.float64)
-    never = running[rank(SMALLEST, running) < goal]
+    never = running[best[running] < goal]
     if len(never) and rank(FINEST, never).max() > rank(FARTHEST - 1, one)[0]:
         return None  # it does not lose where its noise is small, or the leader's is large
     weights = np.zeros(len(every))

@@ -248,9 +248,8 @@ class WideTracer(Tracer):
             self.give_up(f"a draw from weights that are not a row at {place()}")
         before = self.weighed.setdefault((tuple(self.path), ordinal), digest)
         if before != digest:
-            if self.replaying and not self.nested:
-                self.departed = True
-                raise NotInterceptable(DEPENDS)
+            if not self.nested:
+                self.leave_replay()
             if not self.replaying:
                 self.notice("state", STATE)
                 self.give_up("it does not repeat itself when its random numbers are repeated")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .places import place, site
-from .tracer import DEPENDS, NotInterceptable, Recorded
+from .tracer import Recorded
 
 MANY_CUTS, LEAST_CUTS = 64, 5
 """Comparisons of one number at one line that show a loop; cuts of one from which on it is looked up at once."""
@@ -133,8 +133,6 @@ class Scans:
         """Give up where the loop is not at the cut that was recorded there."""
         assert self.known is not None
         if cut != self.known[self.at] or name != self.name or not as_looked_up:
-            if self.tracer.replaying:
-                self.tracer.departed = True
-                raise NotInterceptable(DEPENDS)
+            self.tracer.leave_replay()
             self.tracer.give_up(f"the cuts with which a random number is compared at {place()} change", True)
         self.at += 1

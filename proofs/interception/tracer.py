@@ -244,13 +244,18 @@ class Tracer(Branching):
             self.left = True
             raise PathLeft
         here, asked = tuple(self.path), tuple(probabilities)
-        if self.replaying and self.questions.get(here) != asked:
-            self.departed = True
-            raise NotInterceptable(DEPENDS)
+        if self.questions.get(here) != asked:
+            self.leave_replay()
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)
             self.give_up("it does not repeat itself when its random numbers are repeated")
         return super().choose(probabilities)
+
+    def leave_replay(self) -> None:
+        """Where a path is walked again, followed, something else was asked than on it: end that."""
+        if self.replaying:
+            self.departed = True
+            raise NotInterceptable(DEPENDS)
 
     def _recurs(self, at: int, asked: tuple) -> bool:
         """Whether code draws without end here, or asks what it asked before at a place where it was seen to do so."""

@@ -327,7 +327,7 @@ class _WideCall:
 
         position = _position(outcome)
         look_at(ids or self.ids_of.of(row, position))
-        after = [] if isinstance(outcome, Raised) else [*self.rows_after(outcome[:-1])]
+        after = tuple if isinstance(outcome, Raised) else partial(self.rows_after, outcome[:-1])
         alike = Alike(called, row, after)
         if len(row.possible) <= ALL_CALLED and any(o != alike.expected(i) for i, o in called.items()):
             look_at(map(int, row.possible))  # others may be unlike too

@@ -104,8 +104,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         if not session.trees:  # regions are those of blocks
             report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.laws if m.known)
         report.notice(precision_hint(report.evidence))
-        late, some = report.findings.get(TOO_LONG), (e.holds or e.method.sampled for e in report.evidence)
-        if late and not any(some) and not (session.withheld and not left.left()):  # laws without the time to trust them
+        late, examined = report.findings.get(TOO_LONG), any(e.holds or e.method.sampled for e in report.evidence)
+        untrusted = session.withheld and not left.left()  # there are laws, and was no time to see whether they hold
+        if late and not examined and not untrusted:
             report.fail("timeout", late)  # nothing was examined to its end
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
