@@ -355,11 +355,9 @@ class Outside:
     @property
     def finding(self) -> dict[str, str]:
         """By its kind, if there is one."""
-        return (
-            {}
-            if self.id is None
-            else {"outside-vocabulary": f"returns {self.id}, an id outside the vocabulary{self.place}"}
-        )
+        if self.id is None:
+            return {}
+        return {"outside-vocabulary": f"returns {self.id}, an id outside the vocabulary{self.place}"}
 
 
 def _code_of(function: Any) -> CodeType | None:
