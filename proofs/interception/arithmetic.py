@@ -28,6 +28,9 @@ MOVES = {
 
 CASTS = {"to", "float", "double", "half", "bfloat16", "type", "type_as", "copy", "setitem", "index_put"}
 ESCAPES = {"numpy", "array", "dlpack", "data_ptr", "untyped_storage", "storage"}
+PASSED = MOVES - CASTS - ESCAPES - {"tolist"}
+"""Functions of torch that say nothing of where it rounds."""
+
 BY_ELEMENT = {
     "add", "sub", "subtract", "rsub", "radd", "mul", "multiply", "rmul", "div", "divide", "true_divide", "truediv",
     "rdiv", "rtruediv", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sqrt", "pow", "square", "reciprocal",
@@ -105,6 +108,12 @@ class Arithmetic:
 
     def torch_call(self, name: str, args: tuple, kwargs: dict, result: Any, exact: bool) -> None:
         """A function of torch was called. exact: whether it moves or compares elements."""
+        if name in PASSED and not exact:
+            return
+        if name == "getitem":
+            if getattr(args[0], "is_running_sum", False) and _is_tensor(result):
+                result.is_running_sum = True
+            return
         taken = [*_types(args), *_types(kwargs.values())]
         if not taken and not (made := _types([result])):
             return
@@ -112,8 +121,6 @@ class Arithmetic:
             self.unseen.update(t for t in taken if not any(coarser(f, t) or f == t for f in self.followed))
         elif name == "tolist":
             self.in_order = True  # Python's own sums
-        elif name == "getitem" and getattr(args[0], "is_running_sum", False) and _is_tensor(result):
-            result.is_running_sum = True
         elif name in CASTS:
             made = _types([args[0] if result is None else result])
             if made and any(coarser(made[0], t) for t in taken):
@@ -121,7 +128,7 @@ class Arithmetic:
         elif exact:
             if (kind := _compared_in(name, args)) is not None:
                 self.note(kind)
-        elif name not in MOVES:
+        else:
             made = _types(result if isinstance(result, (tuple, list)) else [result])
             self.note(max(made or taken, key=TYPES.index))
             self._order(name, args, result)
@@ -151,8 +158,12 @@ def _type_name(dtype: Any) -> str | None:
 
 def _types(values: Any) -> list[str]:
     """The types of the tensors of numbers with a fraction among them."""
-    kinds = (getattr(x, "dtype", None) for x in values)
-    return [name for kind in kinds if kind is not None and (name := _type_name(kind))]
+    names = []
+    for x in values:
+        kind = getattr(x, "dtype", None)
+        if kind is not None and (name := _type_name(kind)):
+            names.append(name)
+    return names
 
 
 def _compared_in(name: str, args: tuple) -> Any:

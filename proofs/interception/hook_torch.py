@@ -5,8 +5,10 @@ out a TracedTensor; the rest goes to ``torch_functions``.
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
+from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from ..field import rational
 from . import torch_generators
 from .generators import Followed
-from .memoized import CALLS, Call, directly
+from .memoized import CALLS, Call
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
@@ -79,19 +81,32 @@ ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), t
 """Types of arguments that are never followed, nor contain any that are."""
 
 
+COMPILED = BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType
+
 UNTRACED = {(), (torch.Tensor,)}
 """Types of the arguments that have a way of their own with torch's functions, where none of them is followed."""
 
 
 def _ordinary(values: Iterable[Any]) -> bool:
     """Whether nothing among them, or in sequences of them, can be followed."""
-    return all(type(x) in ORDINARY or (type(x) in (tuple, list) and _ordinary(x)) for x in values)
+    for x in values:
+        kind = type(x)
+        if kind in (tuple, list):
+            if not (ORDINARY.issuperset(map(type, x)) or _ordinary(x)):
+                return False
+        elif kind not in ORDINARY:
+            return False
+    return True
+
+
+def _all_ordinary(args: tuple, kwargs: dict[str, Any]) -> bool:
+    return _ordinary(args) and (not kwargs or _ordinary(kwargs.values()))
 
 
 class _Named(NamedTuple):
     """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing.
 
-    call: how it is called.
+    call: how it is called, if not as it is. compiled: whether no code in Python runs in it unless an argument has some.
     """
 
     name: str
@@ -100,7 +115,8 @@ class _Named(NamedTuple):
     in_place: bool
     exact: bool
     of_chance: bool
-    call: Call
+    call: Call | None
+    compiled: bool
 
 
 @cache
@@ -111,7 +127,8 @@ def _named(func: Any) -> _Named:
     bare, dunder = name.strip("_"), name.startswith("__")
     of_chance = name in RANDOM or name in UNFOLLOWED
     in_place = name.endswith("_") and not dunder
-    return _Named(name, bare, dunder, in_place, bare in EXACT, of_chance, CALLS.get(name, directly))
+    compiled = isinstance(func, COMPILED) and not isinstance(getattr(func, "__self__", None), property)
+    return _Named(name, bare, dunder, in_place, bare in EXACT, of_chance, CALLS.get(name), compiled)
 
 
 class Following(TorchFunctionMode):
@@ -123,17 +140,30 @@ class Following(TorchFunctionMode):
         self.functions = Functions(tracer)
         # A call with plain numbers of which nothing is noted: of its functions only those that draw matter.
         self.plain = tracer.rehearsal is not None and tracer.exploration.arithmetic is None
+        self.watched = sys.getprofile() is not None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
         if self.plain and types in UNTRACED:
             if not named.of_chance:
-                return named.call(func, args, kwargs)
+                return named.call(func, args, kwargs) if named.call else func(*args, **kwargs)
             if named.name in RANDOM and "out" not in kwargs:
                 return RANDOM[named.name](self, func, *args, **kwargs)
-        if not named.of_chance and _ordinary(args) and (not kwargs or _ordinary(kwargs.values())):
-            result = named.call(func, args, kwargs)
+        watch = sys.getprofile() if self.watched and named.compiled else None
+        if watch is None:
+            return self._called(func, named, args, kwargs, _all_ordinary(args, kwargs))
+        sys.setprofile(None)  # here runs our own code alone: what it does would be most of what a watch sees
+        try:
+            if _all_ordinary(args, kwargs):
+                return self._called(func, named, args, kwargs, True)
+        finally:
+            sys.setprofile(watch)
+        return self._called(func, named, args, kwargs, False)
+
+    def _called(self, func: Callable, named: _Named, args: tuple, kwargs: dict, ordinary: bool) -> Any:
+        if ordinary and not named.of_chance:
+            result = named.call(func, args, kwargs) if named.call else func(*args, **kwargs)
         else:
             result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic

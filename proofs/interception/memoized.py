@@ -34,8 +34,7 @@ class _Memo:
 
     def call(self, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         """func(*args, **kwargs), in memory of its own."""
-        settings = *args[1:], *kwargs.values()
-        if not _large(args[:1]) or not all(type(x) in SETTINGS for x in settings):
+        if not args or not _large(args[0]) or not SETTINGS.issuperset(map(type, (*args[1:], *kwargs.values()))):
             return func(*args, **kwargs)
         numbers = args[0].numpy()
         bits = numbers.reshape(-1).view(f"i{numbers.itemsize}")
@@ -52,15 +51,14 @@ class _Memo:
         return result
 
 
-def _large(tensors: tuple) -> bool:
-    return all(
+def _large(x: Any) -> bool:
+    return (
         type(x) is torch.Tensor
         and x.numel() >= LARGE
         and x.dtype in (torch.float64, torch.float32)
         and x.is_contiguous()
         and not x.requires_grad
         and x.device.type == "cpu"
-        for x in tensors
     )
 
 
@@ -70,15 +68,23 @@ def _copied(result: Any) -> Any:
 
 def _equal(func: Callable, args: tuple, kwargs: dict[str, Any]) -> bool:
     """torch.equal, of large tensors by NumPy, which takes less than half the time."""
-    if kwargs or len(args) != 2 or not _large(args):
+    if kwargs or len(args) != 2 or not all(map(_large, args)):
         return func(*args, **kwargs)
     one, other = (x.numpy() for x in args)
     return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
 
 
-def directly(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return func(*args, **kwargs)
+def equal(one: Any, other: Any) -> bool:
+    """torch.equal of two tensors, past any mode that is in force."""
+    with torch._C.DisableTorchFunction():
+        return _equal(torch.Tensor.equal, (one, other), {})
+
+
+def same_memory(tensor: Any) -> Any:
+    """Another tensor in the same memory, past any mode that is in force."""
+    with torch._C.DisableTorchFunction():
+        return tensor.detach()
 
 
 CALLS: dict[str, Call] = {**dict.fromkeys(MEMOIZED, _Memo().call), "equal": _equal}
-"""How functions are called of which large tensors take long, by name; all others ``directly``."""
+"""How functions are called of which large tensors take long, by name; all others as they are."""

@@ -235,7 +235,11 @@ class _Sent:
 
 def _in_place(given: Any) -> Any:
     """Another array or tensor in the same memory."""
-    return given.view() if isinstance(given, np.ndarray) else given.detach()
+    if isinstance(given, np.ndarray):
+        return given.view()
+    from .memoized import same_memory
+
+    return same_memory(given)
 
 
 class FollowedFunction(Called, Protocol):

@@ -1,5 +1,7 @@
 """Functions that emit one token drawn from target_probs[0] with torch, each by another way of drawing."""
 
+import time
+
 import torch
 from torch import multinomial as imported_multinomial
 
@@ -86,3 +88,29 @@ LATTICE = (
 )
 EXACT = (multinomial, categorical, bernoulli_coins)
 RACES = (exponential_race, race_in_place, gumbel_max)
+
+
+def clock_between(target_probs, draft_probs, draft_tokens):
+    row = target_probs[0] + 0.0
+    late = time.time() > 4e9
+    return [0] if late else torch.multinomial(row, 1)
+
+
+def clock_in_apply(target_probs, draft_probs, draft_tokens):
+    return torch.multinomial(target_probs[0].clone().apply_(lambda p: p if time.time() < 4e9 else 1.0), 1)
+
+
+class _ByTheClock:
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return [int(time.time() > 4e9)][index]
+
+
+def clock_in_a_sequence(target_probs, draft_probs, draft_tokens):
+    late = torch.tensor(_ByTheClock())
+    return torch.multinomial(target_probs[0], 1) * (1 - late)
+
+
+SURROUNDINGS = (clock_between, clock_in_apply, clock_in_a_sequence)

@@ -278,8 +278,9 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     listed = result.tolist() if hasattr(result, "tolist") else result
     if type(listed) is list and len(listed) == 1 and type(listed[0]) is list:  # a batch of one
         listed = listed[0]
-    if type(listed) is list and listed and all(type(token) is int for token in listed):
-        return tuple(max(min(token, MAX_TOKEN), -MAX_TOKEN) for token in listed)
+    if type(listed) is list and {*map(type, listed)} == {int}:
+        within = min(listed) >= -MAX_TOKEN and max(listed) <= MAX_TOKEN
+        return tuple(listed) if within else tuple(max(min(token, MAX_TOKEN), -MAX_TOKEN) for token in listed)
     if result is None:
         raise BadResult("returned None, expected the emitted tokens")
     if isinstance(result, (str, bytes)):

@@ -195,3 +195,10 @@ def test_torch_is_followed_where_it_was_looked_for_before_it_was_imported(tmp_pa
         box.start([problem])
         law = measured(problem, "float64", box.law(problem))
     assert law.known and {o: as_float(p) for o, p in law.outcomes().items()} == {(1,): 1.0}
+
+
+@pytest.mark.parametrize("name", names("SURROUNDINGS"))
+def test_what_is_asked_before_and_inside_of_torch_s_functions_is_seen(sandbox, name):
+    measure(sandbox, name, problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]}))
+    reads = sandbox.surroundings()["reads"]
+    assert reads and all(read["place"].startswith("torch_draws.py:") for read in reads), reads
