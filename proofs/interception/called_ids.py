@@ -32,6 +32,9 @@ rows, or blocks, there is one of with all of them."""
 ALL_TURNS, LEAST_TURN = 8, 16
 """Draft blocks, of many, on which each index of a short row is called; indices of a row that do not take turns."""
 
+LIKELIEST_INSIDE = 3
+"""Indices of a row in a part of the vocabulary that are called whatever its probability."""
+
 LIKELY = 8
 """Indices drawn by their weights, of a row of which something else than the last token may depend."""
 
@@ -115,6 +118,19 @@ class CalledIds:
         likely += [] if row.tokens is None else possible[[0, -1]].tolist()  # a coin falls on both sides
         first = {*own} - {row.base}  # those can be followed on their own
         return [*sorted(first), *sorted({*ranked[ranks].tolist(), *likely} - first - {row.base})]
+
+    def inside(self, row: RowDraw, start: int, chance: float) -> set[int]:
+        """Of a row over a part of the vocabulary: its likeliest, the live tokens, one at random, others by weight.
+
+        start: the part's first token. chance: its probability; those that are drawn by weight have that share of all.
+        """
+        possible, inside = row.possible, len(row.weights)
+        likeliest = possible[np.argsort(-row.weights[possible], kind="stable")[:LIKELIEST_INSIDE]].tolist()
+        live = [t - start for t in self.live if 0 <= t - start < inside and row.weights[t - start] > 0]
+        edges = np.cumsum(row.weights[possible])
+        points = [self.draw.random() * edges[-1] for _ in range(math.ceil(chance * sum(FURTHER)))]
+        by_weight = possible[np.minimum(np.searchsorted(edges, points, side="right"), len(possible) - 1)].tolist()
+        return {*likeliest, *live, *by_weight, *self.others(row, 1)}
 
     def others(self, row: RowDraw, count: int) -> list[int]:
         """So many drawn at random."""

@@ -49,8 +49,10 @@ TABLE, FIRST_LOOK, MOST_STEPS, CLOSE = 1000, 1e-6, 4, 1e-14
 """Points at which the scores of the likeliest are looked at first; the noise at which those of the others are; steps in
 which the weights are found from there, and how close."""
 
-LOOKED_AT, LEVELS_OF_ALL = 200, 4
-"""Contestants, drawn anew for each race, that are checked at all levels; levels at which all are."""
+LOOKED_AT, LIKELIEST, LEVELS_OF_ALL, RARE = 200, 50, 4, (0.1, 0.03, 0.01, 0.003, 0.001)
+"""Contestants, drawn anew for each race, that are checked at all levels; the likeliest, which are too; levels at which
+all are, in as many parts of equal probability; how often the winner's noise is larger than at further ones: a floor
+under one score decides where all others are below it."""
 
 EPSILON = 2.0**-52
 
@@ -293,10 +295,13 @@ def race_of(numbers: list[Any], kind: str, largest: bool) -> RecordedRace | None
             leader, at, grain = int(weights.argmax()), levels(weights) / weights.sum(), GRAIN[kind]
             draw = np.random.Generator(np.random.PCG64(zlib.crc32(weights.tobytes())))
             ends = np.array([leader, int(weights.argmin()), len(every) - 1])
-            some = np.unique(np.concatenate([draw.permutation(len(every))[:LOOKED_AT], ends]))
-            middle = -np.log1p(-(np.arange(LEVELS_OF_ALL) + draw.random(LEVELS_OF_ALL)) / LEVELS_OF_ALL) / weights.sum()
+            few = [draw.permutation(len(every))[:LOOKED_AT], np.argsort(-weights)[:LIKELIEST], ends]
+            some = np.unique(np.concatenate(few))
+            larger = 1 - (np.arange(LEVELS_OF_ALL) + draw.random(LEVELS_OF_ALL)) / LEVELS_OF_ALL
+            rare = np.array(RARE) * (1 - 0.3 * draw.random(len(RARE)))
+            of_all = np.sort(-np.log(np.append(larger, rare))) / weights.sum()
             same = partial(same_at_levels, slack=LEAST_SLACK, grain=grain)
-            if not same(rank, weights, leader, at=middle):
+            if not same(rank, weights, leader, at=of_all):
                 continue
             if not same(partial(rank, which=some), weights[some], int(np.searchsorted(some, leader)), at=at):
                 continue
@@ -338,9 +343,12 @@ def _weights(rank: Callable, every: np.ndarray) -> np.ndarray | None:
         past = rank(between.view(np.float64), far) <= goal
         low, high = np.where(past, low, between), np.where(past, between, high)
     found[outside] = high.view(np.float64)
-    never = running[best[running] < goal]
-    if len(never) and rank(FINEST, never).max() > rank(FARTHEST - 1, one)[0]:
+    never, lowest = running[best[running] < goal], rank(FARTHEST - 1, one)[0]
+    if len(never) and rank(FINEST, never).max() > lowest:
         return None  # it does not lose where its noise is small, or the leader's is large
+    lost = every[best < goal]
+    if len(lost) and max(rank(noise, lost).max() for noise in (1.0, FARTHEST)) > lowest:
+        return None  # nor where its own is large
     weights = np.zeros(len(every))
     weights[running] = found
     weights[never] = 0.0

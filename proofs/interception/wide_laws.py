@@ -229,10 +229,11 @@ class _WideCall:
             if not 0 <= start + possible[0] <= start + possible[-1] < self.vocabulary:
                 return False
             ends = {int(possible[0]), int(possible[-1])} if chunk in (chunks[0], chunks[-1]) else set()
-            called = {*ends, *self.ids_of.others(inside, 1)}
+            chance = float(rows[0].weights[chunk] / total)
+            called = {*ends, *self.ids_of.inside(inside, start, chance)}
             if any(self._plain(tracer, tracer.rows, {second: i}) != (*prefix, start + i) for i in called):
                 return False
-            share = inside.weights / inside.weights.sum() * float(rows[0].weights[chunk] / total)
+            share = inside.weights / inside.weights.sum() * chance
             weights[start + possible] += share[possible]
             confirmed, mass = confirmed + len(called), mass + float(share[sorted(called)].sum())
         look_up = rows[0].look_up or rows[1].look_up

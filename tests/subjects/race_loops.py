@@ -132,3 +132,56 @@ def _bent(score, token):
 bent_between_levels = _raced(
     lambda p, rng, token: _bent(-math.log1p(-rng.random()) / p, token), math.inf, lambda score, best: score < best
 )
+
+
+def _leaders(weights, rng):
+    """Those that were ahead, one after the other."""
+    best, leaders = -math.inf, [0]
+    for token, p in enumerate(weights.tolist()):
+        if p > 0 and (score := _gumbel(p, rng)) > best:
+            best = score
+            leaders.append(token)
+    return leaders
+
+
+def _in_two_levels(within):
+    """One of twenty blocks by its weight, and a token in it."""
+
+    def pick(weights, rng):
+        size = -(-len(weights) // 20)
+        masses = np.array([weights[k : k + size].sum() for k in range(0, len(weights), size)])
+        start = size * _leaders(masses, rng)[-1]
+        inside = weights[start : start + size]
+        return start + within(inside, _leaders(inside, rng))
+
+    return _verifying(pick)
+
+
+two_levels = _in_two_levels(lambda inside, leaders: leaders[-1])
+two_levels_of_a_likely_winner = _in_two_levels(
+    lambda inside, leaders: leaders[-2] if len(leaders) > 3 and inside[leaders[-1]] > 0.01 else leaders[-1]
+)
+
+
+@_verifying
+def a_floor_for_one(weights, rng):
+    """It wins where all others are below it: once in four hundred draws from a row with a token of much weight."""
+    best, at, floor = -math.inf, 0, math.log(weights.max()) - 1.8
+    for token, p in enumerate(weights.tolist()):
+        if p > 0:
+            score = np.maximum(_gumbel(p, rng), floor) if token == 777 else _gumbel(p, rng)
+            if score > best:
+                best, at = score, token
+    return at
+
+
+@_verifying
+def a_fallback_that_rises(weights, rng):
+    """Tokens without weight have a score whose noise has the wrong sign."""
+    best, at, total = -math.inf, 0, weights.sum()
+    for token, p in enumerate((weights / total).tolist()):
+        if p > 0 or token in (0, len(weights) - 1):
+            score = _gumbel(p, rng) if p > 0 else -3 + math.log(-math.log(rng.random()))
+            if score > best:
+                best, at = score, token
+    return at

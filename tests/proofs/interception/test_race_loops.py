@@ -24,13 +24,13 @@ def box():
         yield box
 
 
-def law_of(box, name, kind="dense"):
+def law_of(box, name, kind="dense", size=SIZE):
     box.load(f"{Path(race_loops.__file__)}:{name}", [toy(1)])
-    problem = wide(SIZE, 1, kind)
+    problem = wide(size, 1, kind)
     return measured_wide(problem, box.dtype, box.law(problem))
 
 
-@pytest.mark.parametrize("name", ["gumbel", "gumbel_of_numpy", "divided", "smallest", "by_max"])
+@pytest.mark.parametrize("name", ["gumbel", "gumbel_of_numpy", "divided", "smallest", "by_max", "two_levels"])
 def test_a_right_race_has_its_law_to_rounding(box, name):
     law = law_of(box, name)
     assert law.known and law.lossless.verdict == "holds", law.reason
@@ -59,6 +59,19 @@ WITHOUT_LAW = [
 @pytest.mark.parametrize("name", WITHOUT_LAW)
 def test_what_is_no_race_or_depends_on_who_was_ahead_is_never_cleared(box, name):
     law = law_of(box, name)
+    assert not law.known and law.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "size"),
+    [
+        ("two_levels_of_a_likely_winner", "dense", 1503),
+        ("a_floor_for_one", "peaked", 1503),
+        ("a_fallback_that_rises", "dense", 1203),
+    ],
+)
+def test_what_few_contestants_do_where_they_are_likely_or_the_others_late_is_seen(box, name, kind, size):
+    law = law_of(box, name, kind, size)
     assert not law.known and law.reason
 
 
