@@ -73,7 +73,8 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
         return answer
     known = {wins for n in (one, other) if (wins := n.source.largest_wins) is not None}
     tried = []
-    likely = name in ("gt", "ge")  # of two equal weights either could be meant to go on
+    # Of two weights that are equal, or next to nothing, either could be meant to go on: likely the one that came later.
+    likely = (name in ("gt", "ge")) == (one.source.order > other.source.order)
     for largest in known or (likely, not likely):
         runners = [_Runner(one, largest), _Runner(other, largest)]
         still = [runner.constant() for runner in runners]

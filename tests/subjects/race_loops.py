@@ -37,6 +37,17 @@ smallest = _raced(lambda p, rng, token: -math.log1p(-rng.random()) / p, math.inf
 
 
 @_verifying
+def below_the_next(weights, rng):
+    best = None
+    for token, p in enumerate(weights.tolist()):
+        if p > 0:
+            score = _gumbel(p, rng)
+            if best is None or best[0] < score:
+                best = score, token
+    return best[1]
+
+
+@_verifying
 def by_max(weights, rng):
     scores = [_gumbel(p, rng) if p > 0 else -math.inf for p in weights.tolist()]
     return max(range(len(scores)), key=scores.__getitem__)

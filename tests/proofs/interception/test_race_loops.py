@@ -38,9 +38,12 @@ def test_a_right_race_has_its_law_to_rounding(box, name):
     assert law.called < SIZE
 
 
-@pytest.mark.parametrize("kind", ["peaked", *(pytest.param(k, marks=pytest.mark.long) for k in ("tails", "zeros"))])
-def test_so_it_has_where_most_of_the_row_weighs_next_to_nothing(box, kind):
-    law = law_of(box, "smallest", kind)
+LONG = [pytest.param("smallest", kind, marks=pytest.mark.long) for kind in ("tails", "zeros")]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("smallest", "peaked"), ("below_the_next", "tails"), *LONG])
+def test_so_it_has_where_most_of_the_row_weighs_next_to_nothing(box, name, kind):
+    law = law_of(box, name, kind)
     assert law.known and law.lossless.verdict == "holds", law.reason
 
 
