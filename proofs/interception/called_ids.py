@@ -100,9 +100,7 @@ class CalledIds:
         else:
             taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
             chosen = [*self._special(row), *self._scattered(possible, taken)]
-            edges = np.cumsum(row.weights)
-            points = (self.draw.random() * edges[-1] for _ in range(self.by_weight))
-            chosen += [np.searchsorted(edges, point, side="right") for point in points]
+            chosen += self._by_weight(row, self.by_weight)
         self.rows += 1
         ids = sorted({int(i) for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
         self.draw.shuffle(ids)  # where time ends the calls
@@ -110,12 +108,10 @@ class CalledIds:
 
     def telling(self, row: RowDraw, own: Iterable[int]) -> list[int]:
         """Those that code may treat otherwise than most: its own, of all orders by weight, likely ones."""
-        possible = row.possible
-        ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
+        ranked = _ranked(row)
         ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
-        edges = np.cumsum(row.weights[possible])
-        likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
-        likely += [] if row.tokens is None else possible[[0, -1]].tolist()  # a coin falls on both sides
+        likely = self._by_weight(row, LIKELY)
+        likely += [] if row.tokens is None else row.possible[[0, -1]].tolist()  # a coin falls on both sides
         first = {*own} - {row.base}  # those can be followed on their own
         return [*sorted(first), *sorted({*ranked[ranks].tolist(), *likely} - first - {row.base})]
 
@@ -124,17 +120,20 @@ class CalledIds:
 
         start: the part's first token. chance: its probability; those that are drawn by weight have that share of all.
         """
-        possible, inside = row.possible, len(row.weights)
-        likeliest = possible[np.argsort(-row.weights[possible], kind="stable")[:LIKELIEST_INSIDE]].tolist()
-        live = [t - start for t in self.live if 0 <= t - start < inside and row.weights[t - start] > 0]
-        edges = np.cumsum(row.weights[possible])
-        points = [self.draw.random() * edges[-1] for _ in range(math.ceil(chance * sum(FURTHER)))]
-        by_weight = possible[np.minimum(np.searchsorted(edges, points, side="right"), len(possible) - 1)].tolist()
-        return {*likeliest, *live, *by_weight, *self.others(row, 1)}
+        live = [t - start for t in self.live if 0 <= t - start < len(row.weights) and row.weights[t - start] > 0]
+        by_weight = self._by_weight(row, math.ceil(chance * sum(FURTHER)))
+        return {*_ranked(row)[:LIKELIEST_INSIDE].tolist(), *live, *by_weight, *self.others(row, 1)}
 
     def others(self, row: RowDraw, count: int) -> list[int]:
         """So many drawn at random."""
         return [int(row.possible[self.draw.randrange(len(row.possible))]) for _ in range(count)]
+
+    def _by_weight(self, row: RowDraw, count: int) -> list[int]:
+        """So many drawn by their weights."""
+        edges = np.cumsum(row.weights[row.possible])
+        points = [self.draw.random() * edges[-1] for _ in range(count)]
+        at = np.searchsorted(edges, points, side="right")
+        return row.possible[np.minimum(at, len(edges) - 1)].tolist()
 
     def _scattered(self, possible: np.ndarray, places: Iterable[int]) -> list[int]:
         """The indices at these places of an order in which neighbours are far apart."""
@@ -155,6 +154,11 @@ class CalledIds:
         for power in (7, 8, 10, 12, 15, 16, 17):
             chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
         return chosen + [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
+
+
+def _ranked(row: RowDraw) -> np.ndarray:
+    """Its possible indices, the likeliest first."""
+    return row.possible[np.argsort(-row.weights[row.possible], kind="stable")]
 
 
 Called = Mapping[int, Outcome]

@@ -82,6 +82,7 @@ ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), t
 
 
 COMPILED = BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType
+"""Types of functions that are not written in Python."""
 
 UNTRACED = {(), (torch.Tensor,)}
 """Types of the arguments that have a way of their own with torch's functions, where none of them is followed."""

@@ -347,7 +347,7 @@ def _weights(rank: Callable, every: np.ndarray) -> np.ndarray | None:
     if len(never) and rank(FINEST, never).max() > lowest:
         return None  # it does not lose where its noise is small, or the leader's is large
     lost = every[best < goal]
-    if len(lost) and max(rank(noise, lost).max() for noise in (1.0, FARTHEST)) > lowest:
+    if len(lost) and max(middle[lost].max(), rank(FARTHEST, lost).max()) > lowest:
         return None  # nor where its own is large
     weights = np.zeros(len(every))
     weights[running] = found
