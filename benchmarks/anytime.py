@@ -13,8 +13,8 @@ import numpy as np
 from draftproof.models.battery import drawn
 from draftproof.models.errors import RunFailed
 from draftproof.models.rationals import as_float
-from draftproof.proofs.laws import completed, joint_law
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.reference_laws import completed, joint_law
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.stattests.eprocess import cohort_alpha, holm
 from draftproof.tests.stattests.simulated_nights import (

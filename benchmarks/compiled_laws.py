@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from draftproof.models.law import Markov
-from draftproof.proofs.laws import joint_law
+from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.goodness import fit_of_many
 from draftproof.verifiers.adapters.lifted import lift, use_triton

@@ -15,8 +15,8 @@ from draftproof.models.battery import drawn
 from draftproof.models.problem import with_numbers
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, sub_block_law
-from draftproof.proofs.tree_laws import tree_kernel, tree_law
+from draftproof.proofs.laws.reference_laws import enumerated_law, sub_block_law
+from draftproof.proofs.laws.tree_laws import tree_kernel, tree_law
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees import global_resolution, k_seq, list_gumbel, optimal_transport, shared_gumbel
 from draftproof.verifiers.trees.registry import TREE_REFERENCES

@@ -18,7 +18,7 @@ from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.problem import with_numbers
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.stattests.campaign.batched import BatchedSource
 from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import plan, run_campaign

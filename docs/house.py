@@ -14,8 +14,8 @@ from sphinx.application import Sphinx
 from draftproof import stattests
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
-from draftproof.proofs.decoder_laws import distance
-from draftproof.proofs.known_decoders import law_of_decoder
+from draftproof.proofs.laws.known_decoders import law_of_decoder
+from draftproof.proofs.laws.text_laws import distance
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli

@@ -4,7 +4,7 @@ from msgspec import convert
 
 from ..verifiers.claims import CLAIMS, FUNCTION, VARIATION, claims_of
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, EvidenceVerdict
-from .law import Departure, Law
+from .laws.law import Departure, Law
 
 NO_KEY = "it has no parameter key: its noise is not decided by one"
 

@@ -10,9 +10,16 @@ from ..models.law import Prefix, prefix_key
 from ..models.problem import Problem, as_json
 from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Method, Witness
 from ..verifiers.registry import Reference
-from . import laws
 from .field import QQ
-from .laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, joint_law, survival
+from .laws import reference_laws as laws
+from .laws.reference_laws import (
+    IteratedLaw,
+    OutputLaw,
+    completed_after_modification,
+    expected_accepted,
+    joint_law,
+    survival,
+)
 from .theorem_2 import expected_calls
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ..models.law import Prefix
 from ..verifiers.zoo.catalogue import ZooEntry
 from .audit_claims import refuted
-from .small_law import Measurement
+from .laws.small_law import Measurement
 
 MOST_BLOCKS = 9
 """Draft blocks of a problem beyond which it is not used to tell mutants apart."""

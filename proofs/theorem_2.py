@@ -11,7 +11,7 @@ from ..verifiers.chance import Chance
 from ..verifiers.draft_block import Block, Verdict
 from ..verifiers.registry import Reference
 from .field import QQ
-from .laws import IteratedLaw
+from .laws.reference_laws import IteratedLaw
 
 
 def expected_calls(problem: Problem, verifier: Reference, length: int, end: int | None = None) -> Any:

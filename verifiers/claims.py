@@ -18,8 +18,8 @@ class Claim:
     refuted: what it means that it is refuted, for a reader who has never heard of it.
     glossary: the claim in one sentence.
     runs: the runs that examine it.
-    judge: "module:function" from the law of a function to its ``proofs.law.Departure``; None of the claims that a law
-        judges by a property of their name, and of those of other runs.
+    judge: "module:function" from the law of a function to its ``proofs.laws.law.Departure``; None of the claims that a
+        law judges by a property of their name, and of those of other runs.
     unit: of its deviations and limits.
     level: of its refutation in SARIF: error, or note where it is no fault of the emitted text.
     fault: the title of an issue about its refutation; empty where that is no bug.

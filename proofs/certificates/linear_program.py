@@ -15,7 +15,7 @@ from scipy.sparse import coo_matrix
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ..laws import completed, joint_law
+from ..laws.reference_laws import completed, joint_law
 from ..theorem_2 import calls_until
 
 

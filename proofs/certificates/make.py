@@ -30,7 +30,7 @@ from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
 from ..field import QQ, in_field
-from ..laws import joint_law
+from ..laws.reference_laws import joint_law
 from .check import CERTIFICATE_FORMAT
 
 MOST_CERTIFIED_BLOCKS = 65_536

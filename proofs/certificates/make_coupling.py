@@ -25,7 +25,7 @@ from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..claims import coupling_bound
 from ..field import QQ, in_field
-from ..laws import completed_after_modification
+from ..laws.reference_laws import completed_after_modification
 from .check_coupling import COUPLING_FORMAT, MOST_COUPLED_BLOCKS
 from .make import block_kernel
 

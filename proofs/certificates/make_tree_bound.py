@@ -32,8 +32,8 @@ from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import TOP
 from ..field import in_field, rational
-from ..laws import acceptance_ccdf
-from ..tree_laws import drawn_trees
+from ..laws.reference_laws import acceptance_ccdf
+from ..laws.tree_laws import drawn_trees
 from .check import ProblemPair
 from .check_tree_bound import (
     MOST_TREES,

@@ -19,7 +19,7 @@ from ...models.rationals import as_fraction
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.registry import Reference, reference
 from ..field import in_field
-from ..laws import expected_accepted, expected_tokens, iterated_law, output_law
+from ..laws.reference_laws import expected_accepted, expected_tokens, iterated_law, output_law
 from . import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
 
 DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}

@@ -15,7 +15,7 @@ from ...models.problem import Problem
 from ..interception.harness import NeverReturned
 from ..interception.outcomes import Outcome, Raised, encoded
 from ..interception.rows_in_use import RowsInUse, rows_for
-from ..law import ASKED_AGAIN
+from ..laws.law import ASKED_AGAIN
 from .laws import CONFIRMATIONS, DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request

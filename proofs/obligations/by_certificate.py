@@ -27,7 +27,7 @@ from ..certificates import (
 from ..certificates.linear_program import fewest_calls, largest_acceptance, most_tokens
 from ..certificates.make_tree_bound import CERTIFIED_TO
 from ..field import QQ, in_field
-from ..laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
+from ..laws.reference_laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
 from ..proving import Proof, on_each, size_of
 from ..theorem_2 import SURE_BONUS, expected_calls, pair
 

@@ -12,7 +12,14 @@ from ...verifiers.registry import Reference, reference
 from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..field import QQ, in_field
-from ..laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, iterated_law, output_law
+from ..laws.reference_laws import (
+    IteratedLaw,
+    OutputLaw,
+    completed_after_modification,
+    expected_accepted,
+    iterated_law,
+    output_law,
+)
 from ..proving import Proof, ProofResult, on_each, size_of
 from ..theorem_2 import SURE_BONUS, pair
 

@@ -11,7 +11,7 @@ from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
 from ..enumeration import ONE
 from ..field import QQ
-from ..laws import output_law, total_variation
+from ..laws.reference_laws import output_law, total_variation
 from .literature import HOLDS, REFUTED, ClaimJudgement, figure
 
 Row = tuple[Any, ...]

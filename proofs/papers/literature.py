@@ -23,8 +23,8 @@ from .. import claims
 from ..certificates import check, make
 from ..certificates.make_transport import transport_bound
 from ..field import in_field, rational
-from ..laws import acceptance_ccdf, expected_accepted, output_law, total_variation
-from ..tree_laws import enumerated_tree_law
+from ..laws.reference_laws import acceptance_ccdf, expected_accepted, output_law, total_variation
+from ..laws.tree_laws import enumerated_tree_law
 from .lattice import lattice_pairs
 
 HOLDS, REFUTED = "holds", "refuted"

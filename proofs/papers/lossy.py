@@ -20,7 +20,7 @@ from ...verifiers.trees.registry import TreeReference, tree_reference
 from ...verifiers.trees.typical import is_typical
 from .. import claims
 from ..field import QQ, in_field
-from ..laws import completed, joint_law, output_law, total_variation
+from ..laws.reference_laws import completed, joint_law, output_law, total_variation
 from .lattice import lattice_pairs
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, figure
 from .recent import rows

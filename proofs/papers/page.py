@@ -16,8 +16,8 @@ from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..certificates import check_tree_bound, make_tree_bound
 from ..field import in_field
-from ..laws import expected_accepted
-from ..tree_laws import tree_law
+from ..laws.reference_laws import expected_accepted
+from ..laws.tree_laws import tree_law
 from .literature import LiteratureClaim, figure
 from .literature_claims import LITERATURE
 from .lossy import worst_by_temperature

@@ -16,7 +16,7 @@ from ...verifiers.trees.optimal_transport import best_plan, law_of_drafts
 from ..certificates.make_tree_bound import CERTIFIED_TO, largest_acceptance
 from ..enumeration import ONE, law_of
 from ..field import QQ, in_field
-from ..laws import completed, joint_law, total_variation
+from ..laws.reference_laws import completed, joint_law, total_variation
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
 from .strangers import dd_tree
 

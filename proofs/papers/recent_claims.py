@@ -9,8 +9,8 @@ from ...models.tree_battery import drawing, tree_battery
 from ...verifiers.trees.draft_tree import HUB, IID, WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ..field import in_field
-from ..laws import expected_accepted, output_law
-from ..tree_laws import enumerated_tree_law
+from ..laws.reference_laws import expected_accepted, output_law
+from ..laws.tree_laws import enumerated_tree_law
 from .any_order import (
     any_order_is_the_joint_law,
     any_order_needs_few_calls,

@@ -18,7 +18,7 @@ from ...verifiers.arithmetic import minimum, normalised, quotient, ratio, residu
 from ...verifiers.trees.shared_gumbel import coupled
 from ..enumeration import ONE, law_of
 from ..field import QQ
-from ..laws import joint_law, total_variation
+from ..laws.reference_laws import joint_law, total_variation
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, figure
 from .recent import ROUNDED, rows
 

@@ -15,7 +15,7 @@ from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.arithmetic import ratio
 from ...verifiers.trees.draft_tree import CONTEXT, WITHOUT_REPLACEMENT, Drafting
-from ..tree_laws import Chosen
+from ..laws.tree_laws import Chosen
 from .theorem import SURE, ExactRows, both, growth, problem_bound, running_sum_bound, sum_error
 
 

@@ -15,7 +15,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
-from ..tree_laws import drawn_from, row_after
+from ..laws.tree_laws import drawn_from, row_after
 from .greedy import greedy_bound
 from .own_rules import own_bound
 from .theorem import (

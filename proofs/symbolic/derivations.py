@@ -26,7 +26,7 @@ from ...verifiers.registry import reference
 from ...verifiers.token_verification import token_verification
 from .. import closed_forms
 from ..enumeration import law_of
-from ..laws import acceptance_ccdf, expected_accepted, total_variation
+from ..laws.reference_laws import acceptance_ccdf, expected_accepted, total_variation
 from . import lenience
 from .generic_rows import cells, positive, positives
 

@@ -13,7 +13,7 @@ from ...models.problem import Problem
 from ...verifiers.draft_block import Verify
 from ...verifiers.registry import Reference
 from ..closed_forms import acceptance_rate
-from ..laws import OutputLaw, enumerated_law
+from ..laws.reference_laws import OutputLaw, enumerated_law
 
 
 class UndecidedError(ArithmeticError):

@@ -16,7 +16,7 @@ from ...verifiers.draft_block import Verify
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
 from ..field import QQ
-from ..laws import acceptance_ccdf, completed, total_variation
+from ..laws.reference_laws import acceptance_ccdf, completed, total_variation
 from .generic_rows import GenericRows, cells
 
 Lenient = Callable[[Any], Verify]

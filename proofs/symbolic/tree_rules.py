@@ -24,7 +24,7 @@ from ...verifiers.trees.descent import descend
 from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, DraftTree, VerifyTree
 from ...verifiers.trees.k_seq import k_sequential_selection
 from ...verifiers.trees.registry import tree_reference
-from ..laws import completed, joint_law
+from ..laws.reference_laws import completed, joint_law
 from .single_steps import Query, SolverAnswer, ask
 from .symbols import AllBranches, Models
 

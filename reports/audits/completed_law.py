@@ -10,9 +10,9 @@ import numpy as np
 from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
-from ...proofs import verdict_rule
 from ...proofs.field import in_field
-from ...proofs.laws import completion, is_output, joint_law
+from ...proofs.laws import verdict_rule
+from ...proofs.laws.reference_laws import completion, is_output, joint_law
 from ...stattests.arguments import ALPHA, BETA
 from ...stattests.design import largest_token_deviation
 from ...stattests.goodness import Goodness

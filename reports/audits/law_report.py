@@ -5,9 +5,9 @@ from typing import Any
 
 from ...models.errors import InputError
 from ...models.problem import Problem
-from ...proofs import laws
 from ...proofs.certificates.make_transport import transport_bound
 from ...proofs.field import in_field
+from ...proofs.laws import reference_laws as laws
 from ...verifiers.registry import reference
 from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
 

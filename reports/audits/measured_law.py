@@ -9,8 +9,8 @@ from ...models.errors import RunFailed
 from ...models.problem import Problem
 from ...proofs.audit_claims import lossless
 from ...proofs.field import rational
-from ...proofs.laws import acceptance_ccdf, expected_accepted
-from ...proofs.measurement import measured
+from ...proofs.laws.reference_laws import acceptance_ccdf, expected_accepted
+from ...proofs.laws.small_measurement import measured
 from ...verifiers.evidence import HOLDS, REFUTED
 from .sandboxed import probe_problems, sandbox_of, with_stated_numbers
 from .subject import SubjectSpec
@@ -22,7 +22,7 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
     Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits.
     ``lossless`` and ``verdict``: as the audit's claim, by the rule and by the theorem (``rounding``: both,
     ``tolerance``: the less); null and no-evidence between the two, with the ``reason``. ``missed``: as of
-    ``proofs.measurement.Measurement``.
+    ``proofs.laws.small_law.Measurement``.
     Raises: RunFailed if it cannot be called, or no law is known.
     """
     if subject.program:

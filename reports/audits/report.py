@@ -10,8 +10,8 @@ from ...models.digests import environment
 from ...models.errors import InputError
 from ...models.json_files import convert, plain
 from ...models.rationals import as_float
-from ...proofs.laws import acceptance_ccdf, output_law
-from ...proofs.small_law import Measurement
+from ...proofs.laws.reference_laws import acceptance_ccdf, output_law
+from ...proofs.laws.small_law import Measurement
 from ...proofs.statements import standing, summary
 from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import WideDetail

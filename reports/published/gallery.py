@@ -8,7 +8,7 @@ from ...models.battery import audit_battery, toy
 from ...models.errors import RunFailed
 from ...models.problem import Problem, as_json, rows_of
 from ...proofs.audit_claims import judge
-from ...proofs.measurement import measured
+from ...proofs.laws.small_measurement import measured
 from ...proofs.sandbox import Sandbox
 from ...proofs.shrink import shrink, size
 from ...verifiers.evidence import REFUTED, Evidence, Method, Witness

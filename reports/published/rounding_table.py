@@ -15,11 +15,11 @@ from ...models.battery import drawn
 from ...models.law import Prefix, prefix_key
 from ...models.problem import AnyProblem, Problem
 from ...models.wide import WideProblem, wide
-from ...proofs.law import Law
-from ...proofs.measurement import measured
+from ...proofs.laws.law import Law
+from ...proofs.laws.small_measurement import measured
+from ...proofs.laws.wide_frontier import in_precision
+from ...proofs.laws.wide_measurement import measured_wide
 from ...proofs.rounding.rule import HALF
-from ...proofs.wide_frontier import in_precision
-from ...proofs.wide_measurement import measured_wide
 
 PRECISIONS = (
     ("float64", "float64"), ("float32", "float64"), ("float32", "float32"), ("float16", "float32"),

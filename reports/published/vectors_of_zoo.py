@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.law import prefix_key
 from ...models.problem import Problem
-from ...proofs.measurement import measured
+from ...proofs.laws.small_measurement import measured
 from ...proofs.sandbox import Sandbox
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry

@@ -16,11 +16,11 @@ from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
 from draftproof.models.wide import LENGTHS, SMALL, WideProblem, apart, own_wide_problem, regions, together, wide_battery
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.law import Law
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.law import Law
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_law import WideMeasurement
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_law import WideMeasurement
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.reports.audits.functions.wide_laws import EVERY_LENGTH, LIKELIEST, laws_of_long_blocks

@@ -9,9 +9,9 @@ import draftproof
 from draftproof.models.battery import specified, toy
 from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.audit_claims import judge, lossless
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.tests.deceivers import catalogue, problems

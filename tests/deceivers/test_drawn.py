@@ -13,7 +13,7 @@ from draftproof.models.law import Table
 from draftproof.models.problem import Problem
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.tests.deceivers.catalogue import DRAWN
 from draftproof.tests.deceivers.drawn import KINDS, LEAST, drawn, written
 from draftproof.tests.deceivers.examined import CLEARED, OUTSIDE, REFUTED, examined, outcome_of_laws, sandbox, unrefuted

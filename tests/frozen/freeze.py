@@ -64,9 +64,9 @@ def of_law(target: str, problem: Any) -> dict[str, Any]:
     from draftproof.models.battery import toy
     from draftproof.models.wide import WideProblem
     from draftproof.proofs.audit_claims import judge, lossless
-    from draftproof.proofs.measurement import measured
+    from draftproof.proofs.laws.small_measurement import measured
+    from draftproof.proofs.laws.wide_measurement import measured_wide
     from draftproof.proofs.sandbox import Sandbox
-    from draftproof.proofs.wide_measurement import measured_wide
 
     with Sandbox("", timeout=120) as box:
         if isinstance(problem, WideProblem):

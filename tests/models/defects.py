@@ -14,7 +14,7 @@ from draftproof.models.rationals import as_float, as_fraction
 from draftproof.models.regions import VISIBLE
 from draftproof.proofs.enumeration import ONE
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import completed, enumerated_law, joint_law, total_variation
+from draftproof.proofs.laws.reference_laws import completed, enumerated_law, joint_law, total_variation
 from draftproof.verifiers.arithmetic import minimum, ratio, residual
 from draftproof.verifiers.block_verification import accept, survive
 from draftproof.verifiers.chance import Chance

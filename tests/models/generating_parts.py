@@ -11,7 +11,7 @@ from draftproof.models.forge import forge
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.libraries import torch_threads
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
-from draftproof.proofs.laws import joint_law
+from draftproof.proofs.laws.reference_laws import joint_law
 
 
 def one_thread():

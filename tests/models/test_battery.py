@@ -10,7 +10,7 @@ from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand
 from draftproof.models.problem import as_json
 from draftproof.models.regions import RATIOS, VISIBLE, cells, contexts, coverage, level, moved
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, total_variation
+from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
 from draftproof.proofs.rounding.rule import rounding_allowed
 from draftproof.tests.models.choosing import greedy
 from draftproof.tests.models.defects import Defect, Place, bias, block_verifier, token_verifier

@@ -10,7 +10,7 @@ from draftproof.models.companions import SINGLE, companions, on_a_tie, rounded
 from draftproof.models.problem import as_json, tree_problem_from
 from draftproof.models.related import twins
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import joint_law
+from draftproof.proofs.laws.reference_laws import joint_law
 
 pytestmark = pytest.mark.exact
 ROWS = {"vocabulary": 3, "gamma": 2, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"]}

@@ -11,7 +11,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, tree_problem_from
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
-from draftproof.proofs.laws import joint_law, output_law
+from draftproof.proofs.laws.reference_laws import joint_law, output_law
 from draftproof.reports.audits.api import law
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.verifiers.registry import reference

@@ -10,7 +10,7 @@ from draftproof.models.law import Table
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import iterated_law, joint_law, total_variation
+from draftproof.proofs.laws.reference_laws import iterated_law, joint_law, total_variation
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import REFERENCES, reference
 

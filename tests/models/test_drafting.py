@@ -13,8 +13,8 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, size_of, tree_problem_from
 from draftproof.models.tree_battery import DEPTH_FIRST, RAGGED, drawing, ragged, tree_battery
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import joint_law
-from draftproof.proofs.tree_laws import drawn_trees, tree_law
+from draftproof.proofs.laws.reference_laws import joint_law
+from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.verifiers.trees.draft_tree import EVERY_WAY, TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from draftproof.verifiers.trees.registry import TREE_REFERENCES

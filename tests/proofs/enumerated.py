@@ -3,9 +3,9 @@
 from draftproof.models.battery import drawn
 from draftproof.models.wide import wide
 from draftproof.proofs.field import in_field, rational
-from draftproof.proofs.laws import output_law
-from draftproof.proofs.small_law import Measurement
-from draftproof.proofs.wide_law import WideMeasurement
+from draftproof.proofs.laws.reference_laws import output_law
+from draftproof.proofs.laws.small_law import Measurement
+from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.verifiers.evidence import HOLDS, REFUTED
 from draftproof.verifiers.registry import reference
 

@@ -8,7 +8,7 @@ from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import as_json
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
+from draftproof.proofs.laws.reference_laws import enumerated_law, output_law, sub_block_law
 from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 from draftproof.tests.proofs.strategies import problems
 from draftproof.verifiers.registry import reference
@@ -127,7 +127,7 @@ def test_lemma_8_rejects_a_modification_that_is_not_nested(monkeypatch):
     problem = in_field(drawn_markov(3, 3))
     assert claims.lemma_8(problem, GREEDY, 2).holds
     from draftproof.models import decoding
-    from draftproof.proofs import laws
+    from draftproof.proofs.laws import reference_laws as laws
 
     real = decoding.starts_in_force
     for module in (decoding, laws):

@@ -17,7 +17,7 @@ from draftproof.proofs.closed_forms import (
     wall_time_factor,
 )
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import completed, expected_accepted, joint_law, output_law, total_variation
+from draftproof.proofs.laws.reference_laws import completed, expected_accepted, joint_law, output_law, total_variation
 from draftproof.tests.proofs.symbolic.mutants import residual_of_the_lenient_draft
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
 from draftproof.verifiers.registry import Reference, reference

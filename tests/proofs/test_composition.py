@@ -3,9 +3,9 @@
 import pytest
 
 from draftproof.models.battery import drawn, drawn_markov, toy
-from draftproof.proofs.block_laws import enumerated_law
 from draftproof.proofs.claims import lossless
 from draftproof.proofs.field import in_field
+from draftproof.proofs.laws.block_laws import enumerated_law
 from draftproof.verifiers.arithmetic import minimum, ratio
 from draftproof.verifiers.block_verification import block_verification
 from draftproof.verifiers.draft_block import Block, Verdict

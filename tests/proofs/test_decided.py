@@ -18,9 +18,9 @@ from draftproof.models.wide import (
     wide_from,
 )
 from draftproof.proofs.field import in_field
-from draftproof.proofs.law import decided_together
-from draftproof.proofs.laws import enumerated_law
-from draftproof.proofs.small_law import Measurement
+from draftproof.proofs.laws.law import decided_together
+from draftproof.proofs.laws.reference_laws import enumerated_law
+from draftproof.proofs.laws.small_law import Measurement
 from draftproof.reports.audits.positions import ALONE, PAIRS, TOGETHER, decides, how_decided, undecided
 from draftproof.verifiers.registry import REFERENCES
 

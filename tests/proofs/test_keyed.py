@@ -7,7 +7,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import problem_from
 from draftproof.proofs.audit_claims import judge_claim
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import watermarks

@@ -11,7 +11,7 @@ from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import (
+from draftproof.proofs.laws.reference_laws import (
     IteratedLaw,
     acceptance_ccdf,
     completed,

@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import QQ
-from draftproof.proofs.laws import total_variation
+from draftproof.proofs.laws.reference_laws import total_variation
 from draftproof.proofs.papers import lossy, recent, watermarks
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED
 from draftproof.verifiers.arithmetic import minimum

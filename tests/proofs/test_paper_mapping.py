@@ -28,7 +28,7 @@ def test_every_place_that_the_map_names_exists(statement):
 @pytest.mark.parametrize(
     "place",
     [
-        "proofs/laws.py:gone",
+        "proofs/laws/reference_laws.py:gone",
         "proofs/gone.py:law",
         "proofs/mechanized/Block.v:theorem_7",
         "proofs/mechanized/Gone.v:lemma_3",

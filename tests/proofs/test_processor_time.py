@@ -11,7 +11,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs import time_limits
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, out_of_time
 from draftproof.reports.audits.api import audit

@@ -13,7 +13,8 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
-from draftproof.proofs.laws import acceptance_ccdf, expected_accepted
+from draftproof.proofs.laws.reference_laws import acceptance_ccdf, expected_accepted
+from draftproof.proofs.laws.tree_laws import enumerated_tree_law, tree_law
 from draftproof.proofs.papers import any_order, recent
 from draftproof.proofs.papers.lattice import lattice_pairs
 from draftproof.proofs.papers.literature import (
@@ -28,7 +29,6 @@ from draftproof.proofs.papers.literature import (
 )
 from draftproof.proofs.papers.recent_claims import FOUR_TOKENS, IN_RACE, RECENT
 from draftproof.proofs.papers.strangers import dd_tree, exponential_races, greedy_multi_path, spectr_gbv
-from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
 from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
 from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT

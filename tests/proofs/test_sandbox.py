@@ -13,7 +13,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs import child_process, time_limits
 from draftproof.proofs.child_process import processes_of
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception

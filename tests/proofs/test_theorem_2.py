@@ -10,7 +10,7 @@ from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.proofs.certificates.linear_program import fewest_calls, most_tokens
 from draftproof.proofs.claims import lossless, theorem_2, theorem_2_calls
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import expected_tokens, iterated_law, output_law
+from draftproof.proofs.laws.reference_laws import expected_tokens, iterated_law, output_law
 from draftproof.proofs.obligations import by_certificate
 from draftproof.proofs.theorem_2 import SURE_BONUS, expected_calls, pair, sure_bonus
 from draftproof.verifiers.draft_block import Verdict

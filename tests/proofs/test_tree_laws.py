@@ -17,8 +17,8 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, tree_battery
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, expected_accepted, output_law
-from draftproof.proofs.tree_laws import drawn_trees, enumerated_tree_law, tree_law
+from draftproof.proofs.laws.reference_laws import enumerated_law, expected_accepted, output_law
+from draftproof.proofs.laws.tree_laws import drawn_trees, enumerated_tree_law, tree_law
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference

@@ -9,11 +9,11 @@ import pytest
 
 import draftproof
 from draftproof.models.rationals import as_float
-from draftproof.proofs import verdict_rule
 from draftproof.proofs.audit_claims import judge, refuted, verdict
 from draftproof.proofs.diagnosis import diagnose
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import joint_law
+from draftproof.proofs.laws import verdict_rule
+from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.campaigns.run import Judge
 from draftproof.reports.audits.functions.audit import goodness
 from draftproof.reports.audits.functions.hints import precision_hint

@@ -12,10 +12,10 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.certificates.make_tree_bound import largest_acceptance
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import acceptance_ccdf, expected_accepted
+from draftproof.proofs.laws.reference_laws import acceptance_ccdf, expected_accepted
+from draftproof.proofs.laws.tree_laws import tree_law
 from draftproof.proofs.papers import wide_tree_bound as wide
 from draftproof.proofs.papers import wide_tree_rules as wide_rules
-from draftproof.proofs.tree_laws import tree_law
 from draftproof.verifiers.trees.registry import tree_reference
 
 PAIRS = [((F(1, 3), F(2, 3)), (F(2, 3), F(1, 3))), ((F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(1, 5), F(3, 5)))]

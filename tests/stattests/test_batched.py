@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.battery import drawn, drawn_markov
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import joint_law, output_law
+from draftproof.proofs.laws.reference_laws import joint_law, output_law
 from draftproof.stattests.campaign.batched import BatchedSource, Blocks, count_emitted
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit

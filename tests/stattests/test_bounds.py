@@ -6,7 +6,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.stattests.bounds import (
     mcdiarmid_radius,
     min_detectable_equivalence,

@@ -13,7 +13,7 @@ from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.errors import InputError
 from draftproof.models.rationals import as_float, as_fraction
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.stattests.campaign import clusters, compiled, diagram
 from draftproof.stattests.campaign.compiled import CompiledSource, compiled_walk, walk
 from draftproof.stattests.campaign.diagram import WORD_VALUES

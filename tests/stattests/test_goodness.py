@@ -11,7 +11,7 @@ from draftproof.models.battery import drawn
 from draftproof.models.law import ContextFree
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, joint_law
+from draftproof.proofs.laws.reference_laws import enumerated_law, joint_law
 from draftproof.reports.audits.completed_law import completed_counts
 from draftproof.stattests.cells import pooled
 from draftproof.stattests.design import largest_token_deviation, oddities

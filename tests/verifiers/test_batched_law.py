@@ -9,8 +9,8 @@ from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.enumeration import law_of
-from draftproof.proofs.laws import output_law, total_variation
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.reference_laws import output_law, total_variation
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.verifiers.registry import reference

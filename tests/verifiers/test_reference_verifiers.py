@@ -10,7 +10,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law
+from draftproof.proofs.laws.reference_laws import enumerated_law
 from draftproof.verifiers.chance import NothingToDrawError, RandomChance
 from draftproof.verifiers.draft_block import Block, Verdict
 from draftproof.verifiers.registry import REFERENCES, reference

@@ -13,7 +13,7 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import batches, laws
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.tests.verifiers.batched_parts import LARGEST, kernel_inputs, large
 from draftproof.verifiers.batched.backends import verify

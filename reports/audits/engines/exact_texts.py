@@ -30,9 +30,9 @@ from ....models.forge import PROBLEM_FILE, forge
 from ....models.problem import Problem, as_json, problem_from, size_of
 from ....models.store import Store
 from ....proofs.child_process import ChildProcess
-from ....proofs.decoder_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
 from ....proofs.interception.digests import changed_since, file_digest
-from ....proofs.known_decoders import SeenLaw, behaves_as
+from ....proofs.laws.known_decoders import SeenLaw, behaves_as
+from ....proofs.laws.text_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.registry import TOKENS, Engine
 from ....verifiers.evidence import Evidence

@@ -11,7 +11,7 @@ from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float, as_fraction
 from ....proofs.field import in_field
-from ....proofs.laws import joint_law
+from ....proofs.laws.reference_laws import joint_law
 from ....stattests.arguments import BETA
 from ....stattests.rounding import deviation
 from ....verifiers.details import TextsDetail

@@ -13,8 +13,8 @@ from ....models.problem import AnyProblem, Problem, as_json, size_of
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
 from ....proofs.driven.declared import SIGNIFICAND
+from ....proofs.laws.small_law import Measurement
 from ....proofs.rounding.rule import sampling_slack
-from ....proofs.small_law import Measurement
 from ....proofs.time_limits import ProcessorTime
 from ....stattests.arguments import ALPHA, BETA
 from ....verifiers.details import SamplesDetail

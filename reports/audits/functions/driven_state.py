@@ -14,8 +14,8 @@ from ....models.problem import Problem
 from ....models.related import twins
 from ....proofs.driven.laws import CONFIRMATIONS
 from ....proofs.interception.outcomes import decoded
+from ....proofs.laws.small_law import DrivenMeasurement, Measurement
 from ....proofs.sandbox import Sandbox
-from ....proofs.small_law import DrivenMeasurement, Measurement
 from .session import FunctionSession, of_each_size
 
 REQUESTS, OF_A_SIZE = 500, 32

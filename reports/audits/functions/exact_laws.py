@@ -15,9 +15,9 @@ from ....proofs.audit_claims import judge, optimal, support
 from ....proofs.claims import lemma_8
 from ....proofs.driven.laws import CONFIRMATIONS, OF_A_LAW
 from ....proofs.field import in_field
-from ....proofs.laws import enumerated_law
-from ....proofs.measurement import measured
-from ....proofs.small_law import NOT_BOUNDED, Measurement
+from ....proofs.laws.reference_laws import enumerated_law
+from ....proofs.laws.small_law import NOT_BOUNDED, Measurement
+from ....proofs.laws.small_measurement import measured
 from ....proofs.time_limits import NOT_REACHED, ProcessorTime
 from ....stattests.design import min_detectable_goodness
 from ....stattests.goodness import goodness_of_fit

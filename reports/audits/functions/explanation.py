@@ -8,10 +8,10 @@ from ....models.problem import Problem
 from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
-from ....proofs.measurement import measured
+from ....proofs.laws.small_law import Measurement
+from ....proofs.laws.small_measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
-from ....proofs.small_law import Measurement
 from ....proofs.time_limits import ProcessorTime
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import HUB, IID, TOP, WITHOUT_REPLACEMENT

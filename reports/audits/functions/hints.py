@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....proofs import verdict_rule
 from ....proofs.audit_claims import refuted, verdict
+from ....proofs.laws import verdict_rule
+from ....proofs.laws.small_law import Measurement
 from ....proofs.rounding.rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
-from ....proofs.small_law import Measurement
 from ....verifiers.details import WideDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method
 

@@ -15,10 +15,10 @@ from ....models.problem import Problem
 from ....models.rationals import as_float
 from ....models.related import relatives
 from ....models.tree_battery import drawing
-from ....proofs import verdict_rule
-from ....proofs.laws import total_variation
-from ....proofs.measurement import measured
-from ....proofs.small_law import Measurement
+from ....proofs.laws import verdict_rule
+from ....proofs.laws.reference_laws import total_variation
+from ....proofs.laws.small_law import Measurement
+from ....proofs.laws.small_measurement import measured
 from ....verifiers.details import Detail
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Method, Witness
 from ....verifiers.zoo.catalogue import BATCH_MUTANTS, ZooEntry

@@ -11,10 +11,10 @@ from ....models.law import ContextFree
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.audit_claims import refuted
-from ....proofs.law import Law
-from ....proofs.measurement import measured
+from ....proofs.laws.law import Law
+from ....proofs.laws.small_law import Measurement
+from ....proofs.laws.small_measurement import measured
 from ....proofs.sandbox import Sandbox
-from ....proofs.small_law import Measurement
 from ....proofs.time_limits import NOT_REACHED, ProcessorTime
 from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.claims import FUNCTION, claims_of

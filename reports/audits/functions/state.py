@@ -20,9 +20,9 @@ from ....models.problem import AnyProblem, Problem, as_json
 from ....models.related import twins
 from ....proofs.audit_claims import refuted
 from ....proofs.interception.outcomes import Raised, Walk, decoded_walk
-from ....proofs.measurement import measured
+from ....proofs.laws.small_law import Measurement
+from ....proofs.laws.small_measurement import measured
 from ....proofs.sandbox import Sandbox
-from ....proofs.small_law import Measurement
 from ....verifiers.trees.draft_tree import TOP
 from ..sandboxed import probe_problems, sandbox_of
 from .driven_state import withdraw_for_driven_state

@@ -12,15 +12,15 @@ import numpy as np
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
 from ....models.wide import LENGTHS, LENGTHS_APART, SHORTER, WideProblem, apart, backwards, exchanged, regions, together
-from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
 from ....proofs.interception.wide_laws import TOO_MANY
+from ....proofs.laws import verdict_rule
+from ....proofs.laws.wide_frontier import cut
+from ....proofs.laws.wide_law import WideMeasurement
+from ....proofs.laws.wide_measurement import measured_wide
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.time_limits import NOT_REACHED
-from ....proofs.wide_frontier import cut
-from ....proofs.wide_law import WideMeasurement
-from ....proofs.wide_measurement import measured_wide
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.goodness import goodness_of_fit
 from ....stattests.rounding import deviation

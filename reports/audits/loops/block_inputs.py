@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from ....proofs import verdict_rule
+from ....proofs.laws import verdict_rule
 from ....stattests.betting import bets_on
 from ....verifiers.details import ListeningDetail, ReadingDetail, RowsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness

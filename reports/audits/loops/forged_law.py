@@ -13,10 +13,10 @@ from ....models.generating.several_paths import independent_paths
 from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
-from ....proofs import verdict_rule
 from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.field import in_field, rational
-from ....proofs.laws import expected_accepted, joint_law, output_law
+from ....proofs.laws import verdict_rule
+from ....proofs.laws.reference_laws import expected_accepted, joint_law, output_law
 from ....stattests.arguments import BETA
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.details import LoopLawDetail, MeanDetail

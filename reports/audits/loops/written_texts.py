@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ....models.errors import RunFailed
 from ....models.generating.result import Generated, block_efficiency
-from ....proofs import verdict_rule
 from ....proofs.closed_forms import lenience_bias
+from ....proofs.laws import verdict_rule
 from ....stattests.arguments import BETA
 from ....stattests.betting import bets_on, bets_on_sets
 from ....verifiers.details import ArgmaxDetail, BiasDetail, EndsDetail

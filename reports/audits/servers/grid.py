@@ -13,7 +13,7 @@ from ....models.decoding_settings import DRAFT, PLAIN
 from ....models.errors import InputError
 from ....models.problem import Problem, as_json, size_of
 from ....models.store import Store
-from ....proofs.decoder_laws import LOGPROBS_OFF
+from ....proofs.laws.text_laws import LOGPROBS_OFF
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from ....models.law import Prefix
-from ....proofs.decoder_laws import LOGPROBS_OFF
+from ....proofs.laws.text_laws import LOGPROBS_OFF
 from ....verifiers.evidence import LawEntry
 from ..engines.child import ENDED
 from .kinds import Unreadable, Words

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....models.battery import toy
 from ....proofs.field import in_field
-from ....proofs.laws import acceptance_ccdf, output_law
+from ....proofs.laws.reference_laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
 from .orderings import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficiency, improvement, quotient, speedup
 from .plan import PATH_VERIFIERS, VERIFIERS, Column, TablesPlan

@@ -14,9 +14,9 @@ from ....models.errors import InputError
 from ....models.json_files import convert, read_file
 from ....models.law import Prefix, prefix_key, prefix_of_key
 from ....models.rationals import as_float
-from ....proofs import verdict_rule
 from ....proofs.field import in_field, rational
-from ....proofs.laws import completed, total_variation
+from ....proofs.laws import verdict_rule
+from ....proofs.laws.reference_laws import completed, total_variation
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED

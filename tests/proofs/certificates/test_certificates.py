@@ -15,7 +15,7 @@ from draftproof.proofs.certificates.check import Rejected, check
 from draftproof.proofs.certificates.linear_program import largest_acceptance
 from draftproof.proofs.certificates.make import Potential, block_kernel, certificate
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.certificate

@@ -14,7 +14,7 @@ from draftproof.proofs.certificates.check_iterations import check
 from draftproof.proofs.certificates.linear_program import most_tokens
 from draftproof.proofs.certificates.make_iterations import certificate, tables
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import IteratedLaw, expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import IteratedLaw, expected_accepted, output_law
 from draftproof.proofs.theorem_2 import SURE_BONUS, pair
 from draftproof.verifiers.registry import reference
 

@@ -18,8 +18,8 @@ from draftproof.proofs.certificates.check import Rejected
 from draftproof.proofs.certificates.check_transport import check
 from draftproof.proofs.certificates.make_transport import certificate, transport_bound
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import acceptance_ccdf
-from draftproof.proofs.tree_laws import tree_law
+from draftproof.proofs.laws.reference_laws import acceptance_ccdf
+from draftproof.proofs.laws.tree_laws import tree_law
 from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference

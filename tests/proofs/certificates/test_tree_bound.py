@@ -21,9 +21,9 @@ from draftproof.proofs.certificates.check_tree_bound import check, pair_and_draf
 from draftproof.proofs.certificates.make_transport import transport_bound
 from draftproof.proofs.certificates.make_tree_bound import CERTIFIED_TO, certificate, mended
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import completed, expected_accepted, joint_law, output_law
-from draftproof.proofs.small_law import Measurement
-from draftproof.proofs.tree_laws import tree_law
+from draftproof.proofs.laws.reference_laws import completed, expected_accepted, joint_law, output_law
+from draftproof.proofs.laws.small_law import Measurement
+from draftproof.proofs.laws.tree_laws import tree_law
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference

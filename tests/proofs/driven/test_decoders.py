@@ -7,9 +7,9 @@ import pytest
 
 from draftproof.models.decoding_settings import ORDERS, text_law
 from draftproof.models.law import Markov
-from draftproof.proofs.decoder_laws import distance, text_law_from
 from draftproof.proofs.driven import decoders
 from draftproof.proofs.driven.decoders import DecoderProcesses
+from draftproof.proofs.laws.text_laws import distance, text_law_from
 
 SCRIPT = Path(__file__).parents[2] / "subjects" / "driven_texts.py"
 TARGET = Markov((0.55, 0.15, 0.3), ((0.15, 0.65, 0.2), (0.27, 0.11, 0.62), (0.45, 0.34, 0.21)))

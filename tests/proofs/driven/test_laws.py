@@ -13,7 +13,7 @@ from draftproof.proofs.driven.coordinates import Uniform
 from draftproof.proofs.driven.declared import declared
 from draftproof.proofs.driven.partition import Partition
 from draftproof.proofs.driven.products import Products
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.tests.subjects import driven
 from draftproof.verifiers.adapters.calling_convention import NotASubject

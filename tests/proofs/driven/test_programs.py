@@ -15,7 +15,7 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import laws, programs
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.programs import DrivenProgram
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 

@@ -8,7 +8,7 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import laws
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.tests.subjects import driven
 

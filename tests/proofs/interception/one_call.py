@@ -1,7 +1,7 @@
 """The law of a single call: one draft token, drafted for certain."""
 
 from draftproof.models.problem import problem_from
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 
 
 def measure_one_call(sandbox, subject, *row):

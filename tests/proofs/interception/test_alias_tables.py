@@ -10,8 +10,8 @@ from draftproof.models.wide import wide
 from draftproof.proofs.interception.alias_tables import AliasTable
 from draftproof.proofs.interception.called_ids import CalledIds
 from draftproof.proofs.interception.row_draws import PLACES, RowDraw
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.subjects import alias_tables as subjects
 
 pytestmark = pytest.mark.interception

@@ -8,8 +8,8 @@ from draftproof.models.wide import ALL_CALLED, wide, wide_battery
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.interception.called_ids import TURNS, CalledIds, turn
 from draftproof.proofs.interception.row_draws import RowDraw
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 
 ENDS = {0, 1, 127, 128, 129, 255, 256, 257}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.proofs.child_process import ChildProcess
-from draftproof.proofs.decoder_laws import UNSTEADY, UNWRITTEN, text_law_from
+from draftproof.proofs.laws.text_laws import UNSTEADY, UNWRITTEN, text_law_from
 from draftproof.proofs.time_limits import TimeLimits
 
 SUBJECTS = Path(__file__).parents[2] / "subjects" / "seeded_decoders.py"

@@ -12,7 +12,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless, support
 from draftproof.proofs.interception.hazards import Ladder, NotMonotone
 from draftproof.proofs.interception.noise_rows import levels
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.one_call import measure_one_call
 

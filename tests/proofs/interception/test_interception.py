@@ -9,7 +9,7 @@ from draftproof.models.battery import drawn
 from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, lossless, support
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception

@@ -8,7 +8,7 @@ from draftproof.models.battery import toy  # noqa: E402
 from draftproof.models.wide import wide  # noqa: E402
 from draftproof.proofs.audit_claims import judge  # noqa: E402
 from draftproof.proofs.interception.memoized import CALLS, LARGE, MEMOIZED, MOST_BYTES  # noqa: E402
-from draftproof.proofs.wide_measurement import measured_wide  # noqa: E402
+from draftproof.proofs.laws.wide_measurement import measured_wide  # noqa: E402
 
 
 def called(name, func, *args, **kwargs):

@@ -8,8 +8,8 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.wide import wide
 from draftproof.proofs.interception.noise_rows import levels, same_at_levels
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.subjects import race_loops
 
 pytestmark = pytest.mark.interception

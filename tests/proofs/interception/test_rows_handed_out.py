@@ -13,8 +13,8 @@ from draftproof.proofs.interception.numbers import Traced
 from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import in_force
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 
 SUBJECTS = "draftproof.tests.subjects.written_rows"
 

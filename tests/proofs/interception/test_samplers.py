@@ -8,9 +8,9 @@ from draftproof.models.battery import toy
 from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.interception.answers import SLOW
 from draftproof.proofs.interception.wide_laws import BUDGET
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import ProcessorTime
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.subjects import race_loops, scans
 from draftproof.tests.subjects import wide as subjects
 

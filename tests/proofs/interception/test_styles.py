@@ -4,7 +4,7 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.one_call import measure_one_call
 from draftproof.tests.subjects import styles

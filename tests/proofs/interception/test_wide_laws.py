@@ -9,11 +9,11 @@ from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
 from draftproof.models.wide import LONGER, again, exchanged, own_wide_problem, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless, support
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_frontier import reference_deviations
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_frontier import reference_deviations
-from draftproof.proofs.wide_measurement import measured_wide
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.wide import wide, wide_battery
 from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.subject import subject_from
 
 pytest.importorskip("torch")

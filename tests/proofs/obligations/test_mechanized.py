@@ -16,7 +16,7 @@ from draftproof.models.errors import InputError
 from draftproof.proofs import coq
 from draftproof.proofs.coq.agreement import compare
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.tests.proofs.mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference

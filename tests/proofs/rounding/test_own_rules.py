@@ -15,14 +15,14 @@ from draftproof.models.problem import Problem
 from draftproof.models.tree_battery import drawing, ragged
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import in_field, rational
-from draftproof.proofs.laws import output_law
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.reference_laws import output_law
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.tree_laws import law_of, siblings_after
 from draftproof.proofs.papers.lossy_rounding import LOSSY, OF_TREES, lossy_bound
 from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.own_rules import THEOREMS, levels_of, own_bound
 from draftproof.proofs.rounding.rule import EPSILON, MOST
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.tree_laws import law_of, siblings_after
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.test_rounding_bounds import block_distance, distance, moved, tree_distance

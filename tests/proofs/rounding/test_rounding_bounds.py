@@ -19,18 +19,18 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, tree_audit_battery
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import judge, lossless
-from draftproof.proofs.block_laws import enumerated_law
 from draftproof.proofs.field import in_field, rational
-from draftproof.proofs.laws import output_law
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.block_laws import enumerated_law
+from draftproof.proofs.laws.reference_laws import output_law
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.tree_laws import drawn_from, enumerated_tree_law, row_after
+from draftproof.proofs.laws.wide_law import WideMeasurement
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.greedy import greedy_bound
 from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed, tree_bound
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound
 from draftproof.proofs.rounding.wide import wide_bound
-from draftproof.proofs.tree_laws import drawn_from, enumerated_tree_law, row_after
-from draftproof.proofs.wide_law import WideMeasurement
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.proofs.rounding.test_rounding_theorem import Rounded, dyadic
 from draftproof.verifiers.block_verification import block_stream
 from draftproof.verifiers.draft_block import Block

@@ -9,7 +9,10 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import many_ids, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_frontier import reference_deviations
+from draftproof.proofs.laws.wide_law import WideMeasurement
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.rule import (
     EPSILON,
     look_up_allowed,
@@ -21,9 +24,6 @@ from draftproof.proofs.rounding.rule import (
     wide_rounding_allowed,
 )
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_frontier import reference_deviations
-from draftproof.proofs.wide_law import WideMeasurement
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.reports.audits.subject import SubjectSpec
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED

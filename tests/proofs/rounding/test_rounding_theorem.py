@@ -13,10 +13,10 @@ from draftproof.models.law import Table
 from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.block_laws import enumerated_law
 from draftproof.proofs.field import in_field, rational
-from draftproof.proofs.laws import output_law
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.block_laws import enumerated_law
+from draftproof.proofs.laws.reference_laws import output_law
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import EPSILON, rounding_allowed
 from draftproof.proofs.rounding.theorem import (
     IN_ORDER,

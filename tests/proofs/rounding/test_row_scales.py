@@ -12,7 +12,7 @@ from draftproof.models.law import Table
 from draftproof.models.problem import Problem
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import rational
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import rows_as_they_are
 from draftproof.tests.deceivers import styles
 

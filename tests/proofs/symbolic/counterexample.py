@@ -12,7 +12,7 @@ from draftproof.models.law import Table
 from draftproof.models.problem import Problem
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import enumerated_law, expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import enumerated_law, expected_accepted, output_law
 from draftproof.proofs.symbolic.single_steps import STEP_TIME_LIMIT, check, reals, total
 from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
 from draftproof.verifiers import greedy_block_verification as greedy

@@ -11,7 +11,7 @@ from sympy.polys.fields import field
 
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.symbolic.derivations import (
     ALPHA,
     COST,

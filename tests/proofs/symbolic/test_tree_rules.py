@@ -10,7 +10,7 @@ from draftproof.models.battery import KINDS, drawn
 from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.problem import as_json, problem_from
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, reals
 from draftproof.proofs.symbolic.symbols import AllBranches, Models
 from draftproof.proofs.symbolic.tree_rules import TREE_CLAIMS, TreeClaim, all_models, law_on_symbols

@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.wide import wide
-from draftproof.proofs.wide_law import WideMeasurement
+from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.migration import migrated

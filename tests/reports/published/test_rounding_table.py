@@ -6,8 +6,8 @@ from draftproof.models.battery import toy
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.measurement import measured
-from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.reports.published.rounding_table import PRECISIONS, bounds, decidable, sizes, table
 from draftproof.tests.subjects.rounded import SHARES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
-from draftproof.proofs.decoder_laws import UNWRITTEN
+from draftproof.proofs.laws.text_laws import UNWRITTEN
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.grid import GRID, grid_cells
 from draftproof.reports.published.cell_states import states

@@ -7,9 +7,9 @@ import pytest
 from draftproof.models.decoding_settings import ORDERS, text_law
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
-from draftproof.proofs.decoder_laws import distance, text_law_from
 from draftproof.proofs.driven import decoders
 from draftproof.proofs.driven.decoders import DecoderProcesses
+from draftproof.proofs.laws.text_laws import distance, text_law_from
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.engines.grid import grid_cells

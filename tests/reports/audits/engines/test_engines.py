@@ -16,7 +16,7 @@ from draftproof.models.forge import forge
 from draftproof.models.problem import as_json, problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import joint_law
+from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from, sampled
 from draftproof.reports.audits.engines.texts import judged, text_length
 from draftproof.reports.commands.engine import command

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.proofs.decoder_laws import JudgedTexts, KnownTexts
+from draftproof.proofs.laws.text_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
 from draftproof.reports.audits.engines.grid import grid_cells

@@ -4,7 +4,7 @@ from draftproof.models.errors import RunFailed
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.interception.outcomes import encoded
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.reports.audits.functions.session import FunctionSession
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings import AuditSettings

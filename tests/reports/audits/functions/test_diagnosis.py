@@ -17,7 +17,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.tree_battery import drawing, ragged
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.diagnosis import compared, diagnose
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.functions import explanation
 from draftproof.reports.audits.functions.audit import run_audit

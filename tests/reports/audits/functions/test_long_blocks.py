@@ -7,8 +7,8 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.wide import LENGTHS, LENGTHS_APART, together
 from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.wide_laws import LIKELIEST, laws_of_long_blocks
 from draftproof.reports.audits.positions import decided_positions, decides

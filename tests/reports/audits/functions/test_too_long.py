@@ -5,7 +5,7 @@ from pathlib import Path
 from draftproof.models.battery import drawn
 from draftproof.models.problem import problem_from
 from draftproof.proofs.interception.tracer import MAX_NUMBERS_PER_PATH
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.exact_laws import NOT_TRIED

@@ -21,7 +21,7 @@ from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.interception.harness import of_trees
-from draftproof.proofs.measurement import measured
+from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.shrink import shrink
 from draftproof.proofs.time_limits import TimeLimits

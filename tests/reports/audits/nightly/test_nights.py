@@ -15,7 +15,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
+from draftproof.proofs.laws.reference_laws import completed, completed_after_modification, iterated_law, output_law
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.run import Night, SubjectNight

@@ -12,7 +12,7 @@ from draftproof.models.generating.caches import CachedModel
 from draftproof.models.generating.loop import generate
 from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.reports.audits.tables.measure import Bench, ExpectedAcceptance, ReadOnce, run_seed
 from draftproof.reports.audits.tables.plan import Column, MeasurementCell, TablesPlan
 from draftproof.reports.audits.tables.subjects import load_pairs, prompt_groups

@@ -17,9 +17,9 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.models.problem import problem_from
-from draftproof.proofs import verdict_rule
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import output_law
+from draftproof.proofs.laws import verdict_rule
+from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.reports.audits.vectors.answers import GREEDY, RULES, answer, forms, thresholds, tolerances
 from draftproof.reports.audits.vectors.cases import cases
 from draftproof.reports.audits.vectors.judgement import (

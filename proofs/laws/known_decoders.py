@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..models.decoders.catalogue import WRONG_DECODERS
-from ..models.decoders.reference import Decoder, texts_of
-from ..models.decoding_settings import PLAIN, ReportedLogprobs, called_with, joined, note_logprobs
-from ..models.law import Model, Prefix
-from ..models.problem import Problem
-from ..verifiers.chance import Chance
-from .decoder_laws import LOGPROBS_OFF, KnownTexts, TextMasses, distance
-from .enumeration import law_of
+from ...models.decoders.catalogue import WRONG_DECODERS
+from ...models.decoders.reference import Decoder, texts_of
+from ...models.decoding_settings import PLAIN, ReportedLogprobs, called_with, joined, note_logprobs
+from ...models.law import Model, Prefix
+from ...models.problem import Problem
+from ...verifiers.chance import Chance
+from ..enumeration import law_of
+from .text_laws import LOGPROBS_OFF, KnownTexts, TextMasses, distance
 
 ALIKE = 1e-6
 """Two laws of texts that are no further apart are the same: float32 rounds less, and mutants differ by more."""

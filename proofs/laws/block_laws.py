@@ -5,12 +5,12 @@ An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens
 
 from typing import Any
 
-from ..models.decoding import Decoded, iteration
-from ..models.law import Prefix
-from ..models.problem import Problem
-from ..verifiers.registry import Reference
-from ..verifiers.sub_block import SubBlockRule
-from .enumeration import ONE, law_of
+from ...models.decoding import Decoded, iteration
+from ...models.law import Prefix
+from ...models.problem import Problem
+from ...verifiers.registry import Reference
+from ...verifiers.sub_block import SubBlockRule
+from ..enumeration import ONE, law_of
 
 OutputLaw = dict[Prefix, Any]
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..models.law import Prefix, Table, prefix_of_key
-from ..models.problem import Problem
-from ..models.rationals import as_float
-from ..verifiers.evidence import Strength
-from .field import in_field, rational
-from .interception.outcomes import decoded
-from .rounding.rule import (
+from ...models.law import Prefix, Table, prefix_of_key
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...verifiers.evidence import Strength
+from ..field import in_field, rational
+from ..interception.outcomes import decoded
+from ..rounding.rule import (
     EPSILON,
     MOST,
     draws_trees,

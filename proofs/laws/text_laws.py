@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from math import inf, log
 from typing import Any
 
-from ..models.decoding_settings import independent, separated
-from ..models.law import Prefix, prefix_key
-from ..verifiers.details import TextLawDetail
-from ..verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, EvidenceVerdict, LawEntry, Method, Witness
-from ..verifiers.verdicts import Strength
+from ...models.decoding_settings import independent, separated
+from ...models.law import Prefix, prefix_key
+from ...verifiers.details import TextLawDetail
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, EvidenceVerdict, LawEntry, Method, Witness
+from ...verifiers.verdicts import Strength
 from . import verdict_rule
 
 EPSILON = 2.0**-23

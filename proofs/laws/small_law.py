@@ -7,21 +7,21 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..models.drafting import replayed
-from ..models.errors import InputError
-from ..models.law import Model, Prefix, prefix_key
-from ..models.problem import Problem, as_json, rows_of, size_of
-from ..models.rationals import as_float, as_fraction
-from ..verifiers.details import DrivenDetail, LawDetail
-from ..verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Witness
-from ..verifiers.registry import reference
-from ..verifiers.trees.draft_tree import CONTEXT, DraftTree
+from ...models.drafting import replayed
+from ...models.errors import InputError
+from ...models.law import Model, Prefix, prefix_key
+from ...models.problem import Problem, as_json, rows_of, size_of
+from ...models.rationals import as_float, as_fraction
+from ...verifiers.details import DrivenDetail, LawDetail
+from ...verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Witness
+from ...verifiers.registry import reference
+from ...verifiers.trees.draft_tree import CONTEXT, DraftTree
+from ..claims import coupling_bound
+from ..field import QQ, rational
+from ..rounding.rule import draws_trees
 from . import verdict_rule
-from .claims import coupling_bound
-from .field import QQ, rational
 from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
-from .laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
-from .rounding.rule import draws_trees
+from .reference_laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
 
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Why nothing is claimed of E[tau] under greedy block verification."""
@@ -250,7 +250,7 @@ class Measurement(Law):
         outputs, gamma, unsettled, first = self.outputs(), self.problem.gamma, None, {}
         accepted, asked = expected_accepted(outputs) if outputs else 0, self.in_use.as_asked
         if self.draws_trees:
-            from .certificates import make_tree_bound  # scipy and its solver: for trees alone
+            from ..certificates import make_tree_bound  # scipy and its solver: for trees alone
 
             try:
                 reached, optimum = make_tree_bound.largest_acceptance(asked)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from ..models.decoding import Decoded, modified, starts_in_force
-from ..models.errors import InputError
-from ..models.law import Model, Prefix
-from ..models.problem import AnyProblem, Problem
-from ..verifiers.registry import Reference
-from ..verifiers.trees.registry import TreeReference
+from ...models.decoding import Decoded, modified, starts_in_force
+from ...models.errors import InputError
+from ...models.law import Model, Prefix
+from ...models.problem import AnyProblem, Problem
+from ...verifiers.registry import Reference
+from ...verifiers.trees.registry import TreeReference
+from ..enumeration import ONE
+from ..field import QQ
 from .block_laws import OutputLaw, enumerated_law, sub_block_law
-from .enumeration import ONE
-from .field import QQ
 from .tree_laws import tree_law
 
 MOST_STATES = 300_000

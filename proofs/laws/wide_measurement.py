@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..models.law import Prefix, prefix_of_key
-from ..models.wide import WideProblem
-from ..models.wide_rows import row_sum
-from ..verifiers.evidence import Strength
-from .interception.outcomes import decoded
-from .measurement import never_returned, other_rows
-from .rounding.rule import (
+from ...models.law import Prefix, prefix_of_key
+from ...models.wide import WideProblem
+from ...models.wide_rows import row_sum
+from ...verifiers.evidence import Strength
+from ..interception.outcomes import decoded
+from ..rounding.rule import (
     EPSILON,
     Precision,
     look_up_allowed,
@@ -23,6 +22,7 @@ from .rounding.rule import (
     rows_in_use_allowed,
     wide_resolution_allowed,
 )
+from .small_measurement import never_returned, other_rows
 from .wide_frontier import Row, cut
 from .wide_law import WideMeasurement
 

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..models.law import Prefix, prefix_key
-from ..models.wide import WideProblem
-from ..models.wide_rows import row_sum
-from ..verifiers.details import LawDetail, WideDetail
-from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
-from . import verdict_rule
-from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
-from .rounding.rule import (
+from ...models.law import Prefix, prefix_key
+from ...models.wide import WideProblem
+from ...models.wide_rows import row_sum
+from ...verifiers.details import LawDetail, WideDetail
+from ...verifiers.evidence import REFUTED, LawEntry, Method, Witness
+from ..rounding.rule import (
     HALF,
     MOST,
     Precision,
@@ -26,7 +24,9 @@ from .rounding.rule import (
     wide_explained,
     wide_rounding_allowed,
 )
-from .rounding.theorem import PAIRWISE
+from ..rounding.theorem import PAIRWISE
+from . import verdict_rule
+from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .wide_frontier import Frontier, Row, frontier, reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..models.law import Prefix
-from ..models.wide import WideProblem
-from ..models.wide_rows import row_sum
-from .laws import is_output
+from ...models.law import Prefix
+from ...models.wide import WideProblem
+from ...models.wide_rows import row_sum
+from .reference_laws import is_output
 
 Row = np.ndarray
 Rows = Mapping[Prefix, Row]

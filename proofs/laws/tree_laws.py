@@ -8,26 +8,26 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ..models.drafting import draft_tree, siblings
-from ..models.errors import InputError
-from ..models.law import Model, Prefix
-from ..models.problem import Problem
-from ..verifiers import block_verification
-from ..verifiers.arithmetic import Row, minimum, normalised, quotient, residual
-from ..verifiers.draft_block import Block
-from ..verifiers.trees.descent import Choice, Siblings, Step
-from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
-from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
-from ..verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
-from ..verifiers.trees.optimal_transport import offered
-from ..verifiers.trees.registry import TREE_REFERENCES, TreeReference
-from ..verifiers.trees.scaled_transport import scaled_transport
-from ..verifiers.trees.shared_gumbel import coupled
-from ..verifiers.trees.traversal import traversal
-from ..verifiers.trees.tree_monte_carlo import drafted, tree_monte_carlo
-from ..verifiers.trees.typical import is_typical, typical
+from ...models.drafting import draft_tree, siblings
+from ...models.errors import InputError
+from ...models.law import Model, Prefix
+from ...models.problem import Problem
+from ...verifiers import block_verification
+from ...verifiers.arithmetic import Row, minimum, normalised, quotient, residual
+from ...verifiers.draft_block import Block
+from ...verifiers.trees.descent import Choice, Siblings, Step
+from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
+from ...verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
+from ...verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
+from ...verifiers.trees.optimal_transport import offered
+from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
+from ...verifiers.trees.scaled_transport import scaled_transport
+from ...verifiers.trees.shared_gumbel import coupled
+from ...verifiers.trees.traversal import traversal
+from ...verifiers.trees.tree_monte_carlo import drafted, tree_monte_carlo
+from ...verifiers.trees.typical import is_typical, typical
+from ..enumeration import ONE, law_of, paths_of
 from .block_laws import OutputLaw, sub_block_law
-from .enumeration import ONE, law_of, paths_of
 
 MOST_TREES = 2**18
 """Ways to draw a tree beyond which they are not enumerated one by one."""

@@ -7,12 +7,12 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
-from ..models.law import Prefix
-from ..verifiers.claims import CLAIMS
-from ..verifiers.details import LawDetail
-from ..verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
+from ...models.law import Prefix
+from ...verifiers.claims import CLAIMS
+from ...verifiers.details import LawDetail
+from ...verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
+from ..rounding.rule import excused
 from . import verdict_rule
-from .rounding.rule import excused
 
 UNDECIDED = (
     "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this "

@@ -5,7 +5,7 @@ Callers ask through the module, ``verdict_rule.decide``, so that another rule pu
 
 from typing import Any
 
-from ..verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, EvidenceVerdict
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, EvidenceVerdict
 
 NEVER = -1.0
 """A tolerance with which nothing holds, for what can refute and cannot show that a claim holds: samples, say."""
