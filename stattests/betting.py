@@ -21,6 +21,9 @@ from .power import log_mean_exp
 LOG_ODDS = np.concatenate([-(2.0 ** np.arange(-6, 3)), 2.0 ** np.arange(-6, 3)])
 """Alternatives: the odds of A are e^d times the target's. One d is within a factor 1.42 of any in 0.011..5.6."""
 
+BELOW_1 = float(np.nextafter(1.0, 0.0))
+"""Largest probability of a set that the token may miss, though the sum of its entries rounds to 1."""
+
 STEPS_AT_ONCE = 10_000
 """Steps whose fortunes are in memory together."""
 
@@ -141,8 +144,8 @@ def bets_on(
     steps, vocabulary = rows.shape
     emitted = _tokens(tokens, steps, vocabulary, "tokens", 0)
     at = np.arange(steps)
-    best = rows.argmax(axis=1)
-    bets = {"argmax": Bets(rows[at, best], emitted == best)}
+    ids = np.arange(vocabulary)
+    bets = {"argmax": _bets(rows, emitted, ids == rows.argmax(axis=1)[:, None])}
     order = np.sort(rows, axis=1)[:, ::-1]
     inside = np.cumsum(order, axis=1) - order < nucleus
     least = order[at, inside.sum(axis=1) - 1]
@@ -153,8 +156,7 @@ def bets_on(
         bets["draft above target"] = _bets(rows, emitted, drafts > rows)
     if proposed is not None:
         proposal = _tokens(proposed, steps, vocabulary, "proposed", -1)
-        probability = np.where(proposal >= 0, rows[at, proposal], 0.0)
-        bets["proposed"] = Bets(probability, (proposal >= 0) & (emitted == proposal))
+        bets["proposed"] = _bets(rows, emitted, ids == proposal[:, None])
     if bonus is not None:
         at_bonus = np.asarray(bonus, dtype=bool)
         _checked_shape("bonus", at_bonus, (steps,))
@@ -199,7 +201,10 @@ def log_gains(probability: np.ndarray, hit: np.ndarray, slack: float) -> np.ndar
 
 
 def _bets(target: np.ndarray, tokens: np.ndarray, chosen: np.ndarray) -> Bets:
-    return Bets((target * chosen).sum(axis=1), chosen[np.arange(len(tokens)), tokens])
+    """Return the bets on chosen tokens. A set is certain only if no token outside it is possible."""
+    others_possible = ((target > 0) & ~chosen).any(axis=1)
+    probability = np.where(others_possible, np.minimum((target * chosen).sum(axis=1), BELOW_1), 1.0)
+    return Bets(probability, chosen[np.arange(len(tokens)), tokens])
 
 
 def _checked_shape(where: str, array: np.ndarray, shape: tuple[int, ...]) -> None:

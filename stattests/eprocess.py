@@ -50,11 +50,33 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
     ours.
     """
     mixture = concentrations(len(law)) if mixture is None else mixture
-    n = counts.sum(axis=-1)
-    fitted = counts @ np.log(law)
-    each = ((gammaln(c * law + counts) - gammaln(c * law)).sum(axis=-1) for c in mixture)
-    logs = [gammaln(c) - gammaln(c + n) + cells - fitted for c, cells in zip(mixture, each, strict=True)]
+    n = counts.sum(axis=-1, keepdims=True)
+    logs = [_log_rise(c * law, counts).sum(axis=-1) - _log_rise(np.array([c]), n)[..., 0] for c in mixture]
     return log_mean_exp(np.stack(logs))
+
+
+STIRLING_FROM = 20.0
+"""Least argument of log Γ for which the four terms of Stirling's series used here are exact to 2e-15."""
+
+
+def _log_rise(a: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return log(Γ(a + n) / (Γ(a) a^n)), for a [V] above 0 and n [..., V].
+
+    log Γ of a large a is so large that its rounding, 1e-8 at a = 4e6, would be seen in the evidence.
+    """
+    large = a >= STIRLING_FROM
+    rise = np.empty(n.shape)
+    b, m = a[~large], n[..., ~large]
+    rise[..., ~large] = gammaln(b + m) - gammaln(b) - m * np.log(b)
+    b, m = a[large], n[..., large]
+    rise[..., large] = (b + m - 0.5) * np.log1p(m / b) - m + _stirling_rest(b + m) - _stirling_rest(b)
+    return rise
+
+
+def _stirling_rest(x: np.ndarray) -> np.ndarray:
+    """Return log Γ(x) less (x - 1/2) log x - x + log(2π) / 2."""
+    y = 1 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x
 
 
 def unspent(nights: int) -> float:

@@ -79,7 +79,11 @@ def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarra
         raise InputError(f"tokens {at.min()} to {at.max()}, expected 0 to {len(p) - 1}")
     p = p / total
     own = p[at]
-    above = np.array([p[p > v].sum() + p[:t][p[:t] == v].sum() for t, v in zip(at, own)])
+    above, rank = np.empty(len(at)), np.empty(len(at), dtype=int)
+    for k, (token, probability) in enumerate(zip(at, own)):
+        more, equal = p > probability, p[:token] == probability
+        above[k] = p[more].sum() + p[:token][equal].sum()
+        rank[k] = np.count_nonzero(more) + np.count_nonzero(equal)
     with np.errstate(divide="ignore"):
         logs, log_own = np.log(p), np.log(own)
     tilts = []
@@ -87,30 +91,35 @@ def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarra
         with np.errstate(invalid="ignore"):
             tilted = (1 / t - 1) * log_own - log(np.exp(logs / t).sum())
         tilts.append(np.where(own > 0, tilted, 0.0))
-    for mass in _nucleus_masses(p):
-        inside = above < mass.asked
-        tilts.append(np.log(1 - NUCLEUS_SHARE + NUCLEUS_SHARE * inside / mass.kept))
+    for nucleus in _nuclei(p):
+        inside = rank < nucleus.tokens
+        tilts.append(np.log(1 - NUCLEUS_SHARE + NUCLEUS_SHARE * inside / nucleus.mass))
     if draft is not None:
-        if draft.shape != p.shape or not abs(draft.sum() - 1) <= 1e-4:
-            raise InputError(
-                f"row of the draft of shape {draft.shape} sums to {draft.sum():.6g}, expected {p.shape} and 1"
-            )
-        ratio = np.divide(draft[at], own, out=np.ones_like(own), where=own > 1e-300)
+        q = np.asarray(draft, dtype=np.float64)
+        if q.shape != p.shape or not abs(q.sum() - 1) <= 1e-4 or q.min() < 0:
+            raise InputError(f"row of the draft of shape {q.shape} sums to {q.sum():.6g}, expected {p.shape} and 1")
+        ratio = np.divide(q[at] / q.sum(), own, out=np.ones_like(own), where=own > 1e-300)
         tilts += [np.log1p(share * (ratio - 1)) for share in DRAFT_SHARES]
     return Placed(above, own, np.array(tilts).reshape(len(tilts), len(at)))
 
 
-class _Mass(NamedTuple):
-    asked: float
-    kept: float
+class _Nucleus(NamedTuple):
+    """The first so many tokens by probability, equals by their id, and their mass."""
+
+    tokens: int
+    mass: float
 
 
-def _nucleus_masses(p: np.ndarray) -> list[_Mass]:
-    """The mass of the fewest tokens that reach each of NUCLEI."""
+def _nuclei(p: np.ndarray) -> list[_Nucleus]:
+    """Return the fewest tokens that reach each mass of NUCLEI.
+
+    Rounding of the running sums may decide where a nucleus ends. Its mass is the sum of just the tokens that are
+    counted, so the mean of its bet is 1 wherever it ends.
+    """
     likely = p[p > RARE]
     order = np.sort(likely if likely.sum() > max(NUCLEI) else p)[::-1]
-    sums = np.cumsum(order)
-    return [_Mass(m, float(sums[min(int(np.searchsorted(sums, m)), len(sums) - 1)])) for m in NUCLEI]
+    ends = np.minimum(np.searchsorted(np.cumsum(order), NUCLEI), len(order) - 1) + 1
+    return [_Nucleus(int(end), float(order[:end].sum())) for end in ends]
 
 
 class DriftExcess(NamedTuple):
@@ -175,8 +184,8 @@ class TiltBetting:
     """A gambler for each tilt, with one purse: E_t = mean over tilts of prod_s (q_s(x_s) / p_s(x_s)) / (1 + a).
 
     allowed: a of each tilt, what the rows that are served may be off by. tilts: their names.
-    Guarantee: Pr(E_t >= 1 / alpha for any t) <= alpha, if every token follows its row given the past; where it follows
-    another row, as long as the mean over the text of log E'[q / p] is at most log(1 + a) for every tilt.
+    Guarantee: Pr(E_t >= 1 / alpha for any t) <= alpha, if every token follows its row given the past. If tokens follow
+    another row, it holds as long as at every t the mean of log E'[q / p] so far is at most log(1 + a) for every tilt.
     Raises: InputError for a rate out of range, or an allowance below 0. Source: Ville 1939.
     """
 
