@@ -1,6 +1,7 @@
 """Each bet's mean over all outcomes of a row is at most 1: rows with ties, boundaries, zeros and rounded entries."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import exp, fsum
 
@@ -50,8 +51,14 @@ ROWS = {
 
 def law_of(row):
     """Return the row divided by its exact sum."""
-    exact = [Fraction(float(p)) for p in row]
-    return np.array([float(p / sum(exact)) for p in exact])
+    return normalised(tuple(map(float, row)))
+
+
+@cache
+def normalised(entries):
+    exact = [Fraction(p) for p in entries]
+    total = sum(exact)
+    return np.array([float(p / total) for p in exact])
 
 
 def mean(row, log_gains_of_tokens):
