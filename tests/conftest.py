@@ -28,7 +28,7 @@ EXTRAS = {
     "gguf": "transformers",
     "weasyprint": "compliance",
     "triton": "kernels",
-    "pypdf": "compliance",
+    "pypdf": "dev",
     "xdist": "dev",
 }
 """Optional packages, and the extra of draftproof that installs each."""

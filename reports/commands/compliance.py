@@ -39,7 +39,7 @@ def _missing_for_the_document() -> str | None:
     from ...verifiers.adapters.registry import not_installed
     from ..pages.compliance.page import why_no_pdf
 
-    reason, packages = why_no_pdf(), not_installed(("jsonschema", "pypdf"))
+    reason, packages = why_no_pdf(), not_installed(("jsonschema",))
     lacks = {
         "the PDF": reason and reason.partition(";")[0],
         "compliance verify": packages and f"{' and '.join(packages)} not found",
@@ -60,7 +60,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     from ..audits.compliance.plan import FIELDS, load_plan
 
     loaded = load_plan(plan)
-    from ..audits.compliance.document import require_folder, write_folder
+    from ..audits.compliance.folder import require_folder, write_folder
     from ..pages.compliance.page import RENDERING
 
     out = Path(folder)
@@ -130,8 +130,7 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
     "that their audits state.",
 )
 def verify(folder: str, code: str, plan: Path | None, load: bool) -> None:
-    """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the
-    PDF are what the JSON gives.
+    """Check that DIR is what a run wrote: every file is made again from the plan and the kept parts, and compared.
 
     It shows that the files agree with each other, not who wrote them: for that, sign attestation.json. Exit status 1 if
     anything does not agree."""

@@ -5,6 +5,6 @@ collecting.py: each part of the plan, run or read once, and kept; running.py: ho
 files that it is valid for, and what it needs.
 evidence_rows.py: which evidence of a part speaks of a requirement, how much its kind can show, and what a report left
 out or contradicts; requirements.py: the verdict that it gives.
-document.py: report.json and its form; folder.py: what a run writes, and its attestation;
-verification.py: whether a folder is what a run wrote; said.py: what its page and its PDF say.
+document.py: report.json and its form; folder.py: the files of a run, and their attestation;
+verification.py: whether a folder is what a run wrote, by making its files again.
 """

@@ -1,8 +1,9 @@
 """The compliance document as one HTML page: nothing loaded from elsewhere, everything escaped, made to be printed."""
 
-import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from matplotlib import pyplot as plt
 
 from ....models.errors import InputError
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
-from ...audits.compliance.document import Rendering
+from ...audits.compliance.folder import Rendering, identifier
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.status import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
@@ -134,9 +135,22 @@ def pdf(html: str) -> bytes:
     from weasyprint import HTML
 
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
-    identifier = hashlib.sha256(html.encode()).digest()[:16]
-    written: Any = HTML(string=html, url_fetcher=_nothing_from_elsewhere).write_pdf(pdf_identifier=identifier)
+    with _fonts_without_time():
+        written: Any = HTML(string=html, url_fetcher=_nothing_from_elsewhere).write_pdf(pdf_identifier=identifier(html))
     return written
+
+
+@contextmanager
+def _fonts_without_time() -> Iterator[None]:
+    """Keep the time out of embedded fonts, in which fontTools writes it where HarfBuzz's subsetter is not installed."""
+    before = os.environ.get("SOURCE_DATE_EPOCH")
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
+    try:
+        yield
+    finally:
+        del os.environ["SOURCE_DATE_EPOCH"]
+        if before is not None:
+            os.environ["SOURCE_DATE_EPOCH"] = before
 
 
 def why_no_pdf() -> str | None:

@@ -16,7 +16,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.compliance.collecting import collect
-from draftproof.reports.audits.compliance.document import document
+from draftproof.reports.audits.compliance.document import document, versions_in_use
 from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.report import Report
@@ -218,7 +218,8 @@ def compliance(tmp_path_factory):
         text += f"[[requirement]]\nid = 'R{number}'\nstatement = 's'\nclaim = '{claim}'\nparts = ['{part}']\n"
     (here / "plan.toml").write_text(text)
     plan = load_plan(here / "plan.toml")
-    return compliance_page(json.loads(json.dumps(document(plan, [*collect(plan, here / "out")], "2026-01-01"))))
+    made = document(plan, [*collect(plan, here / "out")], "2026-01-01", versions_in_use())
+    return compliance_page(json.loads(json.dumps(made)))
 
 
 @in_settings

@@ -405,7 +405,12 @@ def test_laws_that_are_not_known_are_taken_for_the_weaker_kind():
     assert item(detail={"exactness": "not interceptable"}).strength is Strength.OBSERVED
 
 
-# ---------------------------------------------------------------- plans
+def test_the_reading_of_a_report_stands_only_beside_claims_that_decide_it():
+    given = got(item(), item(claim="optimal"))
+    shown = {
+        claim: evidence_rows(Requirement("R", "s", claim, ("a",)), given)[0].shown for claim in ("lossless", "optimal")
+    }
+    assert shown["lossless"].startswith("holds: ") and "holds: " not in shown["optimal"]
 
 
 def test_that_no_impossible_token_is_emitted_is_not_met_where_no_token_is_impossible():
