@@ -127,6 +127,18 @@ def test_wrong_cuts_of_top_p_differ_on_a_companion(limit):
         assert seen(beside, truncated(wrong))
 
 
+@pytest.mark.parametrize("limit", ["1/2", "3/4", "9/10"])
+def test_wrong_cuts_of_top_p_after_a_temperature_differ_on_a_companion(limit):
+    def squared(cut):
+        return lambda text, p, q: cut(text, [x * x / sum(y * y for y in p) for x in p], q)
+
+    beside = companions(asking(temperature="1/2", top_p=limit))
+    assert not seen(beside, squared(truncated(up_to(F(limit), False))))
+    for wrong in (F(limit) + F(1, 100), F(limit) - F(1, 100)):
+        assert seen(beside, squared(truncated(up_to(wrong, False))))
+    assert seen(beside, truncated(up_to(F(limit), False))), "no temperature"
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_wrong_cuts_of_top_k_differ_on_a_companion(count):
     beside = companions(asking(top_k=count))
@@ -191,7 +203,7 @@ def test_a_grammar_under_which_nothing_may_follow_has_fewer():
 
 def test_ties_are_known_and_not_those_beside():
     beside = companions(cascade("optimal", "1/5"))
-    assert {p.name.rsplit("-", 2)[1] for p in beside} == {"tie", "beside"}
+    assert {p.name.rsplit("-", 2)[1] for p in beside} == {"tie", "near"}
     first = [module.replace(p, gamma=1) for p in beside]
     assert [on_a_tie(p) for p in first] == ["-tie-" in p.name for p in beside]
     assert not on_a_tie(tree_problem_from(ROWS))
