@@ -122,7 +122,7 @@ def _drawn(vocabulary: int, kind: str, seed: int = 0) -> Pair:
 
 
 @lru_cache(maxsize=16)
-def _laws_beside(law: DeclaredLaw, by: Fraction) -> tuple[DeclaredLaw, DeclaredLaw]:
+def _laws_near(law: DeclaredLaw, by: Fraction) -> tuple[DeclaredLaw, DeclaredLaw]:
     """Return the law with its thresholds lower and higher by so much."""
 
     def moved(step: Fraction) -> DeclaredLaw:
@@ -141,7 +141,7 @@ def _row(law: DeclaredLaw, pair: Pair) -> Row:
 
 def _clear(law: DeclaredLaw, pair: Pair, margin: Fraction) -> bool:
     """Return whether thresholds that are off by the margin decide the same."""
-    return all(_decided(moved, pair) == _decided(law, pair) for moved in _laws_beside(law, margin))
+    return all(_decided(moved, pair) == _decided(law, pair) for moved in _laws_near(law, margin))
 
 
 def _decided(law: DeclaredLaw, pair: Pair) -> tuple[int, bool]:
@@ -192,9 +192,9 @@ def pairs(law: DeclaredLaw, vocabulary: int, bits: int = SINGLE) -> tuple[list[P
     """Return pairs of rows on a threshold of the law, and others: on both sides of it, rows apart, drawn ones."""
     ties = [pair for pair in dict.fromkeys(_on_the_line(law, vocabulary)) if _tied(law, pair, bits)][:MOST_TIES]
     margin = _coarsest(bits)
-    others = [pair for moved in _laws_beside(law, 2 * margin) for pair in _on_the_line(moved, vocabulary)]
+    others = [pair for moved in _laws_near(law, 2 * margin) for pair in _on_the_line(moved, vocabulary)]
     if law.top_k is not None or law.top_p is not None:
-        others += _at_the_cut(min(law.top_k or 1, vocabulary), vocabulary)
+        others += _at_the_cut(law, vocabulary)
     others += [_drawn(vocabulary, *kind) for kind in OTHERS]
     return ties, [pair for pair in dict.fromkeys(others) if _clear(law, pair, margin)]
 
@@ -214,14 +214,14 @@ def _on_the_line(law: DeclaredLaw, vocabulary: int) -> list[Pair]:
         made = [(row, row[1:] + row[:1]) for row in rows]
     else:
         return []
+    made = [(_before_temperature(law, p), q) for p, q in made if p and q]
+    return [pair for pair in made if pair[0] != pair[1]]
+
+
+def _before_temperature(law: DeclaredLaw, row: Row) -> Row:
+    """Return a row that the law's temperature makes the one given, but for rounding."""
     power = float(Fraction(law.temperature or 1))
-    if power != 1:
-        made = [(normalised([_fraction_near(float(x) ** power) for x in p]), q) for p, q in made if p]
-    return [pair for pair in made if all(pair) and pair[0] != pair[1]]
-
-
-def _fraction_near(number: float) -> Fraction:
-    return Fraction(number).limit_denominator(2**SINGLE)
+    return row if power == 1 else normalised([Fraction(float(p) ** power).limit_denominator(2**SINGLE) for p in row])
 
 
 def _filled(largest: Fraction, vocabulary: int) -> Row:
@@ -252,9 +252,9 @@ def _optimal_line(alpha: Fraction, vocabulary: int) -> list[Pair]:
     return found
 
 
-def _at_the_cut(count: int, vocabulary: int) -> list[Pair]:
+def _at_the_cut(law: DeclaredLaw, vocabulary: int) -> list[Pair]:
     """Return rows that tie at the cut, with larger tokens before it and without, and rows that nearly do."""
-    falling = normalised(list(range(vocabulary, 0, -1)))
+    falling, count = normalised(list(range(vocabulary, 0, -1))), min(law.top_k or 1, vocabulary)
     late = [vocabulary - 1 - t for t in range(count - 1)]
     weights = [
         [1] * vocabulary,
@@ -262,4 +262,9 @@ def _at_the_cut(count: int, vocabulary: int) -> list[Pair]:
         [65 if t == vocabulary - 1 else 64 for t in range(vocabulary)],
         [*range(1, vocabulary + 1)],
     ]
-    return [(normalised(row), falling) for row in weights]
+    rows = [normalised(row) for row in weights]
+    if law.top_p is not None and vocabulary > 2:  # one token, then equal ones: the first of these passes the limit
+        equal = (1 - Fraction(law.top_p)) / (vocabulary - Fraction(3, 2))
+        cut = (Fraction(law.top_p) - equal / 2,) + (equal,) * (vocabulary - 1)
+        rows += [_before_temperature(law, cut)] if cut[0] > 0 else []
+    return [(row, falling) for row in rows]

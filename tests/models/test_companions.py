@@ -123,7 +123,13 @@ def up_to(limit, inclusive):
 def test_wrong_cuts_of_top_p_differ_on_a_companion(limit):
     beside = companions(asking(top_p=limit))
     assert not seen(beside, truncated(up_to(F(limit), False)))
-    for wrong in (up_to(F(limit), True), up_to(F(limit) + F(1, 100), False), up_to(F(limit) - F(1, 100), False)):
+
+    def with_all_of_a_tie(p, best):
+        kept = up_to(F(limit), False)(p, best)
+        return [t for t in best if p[t] >= p[kept[-1]]]
+
+    for wrong in (up_to(F(limit), True), up_to(F(limit) + F(1, 100), False), up_to(F(limit) - F(1, 100), False),
+                  with_all_of_a_tie):  # fmt: skip
         assert seen(beside, truncated(wrong))
 
 

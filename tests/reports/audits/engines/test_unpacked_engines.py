@@ -162,7 +162,7 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
         laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
         tied = {each.name for each in companions(problem) if cut_through_a_tie(each)}  # all of a tie stay
         assert {each for each, e in laws.items() if not e.holds} == tied and len(tied) == (name == "asked"), name
-        assert all(laws[each].total_variation == pytest.approx(1 / 8, abs=1e-3) for each in tied)
+        assert all(laws[each].total_variation == pytest.approx(1 / 6, abs=1e-3) for each in tied)
         assert {e.problem for e in report.evidence if e.claim == "support" and e.holds} == set(laws) - tied
         assert report.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
         assert "batch" not in {e.claim for e in report.evidence}  # where it is there, it is refuted
