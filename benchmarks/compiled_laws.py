@@ -31,10 +31,10 @@ from draftproof.models.law import Markov
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.goodness import fit_of_many
-from draftproof.verifiers.adapters.lifted import lift, use_triton
-from draftproof.verifiers.adapters.unpacked.vllm_runner_v2 import GUMBEL, SAMPLER, _Device
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.keyed_uniforms import Seeds
+from draftproof_engines.adapters.vllm_runner_v2 import GUMBEL, SAMPLER, _Device
+from draftproof_engines.lifted import lift, use_triton
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 VOCABULARY, GAMMA, LENGTH, START, ALPHA = 4, 3, 5, 100, 1e-6

@@ -16,6 +16,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
+from draftproof.corpus.site.kept_rows import made_rows
 from draftproof.models.battery import own_problems
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.problem import AnyProblem
@@ -23,7 +24,6 @@ from draftproof.models.store import Store
 from draftproof.models.tree_battery import own_tree_problems
 from draftproof.models.wide import own_wide_problem
 from draftproof.reports.audits.api import audit
-from draftproof.reports.published.kept_rows import made_rows
 from draftproof.tests.deceivers import catalogue, odd
 from draftproof.verifiers.trees.draft_tree import WAYS
 from draftproof.verifiers.zoo.catalogue import CONTROLS, TREE_CONTROLS

@@ -7,12 +7,12 @@ token verification, of every block.
 import argparse
 from dataclasses import replace
 
-from draftproof.models.distilling.lookup_model import LookupModel
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.prompts import EMBEDDED
-from draftproof.reports.audits.tables.measure import Bench, SameBlocks, run_seed
-from draftproof.reports.audits.tables.plan import Column, MeasurementCell, TablesPlan
-from draftproof.reports.audits.tables.subjects import load_pairs, preset_models, prompt_groups
+from draftproof_paper.distilling.lookup_model import LookupModel
+from draftproof_paper.tables.measure import Bench, SameBlocks, run_seed
+from draftproof_paper.tables.plan import Column, MeasurementCell, TablesPlan
+from draftproof_paper.tables.subjects import load_pairs, preset_models, prompt_groups
 
 
 def main():

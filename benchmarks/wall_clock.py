@@ -15,10 +15,10 @@ import torch
 
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.presets import TRAINED
-from draftproof.reports.audits.tables.measure import Bench
-from draftproof.reports.audits.tables.orderings import Totals, improvement, speedup
-from draftproof.reports.audits.tables.plan import Column, TablesPlan
-from draftproof.reports.audits.tables.subjects import (
+from draftproof_paper.tables.measure import Bench
+from draftproof_paper.tables.orderings import Totals, improvement, speedup
+from draftproof_paper.tables.plan import Column, TablesPlan
+from draftproof_paper.tables.subjects import (
     default_data,
     load_pairs,
     one_thread_is_faster,

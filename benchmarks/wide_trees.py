@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from ..proofs.papers.wide_tree_bound import RULES, shares
-from ..proofs.papers.wide_tree_rules import greedy_multi_path, scaled_transport, traversal
+from draftproof.corpus.literature.wide_tree_bound import RULES, shares
+from draftproof.corpus.literature.wide_tree_rules import greedy_multi_path, scaled_transport, traversal
 
 V = 32_000
 TREES = ((16,), (4, 1, 1, 1), (16, 1, 1, 1), (8, 4, 1), (4, 2, 2, 2), (2, 2, 2, 2, 2))

@@ -12,6 +12,10 @@ import click
 from sphinx.application import Sphinx
 
 from draftproof import stattests
+from draftproof.corpus.site import bugs
+from draftproof.corpus.site.engines_page import kept_survey
+from draftproof.corpus.site.grid import grid_page, kept_grids
+from draftproof.corpus.site.rounding_table import table
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.proofs.laws.known_decoders import law_of_decoder
@@ -22,10 +26,6 @@ from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import plain_words as words
 from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
-from draftproof.reports.published import bugs
-from draftproof.reports.published.engines import kept_survey
-from draftproof.reports.published.grid import grid_page, kept_grids
-from draftproof.reports.published.rounding_table import table
 from draftproof.stattests import min_detectable_goodness, samples_needed
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 
@@ -99,7 +99,7 @@ REPORTS = Path(__file__).parents[1] / "reports"
 
 def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    return (REPORTS / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../reports/engines/")
+    return (REPORTS / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
 
 
 def index_survey(page: str) -> str:

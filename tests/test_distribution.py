@@ -142,10 +142,10 @@ def built(tmp_path_factory):
 
 
 LEFT_OUT = (
-    *("reports/engines/", "reports/evidence/", "reports/history/", "reports/index/"),
-    *("reports/published/", "proofs/papers/", "models/distilling/"),
-    *("proofs/coq/", "proofs/driven/decoders/", "verifiers/adapters/unpacked/"),
-    "reports/pages/engines.html.j2",
+    *("corpus/site/engines/", "corpus/site/evidence/", "corpus/site/history/", "corpus/site/index/"),
+    *("corpus/site/", "corpus/literature/", "corpus/paper/distilling/"),
+    *("proofs/coq/", "corpus/engines/decoders/", "verifiers/adapters/unpacked/"),
+    "corpus/site/engines.html.j2",
 )
 """Where nothing is of use without a clone."""
 
@@ -182,12 +182,12 @@ def test_the_source_distribution_has_documentation_examples_tests_and_constraint
         "proofs/mechanized/Block.v",
         "proofs/mechanized/Makefile",
         "proofs/coq/theorems.py",
-        "verifiers/adapters/unpacked/unpack.py",
+        "corpus/engines/unpack.py",
         "docs/schemas/problem.schema.json",
         "docs/schemas/report.schema.json",
-        "proofs/papers/statements.json",
-        "reports/published/engines.py",
-        "reports/pages/engines.html.j2",
+        "corpus/literature/statements.json",
+        "corpus/site/engines.py",
+        "corpus/site/engines.html.j2",
     } <= names
 
 

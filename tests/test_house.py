@@ -14,7 +14,7 @@ pytestmark = pytest.mark.exact
 ROOT = Path(draftproof.__file__).parent
 FLOORS = (
     *("verifiers", "models", "stattests", "proofs"),
-    *("reports/audits", "reports/pages", "reports/published", "reports/testing", "reports/commands"),
+    *("reports/audits", "reports/pages", "reports/testing", "reports/commands"),
 )
 """From the ground floor up: a module imports its own floor and those below."""
 

@@ -6,6 +6,7 @@ The weights are the package's, under its licence; nothing of them is part of thi
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +18,6 @@ from ..digests import versions
 from ..errors import InputError
 from ..files import cache_folder, write_atomically
 from ..libraries import quiet, reason, require
-from .recipe import Progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PAIR_FORMAT = "draftproof packaged pair 1"
 FIGURES = "pair.json"
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many steps are done, and of how many."""
 
 NEEDED_BYTES = 12 * 2**27
 """Room for a target in float32 and two drafters in bfloat16, of 135 million weights each, with something to spare."""
@@ -74,7 +77,7 @@ def packaged_folder(name: str) -> Path | None:
         raise InputError(f"{name}: no such model; expected {PACKAGED}: with target, {' or '.join(DRAFTERS)}")
     folder = packaged_pair()[0] / part
     if not folder.is_dir():
-        raise InputError(f"{name}: not made yet; in a clone: python -m draftproof.models.distilling.fitted_drafter")
+        raise InputError(f"{name}: not made yet; in a clone: python -m draftproof_paper.distilling.fitted_drafter")
     return folder
 
 

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from ..errors import InputError
+from .cached_pair import trained_folder
 from .loading import load_pair
 from .packaged_pair import DRAFTERS, PACKAGED
 from .pair import Pair
-from .trained_pair import trained_folder
 
 
 class Preset(NamedTuple):

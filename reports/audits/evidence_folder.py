@@ -1,6 +1,6 @@
 """Runs that are kept: a folder for each, with what the run wrote and what it was run on.
 
-reports/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or
+corpus/site/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or
 tables.json, tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a
 test holds them to it.
 """

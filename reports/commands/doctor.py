@@ -17,7 +17,6 @@ FOR = {
     "smollm2": "e2e and tables --preset smollm2: an open model",
     "engines": "engine openvino-genai, engine onnxruntime-genai",
     "kernels": "the Triton kernels",
-    "history": "history: releases from the package index, Triton kernels",
     "servers": "engine URL",
     "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
     "campaign": "campaign: compiled, and on a cluster",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from importlib import import_module
+from importlib.metadata import entry_points
 
 import click
 
@@ -35,11 +36,19 @@ COMMANDS = {
     "doctor": "What is installed, and what each command would need.",
     "completion": "The script with which a shell completes draftproof's commands and options.",
 }
-"""The modules of the commands (``train_pair`` for train-pair), each with a ``command``, and what --help says of it."""
+"""The modules of the commands , each with a ``command``, and what --help says of it."""
 
 
-PUBLISHED = "draftproof.reports.published"
-"""What writes the pages that the project publishes: no part of the wheel."""
+ELSEWHERE = {
+    "history": "draftproof-engines",
+    "bisect": "draftproof-engines",
+    "tables": "draftproof-paper",
+    "train-pair": "draftproof-paper",
+}
+"""Commands that another distribution of this project brings, as entry points of the group below."""
+
+ENTRY_POINTS = "draftproof.commands"
+"""The group of entry points whose values are commands of click, by name."""
 
 
 class LazyGroup(click.Group):
@@ -51,6 +60,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in ELSEWHERE:
+            found = entry_points(group=ENTRY_POINTS, name=cmd_name)
+            if not found:
+                package = ELSEWHERE[cmd_name]
+                folder = package.replace("draftproof-", "corpus/")
+                raise InputError(f"{cmd_name}: needs {package}; in a clone of draftproof: pip install ./{folder}")
+            return next(iter(found)).load()
         return import_module(f".{cmd_name.replace('-', '_')}", __package__).command
 
     def resolve_command(
@@ -83,10 +99,6 @@ def main() -> None:
         stop(error.format_message() if isinstance(error, click.ClickException) else str(error), WRONG_USE)
     except (click.Abort, KeyboardInterrupt):
         stop("interrupted", INTERRUPTED)
-    except ModuleNotFoundError as error:
-        if error.name != PUBLISHED:
-            raise
-        stop("needs reports/published, for pages of this project alone: in a clone, not in the wheel", WRONG_USE)
 
 
 if __name__ == "__main__":

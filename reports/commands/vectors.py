@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .exit_status import of_verdict
-from .output import Output, write_text
+from .output import Output
 from .parameters import json_option
 
 if TYPE_CHECKING:
@@ -58,21 +58,6 @@ def check_command(file: str, json_file: str | None, require_decision: bool) -> N
     output.write(judgement.as_json())
     _show(judgement, output.console)
     raise SystemExit(of_verdict(judgement.verdict, require_decision))
-
-
-@command.command(name="zoo")
-@click.option(
-    "--out", "file", default="-", show_default=True, metavar="FILE", help="Where to write the page (Markdown)."
-)
-def zoo_command(file: str) -> None:
-    """What the vectors alone catch of the zoo's mutants, by flag."""
-    output = Output(None, out=file)
-    from ..published.vectors import page
-    from ..published.vectors_of_zoo import judged
-
-    write_text(file, page(judged()))
-    if not output.to_stderr and file != "-":
-        click.echo(file)
 
 
 def _show(judgement: "Judgement", console: "Console") -> None:

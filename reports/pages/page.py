@@ -5,7 +5,7 @@ from html import escape as attribute
 from html import unescape
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...verifiers.verdicts import ReportVerdict
@@ -50,9 +50,13 @@ def page(report: Report) -> str:
     )
 
 
-def rendered(template: str, **content: Any) -> str:
-    """A self-contained page: the template with its content, escaped, and the style sheet of all pages."""
-    loader = PackageLoader("draftproof.reports.pages", ".")
+def rendered(template: str, package: str = "", **content: Any) -> str:
+    """Return a self-contained page: the template with its content, escaped, and the style sheet of all pages.
+
+    package: where templates are looked for beside those here.
+    """
+    places = ["draftproof.reports.pages", *([package] if package else [])]
+    loader = ChoiceLoader([PackageLoader(place, ".") for place in places])
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import sybil
 
+from draftproof.corpus.site import bugs
+from draftproof.corpus.site.gallery import gallery, influenced_row, smallest_witness
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.plain_words import glossary
-from draftproof.reports.published import bugs
-from draftproof.reports.published.gallery import gallery, influenced_row, smallest_witness
 from draftproof.tests.docs import running
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draftproof.models.pairs.recipe import ModelSize, Recipe
+from draftproof_paper.training.recipe import ModelSize, Recipe
 
 TEXT = ["def f(x):\n    return x + 1\n", "for line in file:\n    print(line)\n", "the quick brown fox\n"] * 5
 
@@ -31,7 +31,7 @@ def save(folder: Path, rows: int = WORDS, words: int = WORDS, seed: int = 0, eos
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     from draftproof.models.libraries import save_tokenizer
-    from draftproof.models.pairs.recipe import BOS, EOS, train_tokenizer
+    from draftproof_paper.training.recipe import BOS, EOS, train_tokenizer
 
     def model(vocabulary):
         config = LlamaConfig(

@@ -17,7 +17,7 @@ from draftproof.models.generating.caches import cache_argument, cache_of
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
-from draftproof.proofs.driven.decoders.eagle_head import save_eagle_head
+from draftproof_engines.decoders.eagle_head import save_eagle_head
 
 pytestmark = pytest.mark.engine
 

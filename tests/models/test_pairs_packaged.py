@@ -177,7 +177,7 @@ def test_a_drafter_that_was_not_distilled_yet_says_how(package, monkeypatch):
     monkeypatch.setattr(packaged, "SMOLLM2", MODEL)
     monkeypatch.setattr(packaged.packaged_pair, "__defaults__", (MODEL, lambda *_: None))
     assert message_of(checkpoint_folder, "smollm2:distilled") == (
-        "smollm2:distilled: not made yet; in a clone: python -m draftproof.models.distilling.fitted_drafter"
+        "smollm2:distilled: not made yet; in a clone: python -m draftproof_paper.distilling.fitted_drafter"
     )
     folder = packaged_pair()[0] / "distilled"
     shutil.copytree(folder.parent / "draft", folder)

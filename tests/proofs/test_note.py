@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import draftproof
+from draftproof.corpus.literature.mapping import exists
 from draftproof.proofs.coq import listed
-from draftproof.proofs.papers.mapping import exists
 
 ROOT = Path(draftproof.__file__).parent
 NOTE = ROOT / "proofs" / "note.md"

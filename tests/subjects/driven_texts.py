@@ -1,6 +1,6 @@
 """A small decoder that takes its random numbers, as a program: right, wrong and badly behaved.
 
-It speaks as verifiers/adapters/unpacked/vllm_child.py does. "method" of the first line says which of WAYS it is.
+It speaks as corpus/engines/decoders/vllm_child.py does. "method" of the first line says which of WAYS it is.
 """
 
 import json

@@ -1,6 +1,6 @@
 """mlx-lm with a planted bug: the temperature reaches drafted tokens alone."""
 
-from draftproof.verifiers.adapters import mlx_generation
+from draftproof_engines.adapters import mlx_generation
 
 words = mlx_generation._words
 

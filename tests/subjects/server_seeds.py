@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from draftproof.corpus.site.kept_rows import made_rows
+from draftproof.corpus.site.survey import OLDER, WHAT, seed_row
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.forge import forge
 from draftproof.models.problem import Problem, problem_from
 from draftproof.models.store import Store
 from draftproof.reports.audits.servers.audit import audit_server
 from draftproof.reports.audits.servers.settings import ServerSettings
-from draftproof.reports.published.kept_rows import made_rows
-from draftproof.reports.published.survey import OLDER, WHAT, seed_row
 from draftproof.tests.reports.audits.servers.test_real_servers import LLAMA, SERVERS, started
 
 TEXTS = {"llama.cpp-server-xllamacpp-2026.10.11549": 2_000, "mlx-lm-server-0.32.2": 150}

@@ -7,36 +7,18 @@ generator. Its signature changed over the releases; arguments are passed by name
 
 import inspect
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import as_logits, declare, on_demand, softmax
+from .calling_convention import as_logits, declare, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-FILE, NAME = "transformers/generation/utils.py", "_speculative_sampling"
-
-
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
     return emitted_tokens(*as_logits(target_probs, draft_probs, draft_tokens))[0]
-
-
-def unpacked() -> Callable[..., Any]:
-    """The same around the function of a release that is unpacked, not installed."""
-    import torch
-
-    from .lifted import adapted, lift
-
-    lifted = lift("transformers", FILE, [NAME], {"torch": torch})
-
-    def called(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
-        return of_logits(*as_logits(target_probs, draft_probs, draft_tokens))[0]
-
-    of_logits = partial(emitted_tokens, function=lifted.functions[NAME])
-    return declare(adapted(called, lifted, rows_in_use=softmax, bonus="inside"), steps=(as_logits, of_logits))
 
 
 def emitted_tokens(
@@ -66,4 +48,3 @@ def published() -> Callable[..., Any]:
 
 
 declare(verify, array="torch", rows_in_use=softmax, published=published, steps=(as_logits, emitted_tokens))
-__getattr__ = on_demand(globals(), {"of_release": unpacked})

@@ -6,6 +6,7 @@ random numbers are inputs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 PLACEHOLDER = -1
@@ -44,6 +45,31 @@ class DrivenAdapter(Protocol):
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
         """The emitted tokens of one request."""
+        ...
+
+
+class DecoderProcesses(Protocol):
+    """An engine that writes texts in processes of its own, from random numbers that it is handed.
+
+    A driver is a module with ``processes()``, which returns one; ``engines.json`` of a catalogue names it.
+    about: what the engine said of itself.
+    """
+
+    about: Mapping[str, Any]
+
+    def sources(self) -> Sequence[str]:
+        """Return the files of the engine that its verdict depends on."""
+        ...
+
+    def answer(
+        self, target: Path, draft: Path | None, start: int, tokens: int, gamma: int, settings: Mapping[str, Any],
+        seconds: float,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the law of the texts after the prompt [start], in JSON form, or the error."""
+        ...
+
+    def end(self) -> None:
+        """End the processes."""
         ...
 
 

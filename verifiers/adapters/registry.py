@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 ENTRY_POINTS = "draftproof.adapters"
-"""The group of entry points; the value of each is what an audit names, module:attribute (see ``protocol``)."""
+"""The group of entry points. A value ``module:attribute`` is what an audit names (see ``protocol``); a value without
+colon is a package that holds a catalogue: ``adapters.json``, ``engines.json``, with the fields below."""
+
+Row = TypeVar("Row")
 
 
 def not_installed(packages: Sequence[str]) -> list[str]:
@@ -25,12 +29,6 @@ def engine_folder(engine: str) -> Path:
 def decoder_python(engine: str) -> Path:
     """The interpreter of a decoder's environment: in $DRAFTPROOF_DECODERS, by default .venv-decoders."""
     return Path(os.environ.get("DRAFTPROOF_DECODERS") or ".venv-decoders").absolute() / engine / "bin" / "python"
-
-
-def in_a_clone_alone(module: str) -> list[str]:
-    """What a module of ``unpacked`` needs where that folder is not, which is no part of the wheel."""
-    package = f"{__package__}.unpacked"
-    return ["a clone of draftproof"] if module.startswith(f"{package}.") and find_spec(package) is None else []
 
 
 class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,21 +65,47 @@ class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not_installed(self.packages) + self.missing_engines()
 
     def missing_engines(self) -> list[str]:
-        """Those of the engines that are not unpacked, and the clone where this adapter is in no wheel."""
-        absent = [engine for engine in self.engines if not engine_folder(engine).is_dir()]
-        return absent + in_a_clone_alone(self.target)
+        """Return those of the engines that are not unpacked."""
+        return [engine for engine in self.engines if not engine_folder(engine).is_dir()]
 
 
-OURS = msgspec.json.decode(Path(__file__).with_name("adapters.json").read_bytes(), type=tuple[Adapter, ...])
+HERE = "draftproof.verifiers.adapters"
+"""The package that holds draftproof's own catalogue."""
 
 
-def _shipped(entry: EntryPoint) -> Adapter:
-    """An adapter of another distribution: by its metadata alone; what it names is loaded in the child process."""
-    by = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an entry point"
-    return Adapter(entry.name, entry.value, (), "", f"{entry.value}, shipped by {by}", dtypes=("float64",), array=None)
+def catalogue(package: str, kind: str, row: type[Row]) -> list[Row]:
+    """Return the rows of a package's ``adapters.json`` or ``engines.json``; none where it has no such file.
+
+    The package is not imported: what its rows name is loaded in the child process.
+    """
+    spec = find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec else ():
+        file = Path(folder) / f"{kind}.json"
+        if file.is_file():
+            return msgspec.json.decode(file.read_bytes(), type=list[row])
+    return []
 
 
-ADAPTERS = {adapter.name: adapter for adapter in [*map(_shipped, entry_points(group=ENTRY_POINTS)), *OURS]}
+def _shipped() -> tuple[list[Adapter], list[str]]:
+    """Return the adapters of other distributions, and the packages of those that ship a catalogue."""
+    adapters, packages = [], []
+    for entry in entry_points(group=ENTRY_POINTS):
+        if ":" not in entry.value:
+            packages.append(entry.value)
+            continue
+        by = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an entry point"
+        source = f"{entry.value}, shipped by {by}"
+        adapters.append(Adapter(entry.name, entry.value, (), "", source, dtypes=("float64",), array=None))
+    return adapters, packages
+
+
+SHIPPED, CATALOGUES = _shipped()
+"""Adapters that other distributions name one by one; packages of theirs with a catalogue."""
+
+ADAPTERS = {
+    adapter.name: adapter
+    for adapter in [*SHIPPED, *(row for p in (*CATALOGUES, HERE) for row in catalogue(p, "adapters", Adapter))]
+}
 
 
 TOKENS = 3
@@ -134,12 +158,9 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.driver:
             made = decoder_python(self.name)
             absent = [] if made.is_file() else [f"its environment {made.parents[1]} (make decoders)"]
-            return absent + in_a_clone_alone(self.driver)
+            return absent
         absent = not_installed(self.packages)
         return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 
 
-ENGINES = {
-    engine.name: engine
-    for engine in msgspec.json.decode(Path(__file__).with_name("engines.json").read_bytes(), type=tuple[Engine, ...])
-}
+ENGINES = {engine.name: engine for p in (*CATALOGUES, HERE) for engine in catalogue(p, "engines", Engine)}

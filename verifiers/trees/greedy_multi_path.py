@@ -66,7 +66,7 @@ def greedy_multi_path(tree: DraftTree, chance: Chance, order: Order = ranking) -
     Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two
         rows.
     Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". By the ratio here; their code caps
-        it at 1 (``proofs/papers/strangers``).
+        it at 1 (``corpus/literature/strangers``).
     """
     path, block = chosen_path(tree, order)
     paths = len(tree.children(CONTEXT))

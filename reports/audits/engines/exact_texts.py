@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ....models.decoding_settings import (
     DRAFT,
@@ -34,13 +34,11 @@ from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.laws.known_decoders import SeenLaw, behaves_as
 from ....proofs.laws.text_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
 from ....proofs.time_limits import TimeLimits
+from ....verifiers.adapters.protocol import DecoderProcesses
 from ....verifiers.adapters.registry import TOKENS, Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..settings import Progress
-
-if TYPE_CHECKING:
-    from ....proofs.driven.decoders import DecoderProcesses
 
 DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 """The claims that decide the verdict on a decoder, and whose refutation asks for a diagnosis."""
@@ -138,7 +136,7 @@ class TextLaws:
     store: Store
     about: dict[str, Any] = field(default_factory=dict)
     child: ChildProcess | None = None
-    processes: "DecoderProcesses | None" = None
+    processes: DecoderProcesses | None = None
 
     def of(self, cell: TextCell) -> KnownTexts:
         """The law, or why there is none. Raises: RunFailed if the decoder does not load.
@@ -168,14 +166,12 @@ class TextLaws:
             return {"error": failure.message, "kind": failure.kind}
 
     def _driven(self, forged: Path, cell: TextCell, settings: Mapping[str, Any]) -> dict[str, Any]:
-        from ....proofs.driven.decoders import DecoderProcesses  # no part of the wheel, as the drivers are none
-
-        self.processes = self.processes or DecoderProcesses(import_module(self.engine.driver))
+        self.processes = self.processes or import_module(self.engine.driver).processes()
         draft = None if cell.sampling == PLAIN else forged / "draft"
         answer = self.processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens,
                                        cell.problem.gamma, settings, self.timeout)  # fmt: skip
         self.about = self.processes.about
-        return answer | {"made_of": {file: file_digest(file) for file in self.processes.adapter.sources()}}
+        return answer | {"made_of": {file: file_digest(file) for file in self.processes.sources()}}
 
     def _started(self) -> ChildProcess:
         child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,

@@ -8,6 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from draftproof.corpus.literature.lossy_rounding import LOSSY, OF_TREES, lossy_bound
+from draftproof.corpus.literature.stream_rounding import stream_bound
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.law import Table
@@ -18,8 +20,6 @@ from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.tree_laws import law_of, siblings_after
-from draftproof.proofs.papers.lossy_rounding import LOSSY, OF_TREES, lossy_bound
-from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.own_rules import THEOREMS, levels_of, own_bound
 from draftproof.proofs.rounding.rule import EPSILON, MOST
 from draftproof.proofs.sandbox import Sandbox

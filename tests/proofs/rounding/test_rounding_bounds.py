@@ -14,6 +14,7 @@ import pytest
 from sympy import QQ
 
 from draftproof import proofs
+from draftproof.corpus.literature.stream_rounding import stream_bound
 from draftproof.models.battery import audit_battery, drawn
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, tree_audit_battery
@@ -26,7 +27,6 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.tree_laws import drawn_from, enumerated_tree_law, row_after
 from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.papers.stream_rounding import stream_bound
 from draftproof.proofs.rounding.greedy import greedy_bound
 from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed, tree_bound
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import draftproof
+from draftproof.corpus.site import engines as engines_page
+from draftproof.corpus.site.engine_issues import FOLDER
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
@@ -20,15 +22,13 @@ from draftproof.reports.audits.compliance.document import document, versions_in_
 from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.report import Report
-from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
-from draftproof.reports.pages.tables.page import page as tables_page
-from draftproof.reports.published import engines as engines_page
-from draftproof.reports.published.engine_issues import FOLDER
-from draftproof.tests.reports.audits.tables import tables_parts
+from draftproof.tests.corpus.paper import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
+from draftproof_paper.pages.page import page as tables_page
+from draftproof_paper.tables.report import tables_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
 

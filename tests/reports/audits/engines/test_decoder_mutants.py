@@ -2,11 +2,11 @@
 
 import pytest
 
+from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.proofs.laws.text_laws import UNWRITTEN
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.grid import GRID, grid_cells
-from draftproof.reports.published.cell_states import states
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 

@@ -309,7 +309,7 @@ def test_speculative_sampling_of_openvino_genai_2026_4_is_refuted_with_its_witne
 @needs_openvino
 def test_the_openvino_model_of_a_llama_computes_what_transformers_computes_with_and_without_a_cache(tmp_path):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from draftproof.verifiers.adapters.openvino_llama import convert, ov
+    from draftproof_engines.adapters.openvino_llama import convert, ov
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(

@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from draftproof.corpus.site.cell_states import states
 from draftproof.models.errors import InputError
 from draftproof.proofs.laws.text_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
 from draftproof.reports.audits.engines.grid import grid_cells
 from draftproof.reports.audits.report import Report
-from draftproof.reports.published.cell_states import states
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
 

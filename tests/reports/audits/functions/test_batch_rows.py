@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from draftproof.corpus.site.engines_page import batch_verdict
 from draftproof.models.battery import drawn, toy
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.driven.batches import WAYS, influences
@@ -11,7 +12,6 @@ from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.relations import NOT_TRIED
 from draftproof.reports.audits.report import Report
-from draftproof.reports.published.engines import batch_verdict
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows

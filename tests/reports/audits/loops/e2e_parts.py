@@ -30,7 +30,7 @@ def forged_pair(folder, *arguments):
 
 def trained_pair(folder):
     """Options of a pair of seconds, trained on a few sources, and prompts for it."""
-    from draftproof.models.pairs.trained_pair import train_pair
+    from draftproof_paper.training.trained_pair import train_pair
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))

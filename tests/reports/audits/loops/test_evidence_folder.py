@@ -12,15 +12,15 @@ from jsonschema import ValidationError
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.evidence_folder import HEAD, kept
 from draftproof.reports.audits.migration import migrated
-from draftproof.reports.audits.tables.plan import MeasurementCell, TablesPlan
-from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.commands.output import as_json
 from draftproof.tests.reports.report_schema import validate
+from draftproof_paper.tables.plan import MeasurementCell, TablesPlan
+from draftproof_paper.tables.report import tables_report
 
 ROOT = Path(__file__).parents[4]
 FOLDERS = sorted(folder for folder in (ROOT / "reports" / "evidence").glob("*") if folder.is_dir())
-in_a_checkout = pytest.mark.skipif(not FOLDERS, reason="reports/evidence is not in the wheel")
+in_a_checkout = pytest.mark.skipif(not FOLDERS, reason="corpus/site/evidence is not in the wheel")
 PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoding_settings import ORDERS
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
@@ -21,7 +22,6 @@ from draftproof.reports.audits.servers.reported import Reported, reported
 from draftproof.reports.audits.servers.requests import DIALECTS, GRID, TOKENS
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.commands.engine import command
-from draftproof.reports.published.cell_states import states
 from draftproof.stattests.arguments import ALPHA
 from draftproof.tests.reports.report_schema import validate
 

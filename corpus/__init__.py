@@ -1,0 +1,1 @@
+"""What was examined, apart from what examines; no part of the wheel."""

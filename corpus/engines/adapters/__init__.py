@@ -1,0 +1,1 @@
+"""Adapters of published engines, one a module."""

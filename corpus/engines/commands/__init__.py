@@ -1,0 +1,1 @@
+"""The commands draftproof history and draftproof bisect."""

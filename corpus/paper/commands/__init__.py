@@ -1,0 +1,1 @@
+"""The commands draftproof tables and draftproof train-pair."""

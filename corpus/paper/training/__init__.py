@@ -1,0 +1,1 @@
+"""A target and two drafters trained offline."""

@@ -1,0 +1,1 @@
+"""Tests of what was examined: `make corpus` runs them."""

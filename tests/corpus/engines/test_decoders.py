@@ -1,0 +1,90 @@
+"""Decoders whose random numbers are handed in: the law of their texts, what is refuted, what has no law and why."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.decoding_settings import ORDERS, text_law
+from draftproof.models.law import Markov
+from draftproof.proofs.laws.text_laws import distance, text_law_from
+from draftproof_engines import decoders
+from draftproof_engines.decoders import DecoderProcesses
+
+SCRIPT = Path(__file__).parents[2] / "subjects" / "driven_texts.py"
+TARGET = Markov((0.55, 0.15, 0.3), ((0.15, 0.65, 0.2), (0.27, 0.11, 0.62), (0.45, 0.34, 0.21)))
+
+
+class Toy:
+    """The engine's own side of the toy."""
+
+    def __init__(self, way):
+        self.way = way
+
+    def command(self):
+        return [sys.executable, str(SCRIPT)]
+
+    def sources(self):
+        return [str(SCRIPT)]
+
+    def loading(self, target, draft, gamma, settings):
+        return {"method": self.way}
+
+    def request(self, start, tokens, settings):
+        return {"prompt": [start], "settings": {"max_tokens": tokens, **settings}}
+
+
+def known(way, seconds=60.0, **settings):
+    processes = DecoderProcesses(Toy(way))
+    try:
+        return text_law_from(processes.answer(Path("t"), Path("d"), 3, 3, 1, settings, seconds))
+    finally:
+        processes.end()
+
+
+def off(found, **settings):
+    return distance(found.law, text_law(TARGET, 3, settings, ORDERS["vllm"]))
+
+
+@pytest.mark.parametrize("way", ["plain", "right", "greedy draft"])
+def test_right_decoders_have_the_law_of_the_settings_and_say_what_may_have_been_missed(way):
+    found = known(way, temperature=0.5)
+    assert found.strength == "driven" and off(found, temperature=0.5) < 1e-6 > found.resolution
+    assert found.confirmations == decoders.CONFIRMATIONS and 0 < found.missed < 0.005
+
+
+@pytest.mark.parametrize(
+    ("way", "least"),
+    [("bonus without temperature", 0.05), ("residual without max", 0.02), ("accepts too often", 0.001),
+     ("one token off after a rejection", 0.05)],
+)  # fmt: skip
+def test_planted_bugs_move_the_law(way, least):
+    assert off(known(way, temperature=0.5), temperature=0.5) > least
+
+
+def test_texts_that_depend_on_more_than_what_shows_have_no_law():
+    found = known("carries its uniform on")
+    assert found.law is None and "not all in the tokens" in found.reason
+    assert "used twice" in known("same numbers twice").reason
+
+
+def test_memory_that_was_never_written_is_found_with_its_place_and_what_it_held():
+    found = known("memory", temperature=0.5)
+    assert found.law is None
+    assert "never written (made in toy.py:row" in found.findings["unwritten"] or "never written" in str(found.findings)
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [("does not load", "no such model"), ("dies", r"exit status 7\): out of coffee"), ("garbage", "is no JSON"),
+     ("refuses", "min_p is not supported")],
+)  # fmt: skip
+def test_engines_that_fail_are_one_line(way, why):
+    import re
+
+    found = known(way)
+    assert found.law is None and re.search(why, found.reason) and "\n" not in found.reason
+
+
+def test_a_law_that_takes_too_long_says_so():
+    assert "more processor time than there is" in known("right", seconds=0.01).reason

@@ -1,0 +1,56 @@
+"""The page of judged claims is up to date; a false claim is refuted with a witness, a true one is not."""
+
+from fractions import Fraction as F
+
+import pytest
+
+from draftproof.corpus.literature.lattice import lattice_pairs
+from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED, at_least, changed, lossless, same_law
+from draftproof.corpus.literature.page import PAGE, lossy_rules, page
+from draftproof.models.battery import toy
+from draftproof.models.problem import as_json, tree_problem_from
+from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
+from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
+
+pytestmark = pytest.mark.exact
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not PAGE.is_file(), reason="literature.md is in the repository, not in the wheel")
+def test_the_page_is_what_judging_every_claim_gives():
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_every_lossy_rule_stands_on_the_page_with_its_bias():
+    rows = [line for line in "\n".join(lossy_rules()).split("\n") if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == [name for name, rule in TREE_REFERENCES.items() if not rule.lossless]
+    assert all(float(row.split("|")[4]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("mutant", TREE_MUTANTS, ids=lambda m: m.name)
+def test_a_claim_that_a_mutant_is_lossless_is_refuted_with_a_witness(mutant):
+    rule = tree_reference(mutant.of)
+    problems = [p for p in tree_battery() if rule.is_for(p.tree) and p.tree.nodes <= 4]
+    judged = lossless(changed(mutant.name, rule, verify=mutant.verify), problems)
+    assert judged.verdict == REFUTED and judged.witness in problems
+    assert as_json(tree_problem_from(as_json(judged.witness))) == as_json(judged.witness)
+
+
+def test_an_ordering_is_refuted_by_the_first_pair_that_breaks_it_and_holds_where_none_does():
+    assert at_least(ONE_STEP, lambda pair: 1, lambda pair: F(1, 2)).verdict == HOLDS
+    judged = at_least(ONE_STEP, lambda pair: F(1, 2), lambda pair: max(pair.target.row(())), (2,))
+    assert (judged.verdict, judged.witness.tree.children) == (REFUTED, (2,))
+    assert judged.witness.target == ONE_STEP[0].target
+
+
+def test_two_laws_are_the_same_or_not():
+    assert same_law("block", "block-stream", [toy(2)]).verdict == HOLDS
+    assert same_law("block", "token", [toy(2)]).verdict == REFUTED
+
+
+def test_the_lattice_has_every_pair_of_rows_once_and_the_smallest_denominators_first():
+    pairs = lattice_pairs(2, 1, 3)
+    assert len({(p.target, p.draft) for p in pairs}) == len(pairs)
+    assert {p for pair in pairs for p in pair.target.row(())} == {F(0), F(1, 3), F(1, 2), F(2, 3), F(1)}
+    assert drawing(pairs[0], 2).name.endswith("iid-2")

@@ -1,0 +1,88 @@
+"""The open model that a package ships, as make smollm2 installs it: read as transformers reads it, two drafters of the
+quality that the documents state, and an end-to-end run by its preset."""
+
+import json
+
+import pytest
+import torch
+
+from draftproof.models.pairs.gguf_checkpoint import read_gguf
+from draftproof.models.pairs.loading import load_pair
+from draftproof.models.pairs.packaged_pair import SMOLLM2, packaged_pair
+from draftproof.models.pairs.presets import CHAT, load_preset
+from draftproof_paper.distilling.fitted_drafter import distilled_folder
+from draftproof_paper.training.training import acceptance
+
+pytestmark = [pytest.mark.smollm2, pytest.mark.needs("torch", "transformers", "gguf")]
+
+
+@pytest.fixture(scope="module")
+def folder():
+    return packaged_pair()[0]
+
+
+@pytest.fixture(scope="module")
+def pairs(folder):
+    return [load_preset("smollm2", drafter) for drafter in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def text(pairs):
+    """A question and the answer that the target drew."""
+    ids = pairs[0].encode("Why is the sky blue?")
+    torch.manual_seed(0)
+    with torch.inference_mode():
+        drawn = pairs[0].target.generate(torch.tensor([ids]), do_sample=True, top_k=0, max_new_tokens=48)
+    return drawn[0], len(ids)
+
+
+def test_every_weight_is_what_transformers_reads_from_the_file():
+    from transformers import AutoModelForCausalLM
+
+    file = SMOLLM2.gguf()
+    theirs = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    ours = read_gguf(file).weights
+    named = {name: part for name, part in theirs.state_dict().items() if name in ours}
+    assert len(named) == len(ours) == 272
+    assert all(torch.equal(part, torch.from_numpy(ours[name])) for name, part in named.items())
+
+
+def test_the_chat_template_is_the_models_own_and_its_marks_are_single_tokens(pairs):
+    tokenizer = pairs[0].tokenizer
+    question = [{"role": "user", "content": "{prompt}"}]
+    assert tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True) == CHAT
+    ids = pairs[0].encode("Hello")
+    assert ids[0] == 1 and ids.count(1) == 3 and ids.count(2) == 2
+    assert pairs[0].end == (2,)
+
+
+def test_the_drafters_accept_with_the_rates_that_the_documents_state(pairs, text):
+    tokens, prompt = text
+    with torch.inference_mode():
+        laws = [model(tokens[None]).logits[0, prompt - 1 : -1].softmax(-1)
+                for model in (pairs[0].target, pairs[0].draft, pairs[1].draft)]  # fmt: skip
+    better, worse = (float(acceptance(laws[0], law).mean()) for law in laws[1:])
+    assert 0.65 < better < 0.85
+    assert 0.35 < worse < 0.62
+
+
+def test_the_distilled_drafter_accepts_with_the_rate_that_the_documents_state(pairs, text):
+    distilled_folder()
+    drafter = load_pair("smollm2:target", "smollm2:distilled").draft
+    assert drafter.config.num_hidden_layers == 2
+    with torch.inference_mode():
+        target, own = (model(text[0][None]).logits[0, :-1].softmax(-1) for model in (pairs[0].target, drafter))
+    assert 0.2 < float(acceptance(target, own)[5:].mean()) < 0.6
+
+
+@pytest.mark.parametrize(("mutant", "verdict"), [(None, "inconclusive"), ("L01", "refuted")])
+def test_the_loop_is_not_refuted_and_a_wrong_one_is(tmp_path, mutant, verdict):
+    from draftproof.tests.reports.audits.loops.e2e_parts import command
+
+    file = tmp_path / "report.json"
+    words = ["--preset", "smollm2", "--new-tokens", 16, "--samples", 8, "--batch", 4, "--timeout", 1800, "--json", file]
+    status, out, _ = command(*words, *(["--mutant", mutant] if mutant else []))
+    report = json.loads(file.read_text())
+    assert report["verdict"] == verdict, out
+    assert status == (1 if mutant else 0)
+    assert report["failure"] is None
