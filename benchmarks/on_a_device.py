@@ -3,8 +3,8 @@
     python benchmarks/on_a_device.py [--out out/device] [--seconds 540] [--smollm2 DIR] [--dry]
 
 What a step wrote, and that it ended, is kept in the folder; a step that was stopped is begun again, or goes on where
-its command can. Every call ends by writing device.tar.gz there: corpus/site/evidence and the logs, small enough to be taken
-home; --from takes such an archive in before the first step, on a machine that has none of it.
+its command can. Every call ends by writing device.tar.gz there: corpus/site/evidence and the logs, small enough to be
+taken home; --from takes such an archive in before the first step, on a machine that has none of it.
 --dry: the same steps at small sizes without a device, the kernels under Triton's interpreter. None of it is evidence.
 """
 

@@ -1,4 +1,4 @@
-"""What papers and public code claim of their rules, each claim judged exactly: what corpus/site/literature.md is made of.
+"""What papers and public code claim of their rules, each claim judged exactly: corpus/site/literature.md shows it.
 
 In the clone and the source distribution, and no part of the wheel.
 """

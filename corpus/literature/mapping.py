@@ -1,8 +1,8 @@
 """proofs/paper_mapping.md: the papers' statements, where each lives here, and under which claim it is proved.
 
 The statements stand in statements.json. A place is ``file:name``, from the root: a name of a Python module, a theorem
-or definition of a Coq file; a test fails when one is gone. ``python -m draftproof.corpus.literature.mapping`` runs every
-proof, records the rows in standing.json and writes the page.
+or definition of a Coq file; a test fails when one is gone. ``python -m draftproof.corpus.literature.mapping`` runs
+every proof, records the rows in standing.json and writes the page.
 """
 
 import json
@@ -21,9 +21,10 @@ from draftproof.proofs.statements import summary
 
 HEAD = """# Where each algorithm, equation and statement lives, and how far it is proved
 
-Written by `python -m draftproof.corpus.literature.mapping` from `statements.json` beside it and a run of `draftproof prove`
-(`proofs/standing.json`); a test fails when a place is gone or the page is out of date. Enumeration and certificates
-speak of single problems, sympy and z3 of all models of a size, Coq of all vocabularies, all gamma and all models.
+Written by `python -m draftproof.corpus.literature.mapping` from `statements.json` beside it and a run of `draftproof
+prove` (`proofs/standing.json`); a test fails when a place is gone or the page is out of date. Enumeration and
+certificates speak of single problems, sympy and z3 of all models of a size, Coq of all vocabularies, all gamma and
+all models.
 
 """
 

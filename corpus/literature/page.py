@@ -30,13 +30,13 @@ claim that *holds* is contradicted by none of the problems named and is not ther
 *refuted* has the smallest witness of the search, and what it would need to be true. Rules and their sources:
 `draftproof list verifiers`. Numbers in papers that come from large models are not judged here. What is judged is this
 repository's code of each rule: of Tree Monte Carlo it is after the authors' public code, of greedy multi-path
-verification after the abstract and reviews, with the order of tokens by ratio, and, in rows of its own, after a copy of
-the submission's code, whose order is by the ratio capped at 1. Where a source says *abstract*, no more than that could
-be read, and what is judged is derived from it here; where it names a commit, the code there was read and is written
-anew, rules in `corpus/literature/strangers/`, which a clone audits as it does any code
-(`draftproof audit draftproof.corpus.literature.strangers.dd_tree:verify`); where it says neither, it is the paper as known.
-"Read as" marks a reading of ours: a paper that measured averages claims no more than those; "asked here" and "ours"
-mark what the source does not claim.
+verification after the abstract and reviews, with the order of tokens by ratio, and, in rows of its own, after a copy
+of the submission's code, whose order is by the ratio capped at 1. Where a source says *abstract*, no more than that
+could be read, and what is judged is derived from it here; where it names a commit, the code there was read and is
+written anew, rules in `corpus/literature/strangers/`, which a clone audits as it does any code (`draftproof audit
+draftproof.corpus.literature.strangers.dd_tree:verify`); where it says neither, it is the paper as known. "Read as"
+marks a reading of ours: a paper that measured averages claims no more than those; "asked here" and "ours" mark what
+the source does not claim.
 
 """
 

@@ -1,6 +1,6 @@
 """The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports.
 
-``python -m draftproof.corpus.site.engines_page`` writes corpus/site/engines.md from the survey that is kept beside issues.
+``python -m draftproof.corpus.site.engines_page`` writes engines.md here from the survey that is kept beside issues.
 """
 
 import json

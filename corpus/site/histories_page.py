@@ -1,6 +1,6 @@
 """The page of histories: for each verifier, which releases were right, which were not, and with what.
 
-``python -m draftproof.corpus.site.histories_page`` writes corpus/site/history.md from the histories that are kept beside it.
+``python -m draftproof.corpus.site.histories_page`` writes history.md here from the kept histories.
 """
 
 import json

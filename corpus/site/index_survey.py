@@ -1,7 +1,7 @@
 """The page of packages that call themselves lossless speculative decoding: each with verdict, mode and one command.
 
 ``python -m draftproof.corpus.site.index_survey NAME ...`` fetches the newest wheel of each package (without what
-it depends on), unpacks it, audits its modes and keeps a row of each; without names it writes corpus/site/index-survey.md
+it depends on), unpacks it, audits its modes and keeps a row of each; without names it writes index-survey.md here
 from the rows. What is foreign runs in the child process of an audit alone, which has the rights of who starts it.
 """
 
@@ -144,9 +144,9 @@ HEAD = """\
 
 Packages of the Python package index whose summary or README speaks of speculative decoding, each in its newest
 release. A verdict comes from a run: `draftproof audit --quick` of the function, or of the lines around it, through a
-wrapper of a few lines in `corpus/site/index/`, in float32 unless the wrapper is of lists or of NumPy. *Not refuted* speaks
-of the problems that were tried and of no others, nor of the model, cache and server around the function. Of the rest
-the page says why there was no run, and no verdict.
+wrapper of a few lines in `corpus/site/index/`, in float32 unless the wrapper is of lists or of NumPy. *Not refuted*
+speaks of the problems that were tried and of no others, nor of the model, cache and server around the function. Of
+the rest the page says why there was no run, and no verdict.
 
 `python -m draftproof.corpus.site.index_survey NAME` fetches a package's wheel, unpacks it into
 `$DRAFTPROOF_INDEX` (`.venv-index`) and audits its modes again: the one command of each row; `einops`, `beartype` and

@@ -1,1 +1,1 @@
-"""Verdicts of right and wrong verifiers and decoders, kept so that a change of the code shows which of them it changes."""
+"""Verdicts of right and wrong verifiers and decoders, kept to show which of them a change changes."""

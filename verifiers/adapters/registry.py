@@ -157,8 +157,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def missing(self) -> list[str]:
         if self.driver:
             made = decoder_python(self.name)
-            absent = [] if made.is_file() else [f"its environment {made.parents[1]} (make decoders)"]
-            return absent
+            return [] if made.is_file() else [f"its environment {made.parents[1]} (make decoders)"]
         absent = not_installed(self.packages)
         return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 

@@ -19,7 +19,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.subjects import driven
 from draftproof.verifiers.adapters.calling_convention import NotASubject, on_demand
 from draftproof.verifiers.adapters.protocol import Row, by_length
-from draftproof.verifiers.adapters.registry import ADAPTERS, OURS
+from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof_engines.lifted import Edit, lift, require_parameters, version_of
 from draftproof_engines.unpack import DISTRIBUTIONS, main
 
@@ -109,7 +109,7 @@ def test_an_engine_that_is_missing_is_one_line(engine):
 
 
 def test_each_adapter_states_what_has_to_be_known():
-    for adapter in OURS:
+    for adapter in ADAPTERS.values():
         assert adapter.randomness and adapter.bonus and adapter.draft and adapter.claims
         assert not adapter.engines or adapter.tried
         assert set(adapter.engines) <= set(DISTRIBUTIONS)

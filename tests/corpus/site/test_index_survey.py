@@ -11,7 +11,7 @@ from draftproof.models.battery import drawn
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
-from draftproof.verifiers.adapters.registry import OURS
+from draftproof.verifiers.adapters.registry import ADAPTERS
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is in the repository, not in the wheel")
 
@@ -27,7 +27,7 @@ def test_the_page_is_what_the_rows_say_and_each_row_is_of_a_mode():
         assert bool(package.modes) != bool(package.why), package.package
         for mode in package.modes:
             file = mode.subject.partition(":")[0]
-            assert (FOLDER.parents[1] / file).is_file() or file in {adapter.name for adapter in OURS}
+            assert (FOLDER.parents[1] / file).is_file() or file in {adapter.name for adapter in ADAPTERS.values()}
 
 
 def lacking(kept):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import draftproof
-from draftproof.corpus.site import engines as engines_page
+from draftproof.corpus.site import engines_page
 from draftproof.corpus.site.engine_issues import FOLDER
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json
