@@ -156,7 +156,7 @@ def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
     absent = {}
     for name, what in SURVEYED.items():
         if name not in reports:
-            needs = ", ".join(what.missing()).replace(f"{FOLDER.parents[1]}/", "")
+            needs = ", ".join(what.missing()).replace(f"{FOLDER.parents[2]}/", "")
             absent[name] = f"needs {needs}" if needs else "was not asked for"
     return absent | NOT_RUN
 

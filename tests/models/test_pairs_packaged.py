@@ -1,5 +1,5 @@
 """A pair made of a GGUF file that a package ships, on a miniature of the same architecture; what is damaged or missing
-is one line. The package itself: tests/models/test_smollm2.py, make smollm2."""
+is one line. The package itself: tests/corpus/paper/test_smollm2.py, make smollm2."""
 
 import importlib
 import shutil

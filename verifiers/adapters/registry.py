@@ -102,10 +102,9 @@ def _shipped() -> tuple[list[Adapter], list[str]]:
 SHIPPED, CATALOGUES = _shipped()
 """Adapters that other distributions name one by one; packages of theirs with a catalogue."""
 
-ADAPTERS = {
-    adapter.name: adapter
-    for adapter in [*SHIPPED, *(row for p in (*CATALOGUES, HERE) for row in catalogue(p, "adapters", Adapter))]
-}
+ADAPTERS: dict[str, Adapter] = {}
+for _row in [*(row for p in (HERE, *CATALOGUES) for row in catalogue(p, "adapters", Adapter)), *SHIPPED]:
+    ADAPTERS.setdefault(_row.name, _row)  # nobody takes a name of draftproof's own
 
 
 TOKENS = 3
@@ -162,4 +161,6 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 
 
-ENGINES = {engine.name: engine for p in (*CATALOGUES, HERE) for engine in catalogue(p, "engines", Engine)}
+ENGINES: dict[str, Engine] = {}
+for _row in (row for p in (HERE, *CATALOGUES) for row in catalogue(p, "engines", Engine)):
+    ENGINES.setdefault(_row.name, _row)

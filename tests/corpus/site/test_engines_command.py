@@ -247,7 +247,7 @@ def without(text, reported=REPORTED):
             continue
         said, program = issue.read_text(), script.read_text()
         where, _, test = about.mend.partition("::")
-        mended = where.startswith("not tried") or f"def {test}(" in (FOLDER.parents[1] / where).read_text()
+        mended = where.startswith("not tried") or f"def {test}(" in (FOLDER.parents[2] / where).read_text()
         known = about.found and "observed" in witness and mended
         if not known or not all(part in said for part in ("## By hand", program.strip(), advice(key))):
             lacking.append(f"{key}: its issue")
