@@ -44,7 +44,7 @@ def steps(asked: argparse.Namespace) -> list[Step]:
     python, dry = sys.executable, asked.dry
     draftproof = [python, "-m", "draftproof.reports.commands.main"]
     device = "cpu" if dry else "cuda"
-    pair, kept = asked.out / "pair", (asked.out if dry else ROOT / "reports") / "evidence"
+    pair, kept = asked.out / "pair", (asked.out if dry else ROOT / "corpus" / "site") / "evidence"
     size = ["--vocabulary", "64", "300", "--batch", "1", "2", "--calls", "2"] if dry else []
     train = ["--minutes", "0.2"] if dry else ["--size", "large"]
     dry_laws = ["--dry"] if dry else []
@@ -107,8 +107,8 @@ def archive(out: Path) -> Path:
         for path in sorted([*out.glob("*.log"), *out.glob("*.json"), out / "tests", out / "evidence"]):
             if path.exists():
                 files.add(path, f"out/{path.relative_to(out)}")
-        if (ROOT / "reports" / "evidence").is_dir():
-            files.add(ROOT / "reports" / "evidence", "evidence")
+        if (ROOT / "corpus" / "site" / "evidence").is_dir():
+            files.add(ROOT / "corpus" / "site" / "evidence", "evidence")
     return made
 
 
@@ -119,7 +119,7 @@ def take_in(archived: Path, out: Path) -> None:
             top, _, rest = member.name.partition("/")
             if rest:
                 member.name = rest
-                files.extract(member, out if top == "out" else ROOT / "reports" / "evidence", filter="data")
+                files.extract(member, out if top == "out" else ROOT / "corpus" / "site" / "evidence", filter="data")
 
 
 def main() -> int:

@@ -28,6 +28,7 @@ from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.stattests import min_detectable_goodness, samples_needed
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
+from draftproof_paper.pages.page import page as tables_page
 
 FIELD = re.compile(r"(?P<names>[\w.*]+(?:, [\w.*]+)*): (?P<text>\S.*)")
 EQUATION = re.compile(r"[\w^{}()\[\].*, |-]{1,40} (=|<=|>=) ")
@@ -159,14 +160,29 @@ def _rounded(number: int) -> str:
 LIVE = Path(__file__).parent / "live"
 """Reports that ``draftproof audit --json`` wrote; the documentation has their pages."""
 
+EVIDENCE = Path(__file__).parents[1] / "corpus" / "site" / "evidence"
+"""Kept runs, a folder each; the documentation has their pages too."""
+
+
+def kept_pages() -> Iterator[tuple[str, str]]:
+    """Yield the place and the page of each kept report, made by this version."""
+    for file in sorted(LIVE.glob("*.json.gz")):
+        report = Report.from_json(json.loads(gzip.decompress(file.read_bytes())))
+        yield f"live/{file.name.partition('.')[0]}.html", report_page(report)
+    for folder in sorted(EVIDENCE.glob("*/")):
+        tables = folder / "tables.json"
+        content = json.loads((tables if tables.is_file() else folder / "report.json").read_text(encoding="utf-8"))
+        page = tables_page(content) if tables.is_file() else report_page(Report.from_json(content))
+        yield f"evidence/{folder.name}.html", page
+
 
 def live_reports(app: Sphinx, error: Exception | None) -> None:
-    """The page of each, by this version."""
+    """Write the pages of kept reports beside the documentation."""
     if error is None and app.builder.format == "html":
-        (Path(app.outdir) / "live").mkdir(exist_ok=True)
-        for file in sorted(LIVE.glob("*.json.gz")):
-            report = Report.from_json(json.loads(gzip.decompress(file.read_bytes())))
-            (Path(app.outdir) / "live" / f"{file.name.partition('.')[0]}.html").write_text(report_page(report), "utf-8")
+        for place, page in kept_pages():
+            file = Path(app.outdir) / place
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(page, encoding="utf-8")
 
 
 def rounding(page: str) -> str:

@@ -1,8 +1,8 @@
 """Runs that are kept: a folder for each, with what the run wrote and what it was run on.
 
-corpus/site/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or
-tables.json, tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a
-test holds them to it.
+corpus/site/evidence/NAME/: run.json (``RunFacts``) and report.json of ``audit``, ``e2e`` and ``engine``, or tables.json
+and tables.md of ``tables``. The documentation's build makes their pages. What documents say of a run is ``Kept.line``,
+word for word; a test holds them to it.
 """
 
 import json
@@ -17,11 +17,13 @@ from typing import Any
 from ...models.digests import environment, processor
 from ...models.errors import InputError
 
-RUN, REPORT, PAGE, TABLES = "run.json", "report.json", "page.html", "tables.json"
+RUN, REPORT, TABLES = "run.json", "report.json", "tables.json"
 WRITES = {
-    "audit": ("--json", REPORT, "--html", PAGE), "e2e": ("--json", REPORT, "--html", PAGE),
-    "engine": ("--json", REPORT, "--html", PAGE), "tables": ("--out", ""),
-}  # fmt: skip
+    "audit": ("--json", REPORT),
+    "e2e": ("--json", REPORT),
+    "engine": ("--json", REPORT),
+    "tables": ("--out", ""),
+}
 """Commands that can be kept, with the options by which they write into the folder."""
 
 HEAD = (
@@ -106,9 +108,6 @@ def kept(folder: Path) -> Kept:
         raise InputError(
             f"{folder}: {error}; expected {RUN} with {REPORT} or {TABLES}, as draftproof evidence writes them"
         ) from None
-    missing = next((file for file in ([PAGE] if report else ["tables.md"]) if not (folder / file).is_file()), None)
-    if missing:
-        raise InputError(f"{folder}: has no {missing}")
     if report and report["environment"].get("torch") != run.environment.get("torch"):
         raise InputError(
             f"{folder}: its report was made with torch {report['environment'].get('torch')}, not in this run"
