@@ -1,4 +1,4 @@
-"""transformers' ``generate`` with an assistant behind a URL, on the open model, audited as by ``draftproof engine URL
+"""transformers' ``generate`` with an assistant behind a URL, on the open model, audited as by ``draftproof server URL
 --reference smollm2:target --draft smollm2:draft --without PLAIN``: five right runs, and planted faults.
 
     python benchmarks/assisted_generation.py [--only right ...]     (smollm2 as make smollm2 installs it)
@@ -7,6 +7,7 @@ A line a run: the token by which it is refuted, or that it is not, and what the 
 """
 
 import argparse
+from dataclasses import replace
 from time import process_time
 from unittest.mock import patch
 
@@ -16,7 +17,7 @@ from transformers.generation import utils
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
 from draftproof.reports.audits.servers.reference import REPORTED, audit_reference
-from draftproof.reports.audits.servers.settings import ServerSettings
+from draftproof.reports.audits.servers.settings import ReferenceSettings
 from draftproof.tests.subjects.reference_server import Server, serving
 
 GAMMA = 4
@@ -64,10 +65,10 @@ class GenerateServer(Server):
 
 def judged(pair, fault, texts, seed):
     began = process_time()
-    settings = ServerSettings(samples=texts, at_once=1, timeout=1e5, request_timeout=1e4)
+    settings = ReferenceSettings(samples=texts, at_once=1, timeout=1e5, request_timeout=1e4, draft=pair.names[1])
     speculative = serving(pair, pair.draft, fault, FAULTS.get(fault, {}), kind=GenerateServer)
     with serving(pair, kind=GenerateServer) as plain, speculative as url:
-        report = audit_reference(url, pair.names[0], settings, plain, seed, draft=pair.names[1])
+        report = audit_reference(url, pair.names[0], replace(settings, without=plain), seed)
     if not report.evidence:
         raise SystemExit(str(report.failure))
     bets = report.evidence[0].detail

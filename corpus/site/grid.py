@@ -6,9 +6,9 @@ from pathlib import Path
 
 from draftproof.corpus.site.cell_states import CellState, states
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.engines.grid import GRID
 from draftproof.reports.audits.migration import migrated
 from draftproof.reports.audits.report import Report
+from draftproof.reports.audits.settings_grid import GRID
 
 KEPT = Path(__file__).with_name("engines")
 """The reports that ``draftproof engine NAME --grid --json`` wrote."""

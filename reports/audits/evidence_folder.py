@@ -22,6 +22,7 @@ WRITES = {
     "audit": ("--json", REPORT),
     "e2e": ("--json", REPORT),
     "engine": ("--json", REPORT),
+    "server": ("--json", REPORT),
     "tables": ("--out", ""),
 }
 """Commands that can be kept, with the options by which they write into the folder."""

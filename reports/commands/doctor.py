@@ -17,7 +17,7 @@ FOR = {
     "smollm2": "e2e and tables --preset smollm2: an open model",
     "engines": "engine openvino-genai, engine onnxruntime-genai",
     "kernels": "the Triton kernels",
-    "servers": "engine URL",
+    "servers": "server",
     "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
     "campaign": "campaign: compiled, and on a cluster",
     "nightly": "nightly: its history in a file or on a server",

@@ -16,7 +16,7 @@ from .exit_status import INTERRUPTED, NOT_AUDITED, OK, REFUTED
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="COMMAND...")
 @click.pass_context
 def command(context: click.Context, out: Path, words: tuple[str, ...]) -> None:
-    """Run COMMAND (audit, e2e, engine, tables) and keep its report in DIR with date, device, driver, versions.
+    """Run COMMAND (audit, e2e, engine, server, tables) and keep its report in DIR with date, device, driver, versions.
 
     The exit status is that of COMMAND. The row that documents may quote is printed."""
     if words[0] not in WRITES:

@@ -22,6 +22,7 @@ COMMANDS = {
     "campaign": "Sample a verifier millions of times, in parallel, resumable.",
     "nightly": "A nightly regression test with a lifetime error rate.",
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
+    "server": "Audit a server behind a URL, by samples of what it emits.",
     "engines": "What adapters and engines there are, and a page of their audits.",
     "history": "The verdict of every release of an engine's verifier.",
     "bisect": "The release, or the commit, that changed the verdict of an engine's verifier.",
@@ -72,9 +73,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and args[0] not in COMMANDS:
-            ctx.fail(f"no command {args[0]!r}; {meant(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        name, *others = args
+        if not name.startswith("-") and name not in COMMANDS:
+            ctx.fail(f"no command {name!r}; {meant(name, COMMANDS)}")
+        if name == "engine" and any(word.startswith(("http://", "https://")) for word in others):
+            name = "server"  # the older name of draftproof server URL
+        return super().resolve_command(ctx, [name, *others])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -1,11 +1,14 @@
 """Types of parameters, and the options that several commands share."""
 
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
+
+from ...models.errors import InputError
 
 ARRAYS = ("numpy", "rows", "list", "torch")
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -124,7 +127,25 @@ exec_option = click.option(
     help="A program that takes its random numbers as inputs, and speaks JSON lines on its standard input and output.",
 )
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+                           help="Seed for every random choice.")  # fmt: skip
+
+
+def set_option(what: str) -> Callable[[Command], Command]:
+    """Return --set NAME=VALUE, which may be repeated; it arrives as a dict named settings."""
+    return click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=what,
+                        callback=lambda context, parameter, texts: dict(map(_setting, texts)))  # fmt: skip
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    try:
+        if not equals:
+            raise ValueError
+        return name, json.loads(value)
+    except ValueError:
+        raise InputError(f"--set {text}: expected NAME=VALUE with a value in JSON") from None
+
 
 device_option = click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda or cuda:N.")
 
@@ -137,6 +158,6 @@ def timeout_option(
     return click.option("--timeout", type=kind, default=default, show_default=shown, metavar="S", help=what)
 
 
-def memory_option(most: float | None = None) -> Callable[[Command], Command]:
-    return click.option("--memory", type=Finite(min=0.5, max=most), default=8.0, show_default=True, metavar="GIB",
+def memory_option(most: float | None = None, default: float = 8.0) -> Callable[[Command], Command]:
+    return click.option("--memory", type=Finite(min=0.5, max=most), default=default, show_default=True, metavar="GIB",
                         help="Address space of the child process.")  # fmt: skip

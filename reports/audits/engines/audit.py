@@ -1,7 +1,5 @@
-"""Engines from outside: what they emit on forged checkpoints against the law those were forged from."""
+"""An engine from outside: what it emits on forged checkpoints against the law that they were forged from."""
 
-import json
-import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,33 +19,34 @@ from ....proofs.time_limits import TimeLimits
 from ....stattests.arguments import ALPHA
 from ....verifiers.adapters.registry import ENGINES, Engine
 from ....verifiers.evidence import Evidence
+from ..replay import assignments, command_line, compact
 from ..report import Report
 from ..runner import examine
-from ..settings import Progress
-from .exact_texts import DECIDING, DRAFTING, ExactTexts, asked_cells
-from .grid import grid_cells
+from ..settings import Progress, silent
+from .cells import DRAFTING, asked_cells, grid_cells
+from .exact_texts import DECIDING, ExactTexts
 from .texts import judged, text_length
 
 LAST_SECONDS = 5.0
-"""For a child that has answered everything to end by itself."""
+"""Seconds in which a child that has answered everything ends by itself."""
 
 ENGINE_MEMORY = 32.0
-"""GiB of address space: of forged checkpoints transformers maps 1.1, openvino-genai 2.0; a real model has to fit."""
+"""GiB of address space of the child. A real model has to fit."""
 
 
 LEVELS = ("exact", "statistical")
-"""How laws are looked at: exactly first, and by samples where they are not known then."""
+"""Ways to examine a law: exactly first, and by samples if it is not known then."""
 
 
 NEUTRAL = [("temperature", 1), ("top_k", 0), ("top_p", 1)]
-"""Settings that leave the law as it is."""
+"""Settings that do not change the law."""
 
 
 class Sampled(NamedTuple):
     """What an engine emitted for one job.
 
     counts: emitted tokens -> times.
-    failure: [its kind, why] if not all samples were taken.
+    failure: [kind, why] if not all samples were taken.
     """
 
     counts: Counter
@@ -57,7 +56,7 @@ class Sampled(NamedTuple):
 def sampled(
     request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = ENGINE_MEMORY
 ) -> tuple[Sequence[Sampled], dict[str, Any]]:
-    """For each of the request's jobs what the engine emitted, and what is known of it: digest, versions of packages.
+    """Sample the request's jobs: return what was emitted for each, and the engine's digest and versions.
 
     What was counted before a failure is returned with it.
     timeout: seconds of wall-clock time for all jobs.
@@ -90,7 +89,7 @@ def sampled(
 
 
 def engine_from(name: str) -> Engine:
-    """The engine that a name on the command line means: a known one, or a function that samples from one.
+    """Return the engine that a name on the command line means: a known one, or a function that samples from one.
 
     Raises: InputError if the name has neither form.
     """
@@ -105,7 +104,7 @@ def engine_from(name: str) -> Engine:
 
 
 def engine_problems() -> list[Problem]:
-    """A pair that any reader can follow, and one whose rows differ by context and have zeros."""
+    """Return a pair that any reader can follow, and one whose rows differ by context and have zeros."""
     row = ["2/5", "3/10", "1/5", "1/10"]
     reversed_ = {"vocabulary": 4, "gamma": 3, "target": row, "draft": row[::-1], "name": "reversed-V4-gamma3"}
     return [problem_from(reversed_), drawn_markov(3, 2, "zeros")]
@@ -126,47 +125,46 @@ def audit_engine(
     checkpoint: str | None = None,
     grid: bool = False,
     rows: Sequence[str] = (),
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = silent,
 ) -> Report:
-    """Audit an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
+    """Audit an engine: its texts from a forged pair, each after a prompt of one <s>, against the target's law.
 
-    problems: the pairs to forge; if none are given one without ties, and of samples those of ``engine_problems``.
+    problems: the pairs to forge. By default one without ties, and for samples those of ``engine_problems``.
     plain: whether to decode without the draft, as a control.
-    levels: "exact", where its random numbers can be followed, and "statistical", where they cannot: both, or where
-        ``samples`` are asked for those alone.
-    tokens: the cap of a text whose law is exact.
-    grid: whether to go through every setting that the engine has (``grid.grid_cells``), exactly; ``settings`` say how
-        to draft; ``rows`` names some of its rows.
-    checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
-    samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
+    samples: texts of each problem, each with its own seed. The engine has to make them independent.
     seed: of the calls' seeds.
     timeout: seconds of wall-clock time for all samples, and of processor time for one exact law.
     memory: GiB of address space of the child process.
     settings: those of ``models.decoding_settings`` and the engine's own.
-    Guarantee: an exact law is known as its evidence says; of samples as ``texts.judged``, at a false-alarm rate of
-    ALPHA over all problems.
+    levels: "exact" if its random numbers can be followed, "statistical" if not. By default both; with ``samples`` the
+        second alone.
+    tokens: the cap of a text whose law is exact.
+    checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
+    grid: whether to go through every setting that the engine has (``cells.grid_cells``), exactly. ``settings`` then
+        say how to draft.
+    rows: rows of the grid; they alone are asked for.
+    Guarantee: an exact law is known as its evidence says. Samples are judged by ``texts.judged``, at a false-alarm rate
+    of ALPHA over all problems.
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
-    if grid and (problems or {*(settings or {})} - {*DRAFTING} or plain or tokens):
-        raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
-    if rows and not grid:
-        raise InputError("--row is of a grid; expected --grid too")
-    if grid and engine.settings is None:
-        raise InputError(f"{engine.name}: which settings it has is not known; expected --set NAME=VALUE, one by one")
     if missing := engine.missing():
         install = f"; install draftproof[{engine.extra}]" if engine.extra else ""
         raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
-    report = Report.begin(engine.name, engine.source, ["float32"], seed)
+    settings = dict(settings or {})
     levels = levels or (LEVELS[1:] if samples else LEVELS)
+    report, cells = Report.begin(engine.name, engine.source, ["float32"], seed), []
+    if grid or rows:
+        if problems or {*settings} - {*DRAFTING} or plain or tokens:
+            raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
+        if engine.settings is None:
+            raise InputError(f"{engine.name}: which settings it has is not known; expected --set NAME=VALUE")
+        cells, levels = grid_cells(engine, settings, rows), LEVELS[:1]
+    elif engine.exact and "exact" in levels:
+        cells = asked_cells(engine, problems, settings, tokens, plain)
     if engine.exact and "exact" in levels:
-        cells = (
-            grid_cells(engine, drafting=settings, rows=rows)
-            if grid
-            else asked_cells(engine, problems, settings or {}, tokens, plain)
-        )
         report.claims = DECIDING
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
-        complete, last = examine(report, [exact]), "statistical" not in levels or not engine.sample or grid
+        complete, last = examine(report, [exact]), "statistical" not in levels or not engine.sample
         if complete and last and len(exact.failed) == len(cells):
             kind, why = exact.failed[0]
             report.fail(kind, f"none of {len(cells)} requests was answered: {why}")
@@ -176,13 +174,13 @@ def audit_engine(
         raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")
     elif "statistical" not in levels:
         raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")
-    changed = [n for n, v in (settings or {}).items() if n in SETTINGS and SETTINGS[n].law and (n, v) not in NEUTRAL]
+    changed = [n for n, v in settings.items() if n in SETTINGS and SETTINGS[n].law and (n, v) not in NEUTRAL]
     if changed:  # samples are judged against the target's own law
         if report.evidence:
             return report
         raise InputError(f"{changed[0]} changes the law, which samples are not judged by; expected --level exact")
-    problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})
-    run = EngineTexts(engine, problems, plain, samples, timeout, memory, settings, report, progress)
+    run = EngineTexts(engine, problems or engine_problems(), plain, samples or engine.samples, timeout, memory,
+                      settings, report, progress)  # fmt: skip
     examine(report, [run])
     return report
 
@@ -233,16 +231,14 @@ class EngineTexts:
         return [self._with_replay(e.with_detail(**how, **size)) for e, size in judged_texts]
 
     def _with_replay(self, evidence: Evidence) -> Evidence:
-        """The evidence with the command that shows a refutation again, on its problem alone."""
+        """Add the command that shows a refutation again, on its problem alone."""
         if not evidence.witness:
             return evidence
-        problem = json.dumps(evidence.witness.problem, separators=(",", ":"))
-        words = ["draftproof", "engine", self.engine.name, "--problem", problem, "--samples", str(self.samples)]
-        words += ["--seed", str(self.report.seed)]
-        words += ["--plain"] if self.plain else []
-        for name, value in self.settings.items():
-            words += ["--set", f"{name}={json.dumps(value)}"]
-        return replace(evidence, replay=shlex.join(words))
+        replay = command_line(
+            "engine", self.engine.name, problem=compact(evidence.witness.problem),
+            samples=self.samples, seed=self.report.seed, plain=self.plain, set=assignments(self.settings),
+        )  # fmt: skip
+        return replace(evidence, replay=replay)
 
     def _job(self, problem: Problem, folder: Path, seeds: list[int]) -> dict[str, Any]:
         forged = forge(problem, folder)

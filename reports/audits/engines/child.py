@@ -15,9 +15,10 @@ from ....verifiers.adapters.calling_convention import NotASubject
 from ....verifiers.adapters.copies import COPIES
 
 ENDED = -1
-"""Stands where an engine ended its text before the length that was asked for."""
+"""Stands in a text after its end, up to the length that was asked for."""
 
 SECONDS_BETWEEN_ANSWERS = 1.0
+"""Seconds of wall-clock time between two answers with counts."""
 
 
 def main() -> None:

@@ -1,33 +1,20 @@
 """The exact law of a decoder's first tokens, wherever its random numbers can be followed, and its claims."""
 
 import json
-import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....models.decoding_settings import (
-    DRAFT,
-    LOOKUP,
-    ORDERS,
-    PLAIN,
-    SETTINGS,
-    called_with,
-    checked_settings,
-    named_tokens,
-    requests_of,
-    separated,
-    text_law,
-)  # fmt: skip
+from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, separated, text_law
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.forge import PROBLEM_FILE, forge
-from ....models.problem import Problem, as_json, problem_from, size_of
+from ....models.problem import Problem, as_json, size_of
 from ....models.store import Store
 from ....proofs.child_process import ChildProcess
 from ....proofs.interception.digests import changed_since, file_digest
@@ -35,42 +22,22 @@ from ....proofs.laws.known_decoders import SeenLaw, behaves_as
 from ....proofs.laws.text_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.protocol import DecoderProcesses
-from ....verifiers.adapters.registry import TOKENS, Engine
+from ....verifiers.adapters.registry import Engine
 from ....verifiers.evidence import Evidence
+from ..replay import assignments, command_line, compact
 from ..report import Report
-from ..settings import Progress
+from ..settings import Progress, silent
+from .cells import TextCell
 
 DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
-"""The claims that decide the verdict on a decoder, and whose refutation asks for a diagnosis."""
+"""The claims that decide the verdict on a decoder. If one is refuted, a diagnosis is looked for."""
 
 WHAT = "laws of a decoder's texts"
-
-
-MORE_TOKENS = 5
-"""Of a text of three blocks at least, in which two end with a rejection."""
-
-
-def decoder_problem() -> Problem:
-    """A pair without ties: no two tokens are as likely, and no sum is a round number, so that cut-offs are clear."""
-    target = {"start": ["11/20", "3/20", "6/20"],
-              "after": {"0": ["3/20", "13/20", "4/20"], "1": ["27/100", "11/100", "62/100"],
-                        "2": ["45/100", "34/100", "21/100"]}}  # fmt: skip
-    draft = {"start": ["1/4", "2/5", "7/20"],
-             "after": {"0": ["2/5", "1/4", "7/20"], "1": ["51/100", "3/10", "19/100"],
-                       "2": ["3/20", "1/4", "3/5"]}}  # fmt: skip
-    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V3-gamma2"})
-
-
-def long_problem() -> Problem:
-    """A pair of two tokens, whose texts have several blocks in few ways; the most probable ones agree behind a token
-    and differ at the start."""
-    target = {"start": ["11/20", "9/20"], "after": {"0": ["3/20", "17/20"], "1": ["62/100", "38/100"]}}
-    draft = {"start": ["1/4", "3/4"], "after": {"0": ["2/5", "3/5"], "1": ["51/100", "49/100"]}}
-    return problem_from({"vocabulary": 2, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V2-gamma2"})
+"""What a checkpoint's rows are of."""
 
 
 def rules_out(law: TextMasses, problem: Problem) -> bool:
-    """Whether behind some text there are tokens of probability 0."""
+    """Check whether some text has next tokens of probability 0."""
     for texts in zip(*map(separated, law)):
         begun = {text[: n + 1] for text in texts for n in range(len(text))}
         if any(n < problem.vocabulary for n in Counter(text[:-1] for text in begun).values()):
@@ -78,55 +45,14 @@ def rules_out(law: TextMasses, problem: Problem) -> bool:
     return False
 
 
-def zeros_problem() -> Problem:
-    """A pair with tokens of probability 0 of either model alone and of both, rows that are alike, and rows apart."""
-    target = {"start": ["3/5", "2/5", "0"], "after": {"0": ["1/5", "0", "4/5"], "1": ["0", "0", "1"],
-                                                      "2": ["7/10", "3/10", "0"]}}  # fmt: skip
-    draft = {"start": ["3/20", "1/4", "3/5"], "after": {"0": ["1/5", "0", "4/5"], "1": ["9/20", "11/20", "0"],
-                                                        "2": ["0", "2/5", "3/5"]}}  # fmt: skip
-    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "zeros-V3-gamma2"})
-
-
-class TextCell(NamedTuple):
-    """One request whose law is asked for: what it is called, its settings, tokens, way of drafting and pair."""
-
-    name: str
-    settings: Mapping[str, Any]
-    tokens: int
-    sampling: str
-    problem: Problem
-
-    @property
-    def plain(self) -> "TextCell":
-        """The same without speculation; settings that only say how to draft are left out."""
-        settings = {n: v for n, v in self.settings.items() if n not in DRAFTING}
-        return self._replace(settings=settings, sampling=PLAIN)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What its law depends on, for one engine."""
-        return self.sampling, str(self.tokens), json.dumps([self.settings, as_json(self.problem)], sort_keys=True)
-
-
-DRAFTING = (
-    "draft_temperature",
-    "adaptive",
-    "early_exit",
-    "universal",
-    "assistant_ensemble_weight",
-    "lookup",
-    "draft_sampled",
-    "repaired",
-)
-"""Settings that say how to draft, which plain decoding has not."""
-
-
 @dataclass
 class TextLaws:
-    """The laws of an engine's texts, each asked for once, in a child process that is started anew where one ended.
+    """The laws of an engine's texts, each asked for once, in a child process that is started anew if one ended.
 
-    timeout: seconds of processor time for one law. memory: GiB of address space of the child.
-    folder: where pairs are forged. store: laws that are known already.
+    folder: where pairs are forged.
+    timeout: seconds of processor time for one law.
+    memory: GiB of address space of the child.
+    store: laws that are known already.
     """
 
     engine: Engine
@@ -139,10 +65,10 @@ class TextLaws:
     processes: DecoderProcesses | None = None
 
     def of(self, cell: TextCell) -> KnownTexts:
-        """The law, or why there is none. Raises: RunFailed if the decoder does not load.
+        """Return the law, or why there is none. Raises: RunFailed if the decoder does not load.
 
-        One without a law is asked for again, and one of code that has changed since: of a driven engine the files that
-        it names, of any other all modules that were loaded.
+        A cell is asked for again if it has no law, or if the code has changed since: the files that a driven engine
+        names, or all modules that another one loaded.
         """
         kept = self.store.rows.get(cell.key, {})
         if kept.get("law") is None or "made_of" not in kept or changed_since(kept["made_of"]):
@@ -166,12 +92,12 @@ class TextLaws:
             return {"error": failure.message, "kind": failure.kind}
 
     def _driven(self, forged: Path, cell: TextCell, settings: Mapping[str, Any]) -> dict[str, Any]:
-        self.processes = self.processes or import_module(self.engine.driver).processes()
+        processes: DecoderProcesses = self.processes or import_module(self.engine.driver).processes()
         draft = None if cell.sampling == PLAIN else forged / "draft"
-        answer = self.processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens,
-                                       cell.problem.gamma, settings, self.timeout)  # fmt: skip
-        self.about = self.processes.about
-        return answer | {"made_of": {file: file_digest(file) for file in self.processes.sources()}}
+        answer = processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens, cell.problem.gamma,
+                                  settings, self.timeout)  # fmt: skip
+        self.processes, self.about = processes, dict(processes.about)
+        return answer | {"made_of": {file: file_digest(file) for file in processes.sources()}}
 
     def _started(self) -> ChildProcess:
         child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
@@ -209,9 +135,12 @@ class TextLaws:
 class ExactTexts:
     """The laws of an engine's texts, as one part of a run.
 
-    cells: what is asked. timeout: seconds of processor time for each law. checkpoint: a file of laws to go on from.
-    judged: cells with what was found, in their order. seen: cells with a law, and the law.
-    failed: of cells whose calls yield no text, what every call raises or how one ended.
+    cells: what is asked.
+    timeout: seconds of processor time for each law.
+    checkpoint: a file of laws to go on from.
+    judged: cells with what was found, in their order.
+    seen: cells with a law, and the law.
+    failed: what every call of a cell raises, or how one ended, for cells whose calls yield no text.
     """
 
     engine: Engine
@@ -219,7 +148,7 @@ class ExactTexts:
     timeout: float
     memory: float
     report: Report
-    progress: Progress = lambda stage, done, total: None
+    progress: Progress = silent
     checkpoint: str | None = None
     judged: list[tuple[TextCell, list[Evidence]]] = field(default_factory=list)
     seen: list[tuple[TextCell, SeenLaw]] = field(default_factory=list)
@@ -241,7 +170,7 @@ class ExactTexts:
                 self.report.subject["digest"] = laws.about.get("digest", self.report.subject["digest"])
 
     def _diagnose(self) -> None:
-        """Name the mutants that do the same on what is refuted first, and on what holds first."""
+        """Name the mutants that do the same on the first cells that are refuted, and on the first that holds."""
         wrong = {
             cell.key for cell, found in self.judged if any(e.refuted and e.claim in DECIDING for e in found)
         }  # fmt: skip
@@ -288,7 +217,7 @@ class ExactTexts:
         return [self._with_replay(e, cell) for e in judged.evidence()]
 
     def _without_effect(self, cell: TextCell, expected: TextMasses) -> list[str]:
-        """The settings without which the law asked for is the same."""
+        """Return the settings without which the law asked for is the same."""
         same = []
         for name in cell.settings:
             if name in SETTINGS and SETTINGS[name].law:
@@ -304,43 +233,12 @@ class ExactTexts:
             return str(error)
 
     def _with_replay(self, evidence: Evidence, cell: TextCell) -> Evidence:
-        """The evidence with the command that shows a refutation again, alone."""
+        """Add the command that shows a refutation again, alone."""
         if not evidence.refuted:
             return evidence
-        words = ["draftproof", "engine", self.engine.name, "--level", "exact", "--tokens", str(cell.tokens),
-                 "--problem", json.dumps(as_json(cell.problem), separators=(",", ":"))]  # fmt: skip
-        words += ["--plain"] if cell.sampling == PLAIN else []
-        for name, value in called_with(cell.settings, cell.sampling).items():
-            words += ["--set", f"{name}={json.dumps(value)}"]
-        return replace(evidence, replay=shlex.join(words))
-
-
-def asked_cells(
-    engine: Engine, problems: Sequence[Problem], settings: Mapping[str, Any], tokens: int | None, plain: bool
-) -> list[TextCell]:
-    """One cell for each problem with the settings of the command line. Raises: InputError for those it has not.
-
-    Where nothing but the engine and settings is named, a second one has texts of several blocks, if two tokens do for
-    the settings; and without settings a third one has rows with zeros.
-    """
-    checked_settings(settings, engine.settings)
-    given = {name: value for name, value in settings.items() if name != "lookup"}
-    sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
-    name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
-    cells = [TextCell(name, given, tokens or engine.tokens, sampling, p) for p in problems or [decoder_problem()]]
-    if problems or tokens or engine.driver:
-        return cells
-    more = TextCell("more blocks", given, MORE_TOKENS + engine.tokens - TOKENS, sampling, long_problem())
-    if not given:
-        return [*cells, more, TextCell("rows with zeros", given, engine.tokens, sampling, zeros_problem())]
-    return [*cells, *([more._replace(name=f"{name}, more blocks")] if _asks_for_two_tokens(engine, more) else [])]
-
-
-def _asks_for_two_tokens(engine: Engine, cell: TextCell) -> bool:
-    """Whether the cell's settings have a law over two tokens, of one text, that is known soon."""
-    if engine.tokens < TOKENS or len(requests_of(cell.settings)) > 1 or named_tokens(cell.settings) - {0, 1}:
-        return False
-    try:
-        return bool(text_law(cell.problem.target, cell.tokens, cell.settings, ORDERS[engine.order]))
-    except InputError:
-        return False
+        replay = command_line(
+            "engine", self.engine.name, level="exact", tokens=cell.tokens, plain=cell.sampling == PLAIN,
+            problem=compact(as_json(cell.problem)),
+            set=assignments(called_with(cell.settings, cell.sampling)),
+        )  # fmt: skip
+        return replace(evidence, replay=replay)

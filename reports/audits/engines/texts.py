@@ -19,7 +19,7 @@ from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, LawEntry, Met
 from ..completed_law import verdict_of_counts
 
 MOST_LOG2 = 16
-"""V^(gamma + 1), the outcomes of a window, up to 65,536."""
+"""Base-2 logarithm of the number of outcomes of a window, V^(gamma + 1), that can be counted."""
 
 
 class Window(NamedTuple):
@@ -35,12 +35,12 @@ class Window(NamedTuple):
     counts: Counter
 
     def shortened(self, length: int) -> tuple[Counter, dict[Prefix, float]]:
-        """Counts and law of its first tokens alone."""
+        """Return counts and law of its first tokens alone."""
         seen, law = (_summed(weights, lambda text: text[:length]) for weights in (self.counts, self.law))
         return seen, dict.fromkeys(seen, 0.0) | {text: as_float(p) for text, p in law.items()}
 
     def at(self, place: int) -> tuple[Counter, Counter]:
-        """Counts and law of the token at one place."""
+        """Return counts and law of the token at one place."""
         return _summed(self.counts, lambda text: text[place]), _summed(self.law, lambda text: text[place])
 
 
@@ -52,7 +52,7 @@ def _summed(weights: Mapping[Prefix, Any], part: Callable[[Prefix], Any]) -> Cou
 
 
 def text_length(problem: Problem) -> int:
-    """Tokens of a text: a window of gamma + 1, and another from its last token on, which later iterations write.
+    """Return the tokens of a text: a window of gamma + 1, and one from its last token on, by later iterations.
 
     Raises: InputError if a window has too many outcomes to be counted.
     """
@@ -66,15 +66,15 @@ def text_length(problem: Problem) -> int:
 
 
 def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = True, lost: float = 0.0) -> Evidence:
-    """Do texts of 2 gamma + 1 tokens follow the target's law, M_b(x_1) M_b(x_2 | x_1) ...?
+    """Test whether texts of 2 gamma + 1 tokens follow the target's law, M_b(x_1) M_b(x_2 | x_1) ...
 
-    Tested for the first i = 1..gamma + 1 tokens of either window; and no text may have a token of probability 0.
+    The first i = 1..gamma + 1 tokens of either window are tested, and no text may have a token of probability 0.
     alpha: the rate of false alarms.
     complete: whether sampling came to its end.
     lost: bound on the probability that a text is written and not counted, which may depend on the text.
     Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
     window above ``bound`` is missed with probability BETA (``deviation``); ``TextsDetail.bounds`` has the bounds by the
-    places of the tokens. Where sampling was cut short, when it was may depend on the texts: then only a token of
+    places of the tokens. If sampling was cut short, the time of that may depend on the texts: then only a token of
     probability 0 refutes.
     """
     length, n = problem.gamma + 1, sum(counts.values())
@@ -106,7 +106,7 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
 
 
 def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Window]:
-    """The two windows, each with its law: the second begins with the token that the first ends with."""
+    """Yield the two windows, each with its law: the second begins with the token that the first ends with."""
     length, start = problem.gamma + 1, target.start
     for first in (0, length - 1):
         seen_from = Problem(problem.vocabulary, problem.gamma, Markov(start, target.after), target)
@@ -117,7 +117,7 @@ def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Wind
 
 
 def _impossible(target: Markov, counts: Counter) -> Counter:
-    """Texts up to their first token of probability 0, whatever that token is: an id beyond V, or none at all."""
+    """Count texts up to their first token of probability 0: an id beyond V, or none, is one too."""
     impossible: Counter = Counter()
     for text, times in counts.items():
         for i, token in enumerate(text):
@@ -129,7 +129,7 @@ def _impossible(target: Markov, counts: Counter) -> Counter:
 
 
 def _witness(problem: Problem, windows: list[Window], impossible: Counter, n: int) -> Witness:
-    """The laws of single tokens where they are furthest apart, and the text that is most off."""
+    """Return the laws of the single token that is furthest off, and of the text that is."""
     apart, rows = -1.0, []
     for window in windows:
         for place in range(problem.gamma + 1):

@@ -1,7 +1,5 @@
-"""A server from outside: what it emits on a forged target against the law that this was forged from."""
+"""A server of a forged target: what it emits in each kind of request, against the law that it was forged from."""
 
-import json
-import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,26 +11,28 @@ from scipy.special import betaincinv
 
 from ....models.errors import InputError
 from ....models.problem import Problem, as_json, size_of
-from ....stattests.arguments import ALPHA
+from ....stattests.arguments import ALPHA, BETA
+from ....stattests.design import min_detectable_homogeneity
+from ....stattests.two_sample import homogeneity
 from ....verifiers.evidence import Evidence
 from ..engines.texts import judged
+from ..replay import assignments, command_line
 from ..report import Report
 from ..runner import examine
-from ..settings import Progress
-from .completions import Completions, Lost, Refused, Wrong, api_base
+from ..settings import Progress, silent
+from .completions import Completions, Lost, Refused, Wrong
 from .journal import Journal
-from .kinds import CHOICES, KINDS, Kind, RequestPlan, words_of
-from .remarks import findings, section
+from .remarks import Seen, became_of, findings, section
+from .requests import CHOICES, KINDS, Kind, KindRequests
 from .sampling import Sampler
 from .settings import ServerSettings
+from .words import words_of
 
 REPEATS = 5
 """Requests with a seed that are sent a second time, alone."""
 
 
-def audit_server(
-    url: str, target: str, settings: ServerSettings, seed: int = 0, progress: Progress = lambda stage, done, total: None
-) -> Report:
+def audit_server(url: str, target: str, settings: ServerSettings, seed: int = 0, progress: Progress = silent) -> Report:
     """Audit a server that serves a forged target with whatever speculation it was started with.
 
     url: of the server, or of its API. target: what it serves, as ``draftproof forge`` wrote it.
@@ -41,59 +41,48 @@ def audit_server(
     written first: tests allow for that (``lost_at_most``). A request without a connection wrote none.
     Raises: InputError if the address is none of the API, or nothing was forged at ``target``.
     """
-    base = api_base(url)
     problem = settings.problem(target)
-    plan = RequestPlan(problem, words_of(Path(target), problem.vocabulary), seed, settings.sent)
-    client = Completions(base, settings.request_timeout, settings.at_once, settings.key)
-    try:
+    words, fields = words_of(Path(target), problem.vocabulary), settings.sent
+    with settings.connected(url) as [client]:
         names, header = client.models()
-        plan = _probed(client, plan, names)
-        depends = {"url": base, "problem": as_json(plan.problem), "seed": seed, "samples": settings.samples,
-                   "fields": dict(plan.settings), "stop": plan.stop, "served": [header, *names]}  # fmt: skip
-        journal = Journal(settings.checkpoint, depends)
-    except BaseException:
-        client.close()
-        raise
-    report = Report.begin(url, f"server: {header or 'no name'}", ["float32"], seed)
-    run = ServerTexts(client, plan, settings, journal, report, progress, {"models": names, "header": header}, target)
-    try:
+        requests = {name: KindRequests(kind, problem, words, seed, fields) for name, kind in KINDS.items()}
+        # the requests share these fields
+        fields |= _wanted_model(client, requests["alone"], names)
+        depends = {"url": client.base, "problem": as_json(problem), "seed": seed, "samples": settings.samples,
+                   "fields": fields, "stop": requests["stop"].stop, "served": [header, *names]}  # fmt: skip
+        report = Report.begin(url, f"server: {header or 'no name'}", ["float32"], seed)
+        run = ServerTexts(client, requests, settings, Journal(settings.checkpoint, depends), report, progress, target)
         examine(report, [run])
-    finally:
-        journal.close()
-        client.close()
-    report.server = section(base, plan, journal, settings, run.about)
+    report.server = run.section({"url": client.base, "models": names, "header": header})
     report.notice(findings(report.server, settings.model))
     return report
 
 
-def _probed(client: Completions, plan: RequestPlan, names: list[str]) -> RequestPlan:
-    """The plan with the model's name, where the server wants one. One request, which is not counted.
+def _wanted_model(client: Completions, requests: KindRequests, names: list[str]) -> dict[str, str]:
+    """Return the field that names the model, if the server wants one. It takes a request, which is not counted.
 
     Raises: InputError if the server answers what is no completion.
     """
-    body = plan.body(KINDS["alone"], 0)
-    try:
-        client.ask(body)
-    except (Refused, Lost):
-        pass  # the run itself asks again, and says what is lost
-    except Wrong as wrong:
-        if "model" in body or len(names) != 1:
-            raise InputError(str(wrong)) from None
-        plan = replace(plan, settings={**plan.settings, "model": names[0]})
+    body = requests.body(0)
+    choices = [{}] if "model" in body or len(names) != 1 else [{}, {"model": names[0]}]
+    for field in choices:
         try:
-            client.ask(plan.body(KINDS["alone"], 0))
+            client.ask(body | field)
         except (Refused, Lost):
-            pass
-        except Wrong as again:
-            raise InputError(str(again)) from None
-    return plan
+            pass  # the run itself asks again, and says what is lost
+        except Wrong as wrong:
+            if field is choices[-1]:
+                raise InputError(str(wrong)) from None
+            continue
+        return field
+    raise AssertionError
 
 
 def lost_at_most(lost: int, asked: int, alpha: float) -> float:
-    """An upper bound on the probability that an answer is lost or drawn again, at the rate alpha; 0 if none was.
+    """Return an upper bound on the probability that an answer is lost or drawn again, at the rate alpha.
 
-    Texts that are counted then have a law within that total variation of that of the texts that are written first: of
-    those, all but that mass are counted as they are.
+    The law of the counted texts is within that total variation of the law of the texts that are written first: all of
+    those but that mass are counted as they are. 0 if no answer was lost.
     Source: Clopper and Pearson 1934.
     """
     return float(betaincinv(lost + 1, asked - lost, 1 - alpha)) if 0 < lost < asked else float(lost > 0)
@@ -104,90 +93,131 @@ class ServerTexts:
     """Texts of a server, kind by kind; fields as in ``audit_server``."""
 
     client: Completions
-    plan: RequestPlan
+    requests: dict[str, KindRequests]
     settings: ServerSettings
     journal: Journal
     report: Report
     progress: Progress
-    about: dict[str, Any]
     target: str
 
     def __post_init__(self) -> None:
-        s = self.settings
-        self.kinds = [KINDS[name] for name in s.kinds]
+        self.kinds = [KINDS[name] for name in self.settings.kinds]
         self.complete: set[str] = set()
-        until = time.monotonic() + s.timeout
-        self.sampler = Sampler(self.client, self.plan, self.journal, s.samples, s.at_once, until, s.patience)
+        self.same_seed: dict[str, int] | None = None
+        self.problem = self.requests["alone"].problem
 
     def run(self) -> None:
         total = self.settings.samples
+        sampler = Sampler(self.client, self.journal, self.settings, time.monotonic() + self.settings.timeout)
         try:
             for kind in self.kinds:
                 self.progress(kind.name, 0, total)
-                self.sampler.run(kind, lambda done, kind=kind: self.progress(kind.name, done, total))
+                sampler.run(self.requests[kind.name], total, lambda k, kind=kind: self.progress(kind.name, k, total))
                 self.complete.add(kind.name)
             if "seeds" in self.complete:
-                self.about["same_seed"] = self._repeated(KINDS["seeds"])
+                self.same_seed = self._repeated(self.requests["seeds"])
         finally:
             self.client.close()
             self.journal.close()
 
-    def evidence(self, complete: bool) -> list[Evidence]:
-        groups = [([kind], *group) for kind in self.kinds for group in self._groups(kind)]
-        groups += self._pooled()
-        alpha = ALPHA / max(1, len(groups))
-        return [self._judged(*group, alpha) for group in groups if group[2]]
-
-    def _pooled(self) -> list[tuple[list[Kind], Problem, Counter]]:
-        """All kinds of requests whose texts have one law, together: the lowest limit."""
-        kinds = [kind for kind in self.kinds if not kind.stops]
-        counts: Counter = sum((self._groups(kind)[0][1] for kind in kinds), Counter())
-        return [(kinds, self.plan.problem, counts)] if len(kinds) > 1 else []
-
-    def _groups(self, kind: Kind) -> list[tuple[Problem, Counter]]:
-        """The law of one kind of request with the counts of its texts; for several choices also of them together."""
-        answers = self.journal.texts[kind.name]
-        problem = self.plan.stopped() if kind.stops else self.plan.problem
-        groups = [(problem, Counter(texts[slot % len(texts)] for slot, texts in answers.items()))]
-        together = Counter(tuple(t[0] for t in texts[:CHOICES]) for texts in answers.values() if len(texts) >= CHOICES)
-        if kind.choices == CHOICES and sum(together.values()) == len(answers):
-            groups.append((self.plan.first_tokens(), together))
-        return groups
-
-    def _judged(self, kinds: Sequence[Kind], problem: Problem, counts: Counter, alpha: float) -> Evidence:
-        asked, journal = self.settings.samples * len(kinds), self.journal
-        lost, redrawn = (sum(len(slots[kind.name]) for kind in kinds) for slots in (journal.lost, journal.redrawn))
-        missed = sum(len(journal.redrawn[kind.name].union(journal.lost[kind.name])) for kind in kinds)
-        may_be_lost = lost_at_most(missed, asked, alpha / 2)
-        complete = all(kind.name in self.complete for kind in kinds)
-        evidence = judged(problem, counts, alpha / 2 if missed else alpha, complete, may_be_lost)
-        sampling = kinds[0].what if len(kinds) == 1 else f"pooled: {', '.join(kind.name for kind in kinds)}"
-        how = {"sampling": sampling, "seed": self.report.seed, "settings": dict(self.plan.settings)}
-        losses = {"lost": lost, "redrawn": redrawn, "lost_at_most": may_be_lost} if missed else {}
-        joint = {"together": "the first tokens of the choices"} if problem.draft is problem.target else {}
-        evidence = evidence.with_detail(**how, **losses, **joint, **size_of(self.plan.problem))
-        return replace(evidence, replay=self._replay(kinds)) if evidence.witness else evidence
-
-    def _replay(self, kinds: Sequence[Kind]) -> str:
-        """The command that sends these kinds of requests again."""
-        s = self.settings
-        names = ",".join(kind.name for kind in kinds)
-        words = ["draftproof", "engine", self.report.subject["name"], "--target", self.target, "--kinds", names]
-        words += ["--samples", str(s.samples), "--seed", str(self.report.seed), "--at-once", str(s.at_once)]
-        given = {"--model": s.model, "--gamma": s.gamma, "--temperature": s.temperature if s.temperature != 1 else None,
-                 "--top-k": s.top_k or None, "--top-p": s.top_p if s.top_p != 1 else None}  # fmt: skip
-        words += [word for option, value in given.items() if value is not None for word in (option, str(value))]
-        words += [w for name, value in s.fields.items() for w in ("--set", f"{name}={json.dumps(value)}")]
-        return shlex.join(words)
-
-    def _repeated(self, kind: Kind) -> dict[str, int]:
-        """The same seeds once more, alone: how many give the same text. Reported, and no part of the verdict."""
+    def _repeated(self, requests: KindRequests) -> dict[str, int]:
+        """Send some seeds once more, alone, and count which give the same text; this is no part of the verdict."""
         asked = same = 0
-        for slot, texts in list(self.journal.texts[kind.name].items())[:REPEATS]:
+        for slot, texts in list(self.journal.texts[requests.kind.name].items())[:REPEATS]:
             try:
-                again = self.plan.texts(kind, slot, self.client.ask(self.plan.body(kind, slot)))
+                again = requests.texts(slot, self.client.ask(requests.body(slot)))
             except (Refused, Lost, Wrong):
                 continue
             asked += 1
-            same += [text[: self.plan.length] for text in again] == texts
+            same += [text[: requests.length] for text in again] == texts
         return {"asked": asked, "same": same}
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        groups = [([kind], *group) for kind in self.kinds for group in self._groups(kind)]
+        if len(pooled := [kind for kind in self.kinds if not kind.stops]) > 1:  # one law: the lowest limit
+            counts: Counter = sum((self._groups(kind)[0][1] for kind in pooled), Counter())
+            groups.append((pooled, self.problem, counts))
+        alpha = ALPHA / max(1, len(groups))
+        return [self._judged(*group, alpha) for group in groups if group[2]]
+
+    def _groups(self, kind: Kind) -> list[tuple[Problem, Counter]]:
+        """Return the law of one kind of request with the counts of its texts; of several choices also jointly."""
+        answers, requests = self.journal.texts[kind.name], self.requests[kind.name]
+        groups = [(requests.judged_problem, Counter(texts[slot % len(texts)] for slot, texts in answers.items()))]
+        together = Counter(tuple(t[0] for t in texts[:CHOICES]) for texts in answers.values() if len(texts) >= CHOICES)
+        if kind.choices == CHOICES and together.total() == len(answers):
+            groups.append((requests.first_tokens_problem, together))
+        return groups
+
+    def _judged(self, kinds: Sequence[Kind], problem: Problem, counts: Counter, alpha: float) -> Evidence:
+        s, journal, names = self.settings, self.journal, [kind.name for kind in kinds]
+        missed = sum(len(journal.missed(name)) for name in names)
+        may_be_lost = lost_at_most(missed, s.samples * len(kinds), alpha / 2)
+        complete = self.complete.issuperset(names)
+        evidence = judged(problem, counts, alpha / 2 if missed else alpha, complete, may_be_lost)
+        detail: dict[str, Any] = {
+            "sampling": kinds[0].what if len(kinds) == 1 else f"pooled: {', '.join(names)}",
+            "seed": self.report.seed, "settings": dict(self.requests["alone"].fields), **size_of(self.problem),
+        }  # fmt: skip
+        if missed:
+            lost, redrawn = (sum(len(slots[name]) for name in names) for slots in (journal.lost, journal.redrawn))
+            detail |= {"lost": lost, "redrawn": redrawn, "lost_at_most": may_be_lost}
+        if problem.draft is problem.target:
+            detail["together"] = "the first tokens of the choices"
+        evidence = evidence.with_detail(**detail)
+        if not evidence.witness:
+            return evidence
+        replay = command_line(
+            "server", self.report.subject["name"], target=self.target, kinds=",".join(names), samples=s.samples,
+            seed=self.report.seed, at_once=s.at_once, model=s.model, gamma=s.gamma,
+            temperature=s.temperature if s.temperature != 1 else None, top_k=s.top_k or None,
+            top_p=s.top_p if s.top_p != 1 else None, set=assignments(s.fields),
+        )  # fmt: skip
+        return replace(evidence, replay=replay)
+
+    def section(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Return the report's ``server``."""
+        seen, kinds, journal = Seen(), {}, self.journal
+        for name in self.settings.kinds:
+            requests = self.requests[name]
+            prompts = [requests.words.text(requests.prompt(slot)) for slot in journal.lost[name]]
+            kinds[name] = became_of(journal, name, self.settings.samples, prompts)
+        for answers in journal.shown.values():
+            seen.add(answers.values())
+        more = {"same_seed": self.same_seed} if self.same_seed else {}
+        return section(
+            {**about, "at_once": self.settings.at_once}, kinds, seen, journal.refusals, self._not_examined(seen),
+            resumed=journal.resumed, together_against_alone=self._together_against_alone(), **more,
+        )  # fmt: skip
+
+    def _together_against_alone(self) -> dict[str, Any] | None:
+        """Test whether texts of requests alone and many at once have one law; None without both."""
+        alone, together = (
+            Counter(texts[0][: self.problem.gamma + 1] for texts in self.journal.texts[name].values())
+            for name in ("alone", "together")
+        )
+        try:
+            test = homogeneity(alone, together, ALPHA)
+        except InputError:
+            return None
+        limit = min_detectable_homogeneity(alone.total(), max(2, test.cells), together.total(), ALPHA, BETA)
+        return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
+
+    def _not_examined(self, seen: Seen) -> list[str]:
+        kinds, journal = self.settings.kinds, self.journal
+        sentences = ["other requests than these: chat, grammars, penalties, logit biases, log-probabilities"]
+        left_out = [kind.what for name, kind in KINDS.items() if name not in kinds]
+        sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
+        if any(journal.redrawn.values()):
+            sentences.append(
+                "what refused requests would have said: they were sent again, and the limits allow for any text of "
+                "theirs"
+            )
+        stop = self.requests["stop"].stop
+        if "stop" in kinds and not any(stop in text for t in journal.texts["stop"].values() for text in t):
+            sentences.append("what a stop string does: no text came to one")
+        if not seen.drafts:
+            sentences.append("whether the server speculates at all: its answers do not show it")
+        if seen.choices["1"] and "choices" in kinds:
+            sentences.append("several choices of one request: the server gives one")
+        return sentences

@@ -13,14 +13,14 @@ import httpx2
 from ....models.errors import InputError
 
 MOST_BYTES = 4_000_000
-"""Of one answer; texts of forged pairs are short."""
+"""Bytes of one answer at most; texts of forged pairs are short."""
 
 LONGEST_WAIT = 30.0
-"""Seconds that a Retry-After is followed for."""
+"""Seconds of a Retry-After that are waited for at most."""
 
 
 class Refused(Exception):
-    """The server did not take the request (no connection, 429, 503): it may be sent again.
+    """A request that the server did not take (no connection, 429, 503). It may be sent again.
 
     wait: seconds that the server asks to wait; None if it does not say.
     read: whether it may have read the request, and so written a text; not without a connection.
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Lost(Exception):
-    """The server took the request, and its answer is lost or no answer: what it emitted is not known."""
+    """A request that the server took and whose answer is lost, or no answer. What it emitted is not known."""
 
 
 class Wrong(Exception):
@@ -44,12 +44,12 @@ class Completion:
     """The texts of one request.
 
     texts: of its choices, by index.
-    ended: their finish_reason.
+    ended: the finish_reason of each choice.
     usage: completion_tokens, if given.
     model, fingerprint, timings: as answered.
-    events: of the stream, that had text.
-    logprobs: what each choice says of them, as answered; of a stream none.
-    token_ids: of each choice, where the server says them; of a stream none.
+    events: those of the stream that had text.
+    logprobs: of each choice, as answered; None in a stream.
+    token_ids: of each choice, if the server gives them; None in a stream.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -75,9 +75,8 @@ class Completion:
                 raise Lost("a choice without a text")
             while len(self.texts) <= index:
                 self.texts.append("")
-                self.ended.append(None)
-                self.logprobs.append(None)
-                self.token_ids.append(None)
+                for parts in (self.ended, self.logprobs, self.token_ids):
+                    parts.append(None)
             self.logprobs[index] = choice.get("logprobs")
             self.token_ids[index] = choice.get("token_ids")
             self.texts[index] += text or ""
@@ -92,7 +91,7 @@ class Completion:
 
 
 def api_base(url: str) -> str:
-    """The address of the API: that of the server with /v1, unless a path was given. Raises: InputError."""
+    """Return the address of the API: the server's with /v1, unless a path was given. Raises: InputError."""
     parts = urlsplit(url)
     try:
         right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -107,7 +106,7 @@ class Completions:
     """A connection to a server.
 
     base: address of the API.
-    seconds: for one request, wall-clock.
+    seconds: wall-clock limit of one request.
     """
 
     def __init__(self, base: str, seconds: float, connections: int, key: str | None = None):
@@ -117,7 +116,7 @@ class Completions:
         self.client = httpx2.Client(timeout=seconds, limits=limits, headers=headers, trust_env=False)
 
     def models(self) -> tuple[list[str], str]:
-        """Names of the models served, none if the server does not say, and its Server header."""
+        """Return the names of the models that the server lists, and its Server header."""
         try:
             answer = self.client.get(f"{self.base}/models", timeout=min(self.seconds, 10.0))
             data = answer.json().get("data")
@@ -151,7 +150,7 @@ class Completions:
         self.client.close()
 
     def _check(self, response: httpx2.Response) -> None:
-        """Raises unless the answer may hold texts."""
+        """Raise Refused, Lost or Wrong unless the answer may hold texts."""
         status, kind = response.status_code, response.headers.get("content-type", "")
         if status in (429, 503):
             raise Refused(f"status {status}", _wait(response.headers.get("retry-after")))
@@ -170,7 +169,7 @@ class Completions:
             raise Lost(f"status {status}")
 
     def _limited(self, parts: Iterable[Any]) -> Iterator[Any]:
-        """The parts of an answer. Raises: Lost if it is too long, or takes too long although bytes keep coming."""
+        """Yield the parts of an answer. Raises: Lost if it is too long, or takes too long."""
         size, until = 0, time.monotonic() + self.seconds
         for part in parts:
             size += len(part if isinstance(part, bytes) else part.data)
@@ -208,7 +207,7 @@ class Completions:
 
 
 def _wait(text: str | None) -> float | None:
-    """Seconds of a Retry-After; a date, or what is no number, is as none at all."""
+    """Return the seconds of a Retry-After; None for a date, or what is no number."""
     try:
         return min(max(float(text or ""), 0.0), LONGEST_WAIT)
     except ValueError:
@@ -216,7 +215,7 @@ def _wait(text: str | None) -> float | None:
 
 
 def _parsed(content: str | bytes) -> Any:
-    """JSON; None for what is none, and for null."""
+    """Return parsed JSON; None for what is no JSON, and for null."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -224,7 +223,7 @@ def _parsed(content: str | bytes) -> Any:
 
 
 def _message(data: Any) -> str:
-    """What an error says, in one short line."""
+    """Return what an error says, in one short line."""
     error = data.get("error", data) if isinstance(data, dict) else data
     text = error.get("message", error) if isinstance(error, dict) else error
     return " ".join(str(text).split())[:200] or "no message"

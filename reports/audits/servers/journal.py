@@ -9,22 +9,23 @@ from ....models.law import Prefix
 from ....models.store import Store
 
 IN_FLIGHT = "in flight when the audit ended"
-"""Why a request is lost that was sent and whose answer is not in the file."""
+"""Reason of a lost request that was sent and whose answer is not in the file."""
 
 
 class Journal:
     """The slots of each kind of request, by number.
 
-    path: of the file; None keeps nothing. plan: what the counts depend on.
+    path: of the file; None keeps nothing.
+    plan: what the counts depend on.
 
-    texts: what was emitted, for each choice.
-    lost: why it is not known.
-    shown: what else the answer shows, as ``remarks.shown`` has it.
-    refusals: why requests were not taken -> how often.
-    redrawn: the slots that were sent again although the server may have written a text before it refused.
+    texts: kind -> slot -> what was emitted, for each choice.
+    lost: kind -> slot -> why that is not known.
+    shown: kind -> slot -> what else the answer shows, as ``remarks.shown`` has it.
+    refusals: why requests were refused -> how often.
+    redrawn: kind -> slots that were sent again although the server may have written a text before it refused.
     resumed: how often the run went on from the file.
 
-    Guarantee: a request that had been sent and was not answered counts as lost, also where the run was killed.
+    Guarantee: a request that was sent and not answered counts as lost, also if the run was killed.
     Raises: InputError if the file is of another run, or cannot be used.
     """
 
@@ -35,67 +36,66 @@ class Journal:
         self.refusals: Counter[str] = Counter()
         self.redrawn: dict[str, set[int]] = defaultdict(set)
         self._lock, self._closed = Lock(), False
-        # handed to the operating system at once: a killed process loses nothing
+        # A row is handed to the operating system at once: a killed process loses nothing.
         self._store = Store(path, "a server's audit", plan, older=('{"form":',), durable=False)
-        rows = self._store.rows
-        for (kind, slot), row in rows.items():
-            if kind == "resumed":
-                continue
-            for why, read in row["refused"]:
-                self._refuse(kind, slot, why, read)
-            self._take(kind, slot, row)
-        self.resumed = len(rows) and rows["resumed", 0] + 1
-        self._store.put(("resumed", 0), self.resumed)
+        self.resumed = len(self._store.rows) and self._store.rows.pop(("resumed", 0)) + 1
+        for (kind, slot), row in self._store.rows.items():
+            self._take(kind, slot, row, row["refused"])
         self._lose_open()
+        self._store.put(("resumed", 0), self.resumed)
 
     def left(self, kind: str, samples: int) -> list[int]:
-        """The slots that have not been sent yet."""
+        """Return the slots that have not been sent yet."""
         return [k for k in range(samples) if k not in self.texts[kind] and k not in self.lost[kind]]
 
+    def missed(self, kind: str) -> set[int]:
+        """Return the slots whose text is not known, or was drawn again."""
+        return self.redrawn[kind].union(self.lost[kind])
+
     def sent(self, kind: str, slot: int) -> None:
+        """Note that a request is in flight."""
         self._enter(kind, slot, sent=True)
 
     def refused(self, kind: str, slot: int, why: str, read: bool) -> None:
-        """The server did not take it; unless it may have read it, it is as if it had not been sent."""
-        self._enter(kind, slot, refusal=(why, read))
+        """Note a refusal. Unless the server may have read the request, it is as if it had not been sent."""
+        self._enter(kind, slot, (why, read))
 
     def answered(self, kind: str, slot: int, texts: Sequence[Prefix], shown: dict[str, Any]) -> None:
+        """Note an answer."""
         self._enter(kind, slot, texts=list(texts), shown=shown)
 
     def lose(self, kind: str, slot: int, why: str) -> None:
+        """Note that an answer is lost."""
         self._enter(kind, slot, lost=why)
 
     def close(self) -> None:
-        """Nothing more is taken; what is in flight counts as lost."""
+        """Take nothing more; what is in flight counts as lost."""
         with self._lock:
             self._lose_open()
             self._closed = True
             self._store.close()
 
-    def _take(self, kind: str, slot: int, row: dict[str, Any]) -> None:
+    def _enter(self, kind: str, slot: int, refusal: tuple[str, bool] | None = None, **what: Any) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            before = self._store.rows.get((kind, slot), {"refused": []})["refused"]
+            self._store.put((kind, slot), {"refused": [*before, refusal] if refusal else before, **what})
+            self._take(kind, slot, what, [refusal] if refusal else [])
+
+    def _take(self, kind: str, slot: int, row: dict[str, Any], refusals: Sequence[Sequence[Any]]) -> None:
+        """Count what a row says of its slot."""
+        for why, read in refusals:
+            self.refusals[why] += 1
+            if read:
+                self.redrawn[kind].add(slot)
         if "texts" in row:
             self.texts[kind][slot] = [tuple(text) for text in row["texts"]]
             self.shown[kind][slot] = row["shown"]
         elif "lost" in row:
             self.lost[kind][slot] = row["lost"]
 
-    def _refuse(self, kind: str, slot: int, why: str, read: bool) -> None:
-        self.refusals[why] += 1
-        if read:
-            self.redrawn[kind].add(slot)
-
     def _lose_open(self) -> None:
         for (kind, slot), row in self._store.rows.items():
             if kind != "resumed" and "sent" in row:
                 self.lost[kind][slot] = IN_FLIGHT
-
-    def _enter(self, kind: str, slot: int, refusal: tuple[str, bool] | None = None, **what: Any) -> None:
-        """Note what is known of a slot by now, and how often it was refused."""
-        with self._lock:
-            if self._closed:
-                return
-            before = self._store.rows.get((kind, slot), {"refused": []})["refused"]
-            self._store.put((kind, slot), {"refused": [*before, refusal] if refusal else before, **what})
-            if refusal:
-                self._refuse(kind, slot, *refusal)
-            self._take(kind, slot, what)

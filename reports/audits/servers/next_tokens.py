@@ -25,18 +25,21 @@ from ..engines.child import ENDED
 Context = tuple[Any, ...]
 
 DIGITS = 9
-"""To which rows are the same."""
+"""Decimal digits to which two rows count as equal."""
 
 RARE = 0.01
-"""Part of all tokens below which a context is counted together with others, by quantiles."""
+"""Share of all tokens below which a context is counted together with others, by quantiles."""
 
 OTHERS = "rarer contexts, by quantiles"
+"""Name of the cell of all rarer contexts."""
 
 
 class NextRows:
     """The rows of the next token of one request, each computed once.
 
-    model: the target, of order 1. tokens: the cap. order: of processors, as of ORDERS.
+    model: the target, of order 1.
+    tokens: the cap.
+    order: of processors, as in ORDERS.
     """
 
     def __init__(self, model: Model, settings: Mapping[str, Any], tokens: int, order: Sequence[str]):
@@ -56,7 +59,7 @@ class NextRows:
         self._ends = bool(settings.keys() & {"eos", "stop"})
 
     def at(self, prompt: Prefix, text: Prefix) -> tuple[Context, Row]:
-        """What the next token depends on, in a form that can be compared, and its row. Raises: NoTextLaw."""
+        """Return what the next token depends on, in a form that can be compared, and its row. Raises: NoTextLaw."""
         last = (text or prompt)[-1:]
         key = (last, *(part(prompt, text) for part in self._parts)) if self._parts else last
         if key not in self._known:
@@ -66,7 +69,7 @@ class NextRows:
         return self._known[key]
 
     def over(self, text: Prefix) -> bool:
-        """Whether nothing comes behind the text."""
+        """Check whether the text has ended."""
         return len(text) >= self.tokens or (self._ends and text != () and ended(text, self.tokens, self.settings))
 
 
@@ -75,8 +78,8 @@ class NextTokens:
     """The tokens of texts with their contexts, in order.
 
     contexts, before, tokens: of each token the number of its context, the token before that context's, and itself.
-    rows: of each context, in the order of their numbers. impossible: text up to a token that has probability 0, that
-    comes behind the text's end or is missing -> how often.
+    rows: of each context, in the order of their numbers.
+    impossible: text up to a token that has probability 0, comes after the text's end or is missing -> how often.
     """
 
     contexts: list[int] = field(default_factory=list)
@@ -106,7 +109,7 @@ class NextTokens:
             self.impossible[(*text, ENDED)] += 1
 
     def write(self, rows: NextRows, prompt: Prefix, rng: np.random.Generator) -> None:
-        """Write a text by the rows, and add it."""
+        """Draw a text from the rows, and add it."""
         text: Prefix = ()
         for u in rng.random(rows.tokens).tolist():
             if rows.over(text):
@@ -116,11 +119,11 @@ class NextTokens:
         self.add(rows, prompt, text)
 
     def number(self, context: Context) -> int:
-        """Of a context that came."""
+        """Return the number of a context that came."""
         return self._numbers[context]
 
     def by(self, level: str) -> tuple[np.ndarray, dict[int, tuple[str, Row]]]:
-        """The number of each token's context at a level, and what each number stands for: its name and row."""
+        """Return the number of each token's context at a level, and the name and row of each number."""
         names = {k: (str(context), row) for k, (context, row) in enumerate(self.rows.items())}
         numbers = np.array(self.contexts, dtype=np.int64)
         if level == LEVELS[0]:
@@ -134,9 +137,12 @@ class NextTokens:
 class Fit(NamedTuple):
     """How the tokens fit their rows.
 
-    tests: by what the context is. limits: likewise the total variation of the next token from its row, averaged over
-    the tokens of all texts, that is missed with probability BETA. tokens: that were counted. apart: a lower bound on
-    that total variation. entries: the row that is most off, expected and observed.
+    tests: level -> the test.
+    limits: level -> the total variation of the next token from its row, averaged over the tokens of all texts, that is
+        missed with probability BETA.
+    tokens: how many were counted.
+    apart: a lower bound on that total variation.
+    entries: the row that is most off, expected and observed.
     """
 
     tests: dict[str, Deviation]
@@ -147,19 +153,22 @@ class Fit(NamedTuple):
 
     @property
     def refuted(self) -> bool:
+        """Whether any test refutes."""
         return any(test.refuted for test in self.tests.values())
 
 
 LEVELS = ("context", "context and the token before")
+"""What tokens are grouped by, one test each."""
 
 
 def fit(seen: NextTokens, written: NextTokens, asked: int, alpha: float, seed: int) -> Fit:
-    """Are the tokens draws from their rows?
+    """Test whether the tokens are draws from their rows.
 
-    seen: of the server's texts. written: of texts that were written here, from which it follows how often contexts
-    come. asked: texts of the server.
-    Guarantee: refuted with probability at most alpha if each token is drawn from its row, at any number of texts;
-    ``limits`` as of ``deviation``, for tokens whose deviation depends on the context alone.
+    seen: of the server's texts.
+    written: of texts that were written here, which say how often contexts come.
+    asked: texts of the server.
+    Guarantee: refuted with probability at most alpha if each token is drawn from its row, at any number of texts.
+    ``limits`` are as in ``deviation``, for tokens whose deviation depends on the context alone.
     """
     rng, tests, limits = np.random.default_rng([seed, asked]), {}, {}
     n = round(len(written.tokens) * asked / written.texts)
@@ -174,10 +183,10 @@ def fit(seen: NextTokens, written: NextTokens, asked: int, alpha: float, seed: i
 def _draws(
     seen: NextTokens, written: NextTokens, n: int, level: str, rng: np.random.Generator
 ) -> tuple[Counter, dict[Any, float], Callable[[float], float]]:
-    """Counts and law of n draws of (context, token), and by how much the limit grows for those that were drawn here.
+    """Return counts and law of n draws of (context, token), and how the limit grows for those that were drawn here.
 
-    A deviation d of the tokens is one of at least d (1 - f) of the draws, f: the largest part of a stack that was drawn
-    here; and of at least d - g, g: the part of all draws.
+    A deviation d of the tokens is one of at least d (1 - f) of the draws, where f is the largest share of a stack that
+    was drawn here; and of at least d - g, where g is the share of all draws.
     """
     numbers, names = written.by(level)
     came = Counter(numbers.tolist())
@@ -205,7 +214,7 @@ def _quantiles(
     seen: NextTokens, numbers: np.ndarray, names: Mapping[int, tuple[str, Row]], common: Sequence[tuple[str, Row]],
     rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
-    """Tokens of rarer contexts by the quantile of their row that they are at, in equal parts: uniform in every row."""
+    """Return the tokens of rarer contexts as quantiles of their rows, in equal parts: uniform whatever the row is."""
     rare = {k for k, named in names.items() if named not in common}
     places = np.flatnonzero(np.isin(numbers, [*rare]))
     parts, uniform = [], rng.random(len(places))
@@ -216,7 +225,7 @@ def _quantiles(
 
 
 def _entries(seen: NextTokens) -> tuple[LawEntry, ...]:
-    """The row whose tokens are most off."""
+    """Return the row whose tokens are most off."""
     contexts, tokens = np.array(seen.contexts), np.array(seen.tokens)
     worst, entries = -1.0, ()
     for k, (context, row) in enumerate(seen.rows.items()):
@@ -233,7 +242,7 @@ def _entries(seen: NextTokens) -> tuple[LawEntry, ...]:
 
 
 def shared(seen: NextTokens, other: NextTokens) -> tuple[Counter, Counter]:
-    """Of each context as many tokens of either, the first ones: (context, token) -> how often."""
+    """Count, for each context, equally many first tokens of either: (context, token) -> how often."""
     first, second = Counter(), Counter()
     numbers = [np.array(tokens.contexts) for tokens in (seen, other)]
     for context in seen.rows.keys() & other.rows.keys():
@@ -246,5 +255,5 @@ def shared(seen: NextTokens, other: NextTokens) -> tuple[Counter, Counter]:
 
 
 def words(tokens: Iterable[int]) -> str:
-    """A text of a witness: what is missing behind its last token is said."""
+    """Return a text of a witness. If its end is what is impossible, that is said."""
     return " ".join("(nothing more)" if t == ENDED else str(t) for t in tokens)

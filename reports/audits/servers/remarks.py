@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....models.errors import InputError
-from ....stattests.arguments import ALPHA, BETA
-from ....stattests.design import min_detectable_homogeneity
-from ....stattests.two_sample import homogeneity
 from .completions import Completion
 from .journal import Journal
-from .kinds import KINDS, Kind, RequestPlan
-from .settings import ServerSettings
+from .requests import Kind
+
+SHOWN = 3
+"""Prompts of lost answers that are shown."""
+
+MORE_THAN_ONE = 1.02
+"""Tokens an event of a stream, on average, above which drafts show in it."""
 
 
 @dataclass
@@ -20,14 +21,14 @@ class Seen:
     """What all answers show together, those of earlier runs of the same checkpoint too.
 
     excess: texts that were longer than asked for.
-    choices: texts an answer had -> how often, where several were asked for.
-    models, fingerprints: that answers name.
+    choices: texts an answer had -> how often, if several were asked for.
+    models, fingerprints: names in answers -> how often.
     drafted, accepted: tokens, by the timings of answers that have them.
     streamed, events: tokens of streamed texts, and events they came in.
     """
 
     excess: int = 0
-    choices: Counter[int] = field(default_factory=Counter)
+    choices: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     fingerprints: Counter[str] = field(default_factory=Counter)
     drafted: int = 0
@@ -35,22 +36,33 @@ class Seen:
     streamed: int = 0
     events: int = 0
 
-    @classmethod
-    def of(cls, answers: Iterable[Mapping[str, Any]]) -> "Seen":
-        """Of what ``shown`` gave for each answer."""
-        seen = cls()
+    def add(self, answers: Iterable[Mapping[str, Any]]) -> "Seen":
+        """Add what ``shown`` gave for each answer, or the fields of another ``Seen``."""
         for answer in answers:
             for name, value in answer.items():
-                known = getattr(seen, name)
+                known = getattr(self, name)
                 if isinstance(known, Counter):
-                    known[value] += 1
+                    known.update(value if isinstance(value, Mapping) else {str(value): 1})
                 else:
-                    setattr(seen, name, known + value)
-        return seen
+                    setattr(self, name, known + value)
+        return self
+
+    def speculation(self) -> dict[str, Any]:
+        """Return how answers show drafts: by their timings, or by events of a stream with several tokens."""
+        if self.drafted:
+            return {"seen": "in the answers' timings", "drafted": self.drafted, "accepted": self.accepted}
+        if self.events and self.streamed > MORE_THAN_ONE * self.events:
+            return {"seen": "in the stream", "tokens_per_event": round(self.streamed / self.events, 3)}
+        return {"seen": "nowhere: neither timings nor the stream's events show drafts"}
+
+    @property
+    def drafts(self) -> bool:
+        """Whether answers show drafts."""
+        return len(self.speculation()) > 1
 
 
 def shown(kind: Kind, answer: Completion, texts: Sequence[Sequence[int]], length: int) -> dict[str, Any]:
-    """The fields of ``Seen`` that one answer adds to, those that are 0 or empty left out."""
+    """Return the fields of ``Seen`` that one answer adds to, without those that are 0 or empty."""
     values = {
         "excess": sum(len(text) > length for text in texts),
         "choices": len(texts) if kind.choices > 1 else 0,
@@ -69,88 +81,53 @@ def _count(timings: Mapping[str, object], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-SHOWN = 3
-"""Prompts of lost answers that are shown."""
-
-
-def section(
-    base: str, plan: RequestPlan, journal: Journal, settings: ServerSettings, about: dict[str, Any]
-) -> dict[str, Any]:
-    """The report's ``server``: counts of each kind of request, what was lost and refused, what shows of speculation."""
-    kinds, seen = {}, Seen.of(answer for answers in journal.shown.values() for answer in answers.values())
-    for name in settings.kinds:
-        lost = journal.lost[name]
-        prompts = Counter(plan.words.text(plan.prompt(KINDS[name], slot)) for slot in lost)
-        kinds[name] = {
-            "asked": settings.samples, "counted": len(journal.texts[name]), "lost": dict(Counter(lost.values())),
-            "lost_prompts": dict(prompts.most_common(SHOWN)), "redrawn": len(journal.redrawn[name]),
-        }  # fmt: skip
+def became_of(journal: Journal, kind: str, asked: int, prompts: Iterable[str] = ()) -> dict[str, Any]:
+    """Return what became of one kind of request, for the report. prompts: those of lost answers."""
     return {
-        "url": base, **about, "answered_as": sorted(filter(None, seen.models)),
-        "fingerprints": sorted(filter(None, seen.fingerprints)), "at_once": settings.at_once, "kinds": kinds,
-        "refused": dict(journal.refusals), "resumed": journal.resumed, "longer_than_asked": seen.excess,
-        "choices": {str(n): times for n, times in seen.choices.items() if times},
-        "speculation": speculation(seen), "together_against_alone": _compared(plan, journal),
-        "not_examined": _not_examined(plan, seen, journal, settings),
+        "asked": asked, "counted": len(journal.texts[kind]), "lost": dict(Counter(journal.lost[kind].values())),
+        "lost_prompts": dict(Counter(prompts).most_common(SHOWN)), "redrawn": len(journal.redrawn[kind]),
     }  # fmt: skip
 
 
-def speculation(seen: Seen) -> dict[str, Any]:
-    """Whether answers show drafts: by their timings, or by events of a stream with several tokens."""
-    if seen.drafted:
-        return {"seen": "in the answers' timings", "drafted": seen.drafted, "accepted": seen.accepted}
-    if seen.events and seen.streamed > 1.02 * seen.events:
-        return {"seen": "in the stream", "tokens_per_event": round(seen.streamed / seen.events, 3)}
-    return {"seen": "nowhere: neither timings nor the stream's events show drafts"}
+def section(
+    about: Mapping[str, Any],
+    kinds: Mapping[str, Any],
+    seen: Seen,
+    refused: Mapping[str, int],
+    not_examined: Sequence[str],
+    **more: Any,
+) -> dict[str, Any]:
+    """Return the report's ``server``.
 
-
-def _compared(plan: RequestPlan, journal: Journal) -> dict[str, Any] | None:
-    """Two samples, one of requests alone and one of many at once: are their laws the same? None without both."""
-    length = plan.problem.gamma + 1
-    alone, together = (
-        Counter(texts[0][:length] for texts in journal.texts[name].values()) for name in ("alone", "together")
-    )
-    try:
-        test = homogeneity(alone, together, ALPHA)
-    except InputError:
-        return None
-    n, m = sum(alone.values()), sum(together.values())
-    limit = min_detectable_homogeneity(n, max(2, test.cells), m, ALPHA, BETA)
-    return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
-
-
-def _not_examined(plan: RequestPlan, seen: Seen, journal: Journal, settings: ServerSettings) -> list[str]:
-    sentences = ["other requests than those that were sent: chat, grammars, penalties, logit biases, log-probabilities"]
-    left_out = [kind.what for name, kind in KINDS.items() if name not in settings.kinds]
-    sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
-    if any(journal.redrawn.values()):
-        sentences.append(
-            "what refused requests would have said: they were sent again, and the limits allow for any text of theirs"
-        )
-    if "stop" in settings.kinds and not any(plan.stop in text for t in journal.texts["stop"].values() for text in t):
-        sentences.append("what a stop string does: no text came to one")
-    if not seen.drafted and "in the stream" not in str(speculation(seen)["seen"]):
-        sentences.append("whether the server speculates at all: its answers do not show it")
-    if seen.choices[1] and "choices" in settings.kinds:
-        sentences.append("several choices of one request: the server gives one")
-    return sentences
+    about: url, models, header, at_once. kinds: name -> ``became_of``. refused: why -> how often. more: other fields.
+    """
+    fields = {
+        "answered_as": sorted(seen.models), "fingerprints": sorted(seen.fingerprints), "kinds": dict(kinds),
+        "refused": dict(refused), "resumed": 0, "longer_than_asked": seen.excess, "choices": dict(seen.choices),
+        "speculation": seen.speculation(), "together_against_alone": None, "not_examined": [*not_examined],
+    }  # fmt: skip
+    return {**about, **fields, **more}
 
 
 def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
-    """What is remarkable, by the key of ``report.FINDINGS``."""
+    """Return what is remarkable in a report's ``server``, by the key of ``report.FINDINGS``.
+
+    model: that was asked for.
+    """
     remarks = {}
-    lost = {name: kind for name, kind in server["kinds"].items() if kind["lost"]}
-    if lost:
-        reasons = sum((Counter(kind["lost"]) for kind in lost.values()), Counter())
-        prompts = sum((Counter(kind["lost_prompts"]) for kind in lost.values()), Counter())
+    kinds = server["kinds"].values()
+    reasons = sum((Counter(kind["lost"]) for kind in kinds), Counter())
+    if reasons:
+        prompts = sum((Counter(kind["lost_prompts"]) for kind in kinds), Counter())
         why = "; ".join(f"{n} times: {reason}" for reason, n in reasons.most_common(SHOWN))
         after = ", ".join(f"{prompt[:40]!r} ({n})" for prompt, n in prompts.most_common(SHOWN))
-        remarks["answers-lost"] = (
-            f"{sum(reasons.values())} answers are lost and were not drawn again ({why}); prompts: {after}"
-        )
+        said = f"{reasons.total()} answers are lost and were not drawn again ({why})"
+        remarks["answers-lost"] = f"{said}; prompts: {after}" if after else said
     if server["refused"]:
         why = "; ".join(f"{n} times: {reason}" for reason, n in server["refused"].items())
-        remarks["refused"] = f"requests were not taken ({why}); they were sent again{_allowed(server['kinds'])}"
+        redrawn = sum(kind["redrawn"] for kind in kinds)
+        allowed = f"; the limits allow for {redrawn} refused with a status, which may hide a text" if redrawn else ""
+        remarks["refused"] = f"requests were not taken ({why}); they were sent again{allowed}"
     if server["longer_than_asked"]:
         remarks["longer-texts"] = f"{server['longer_than_asked']} texts have more tokens than max_tokens"
     if model and server["answered_as"] not in ([], [model]):
@@ -162,9 +139,3 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
     if (seeds := server.get("same_seed")) and seeds["same"] < seeds["asked"]:
         remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another text"
     return remarks
-
-
-def _allowed(kinds: dict[str, Any]) -> str:
-    """How many requests the limits allow for: a refusal with a status may depend on a text that was written."""
-    redrawn = sum(kind["redrawn"] for kind in kinds.values())
-    return f"; the limits allow for {redrawn} refused with a status, which may hide a text" if redrawn else ""

@@ -1,6 +1,6 @@
 """Logprobs that a server reports, of its text and of its prompt, each compared with its row."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log
 from threading import Lock
@@ -9,46 +9,46 @@ from typing import Any, NamedTuple
 from ....models.law import Prefix
 from ....proofs.laws.text_laws import LOGPROBS_OFF
 from ....verifiers.evidence import LawEntry
-from ..engines.child import ENDED
-from .kinds import Unreadable, Words
+from .words import Unreadable
 
 SHOWN = 4
 """Tokens of a text in a witness."""
 
 
 class Reported(NamedTuple):
-    """Of one place: its token, the token's logprob (None of a first one), and those of the most probable tokens."""
+    """What is reported at one place: its token, that token's logprob (None for a first one), the most probable ones."""
 
     token: int
     logprob: float | None
     most: Mapping[int, float]
 
 
-def reported(said: Any, words: Words) -> list[Reported] | None:
-    """The logprobs of one choice, in the form of OpenAI's completions or of its chats; None if there are none.
+def reported(said: Any, token_of: Callable[[Any], int]) -> list[Reported] | None:
+    """Return the logprobs of one choice, in the form of OpenAI's completions or of its chats; None if there are none.
 
-    Raises: Unreadable for a token that is none of the target's.
+    token_of: the id of a token as an answer names it: a string, or an object with an id or a string.
+    Raises: Unreadable for an entry of another form, and what ``token_of`` raises.
     """
     if not isinstance(said, dict):
         return None
     if isinstance(said.get("content"), list):
-        return [_of_chat(entry, words) for entry in said["content"]]
+        return [_of_chat(entry, token_of) for entry in said["content"]]
     tokens, values = said.get("tokens"), said.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return None
     most = said.get("top_logprobs")
     tops = most if isinstance(most, list) and len(most) == len(tokens) else [None] * len(tokens)
     return [
-        Reported(_token(token, words), value, dict(_tops(top, words)))
+        Reported(token_of(token), value, {token_of(t): float(v) for t, v in (top or {}).items()})
         for token, value, top in zip(tokens, values, tops)
     ]
 
 
-def _of_chat(entry: Any, words: Words) -> Reported:
+def _of_chat(entry: Any, token_of: Callable[[Any], int]) -> Reported:
     if not isinstance(entry, dict):
         raise Unreadable("an entry of logprobs that is no object")
     most = entry.get("top_logprobs", entry.get("top_probs")) or ()
-    return Reported(_token(entry, words), _value(entry), {_token(top, words): _value(top) for top in most})
+    return Reported(token_of(entry), _value(entry), {token_of(top): _value(top) for top in most})
 
 
 def _value(entry: Mapping[str, Any]) -> float:
@@ -57,28 +57,15 @@ def _value(entry: Mapping[str, Any]) -> float:
     return log(entry["prob"]) if entry.get("prob") else -inf
 
 
-def _token(named: Any, words: Words) -> int:
-    """By its id where that is said, else by its text."""
-    if isinstance(named, dict):
-        named = named["id"] if "id" in named else named.get("token")
-    if isinstance(named, int):
-        return named
-    tokens = words.tokens(str(named))
-    return tokens[0] if len(tokens) == 1 else ENDED
-
-
-def _tops(top: Any, words: Words) -> Iterator[tuple[int, float]]:
-    for token, value in top.items() if isinstance(top, dict) else ():
-        yield _token(token, words), float(value)
-
-
 @dataclass
 class LogprobCheck:
     """All reported logprobs of one kind of request.
 
-    row: the law that they are of: prompt, text -> probabilities.
-    compared, off: how many, and of them further than LOGPROBS_OFF from the law's. largest: how far.
-    worst: that one. texts, without: with and without logprobs.
+    row: prompt, text -> probabilities.
+    compared: how many logprobs were compared.
+    off: how many of those are further than LOGPROBS_OFF from the law's.
+    largest, worst: the largest distance, and where it is.
+    texts, without: all texts, and those without logprobs.
     """
 
     row: Callable[[Prefix, Prefix], Sequence[float]]
@@ -91,7 +78,7 @@ class LogprobCheck:
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, entries: Sequence[Reported] | None, prompt: Prefix, text: Prefix) -> None:
-        """Compare those of a text; there has to be one of each token, but for the first of a prompt."""
+        """Compare the entries of a text. Each token needs one, except the first of a prompt."""
         with self._lock:
             self.texts += 1
             if not entries or any(entry.logprob is None for entry in entries[1:]):
@@ -119,4 +106,4 @@ class LogprobCheck:
         if far > self.largest:
             shown = " ".join(map(str, text[-SHOWN:]))
             self.largest = far
-            self.worst = LawEntry(f"{what} at token {len(text)}, behind {shown}", expected, seen)
+            self.worst = LawEntry(f"{what} at token {len(text)}, after {shown}", expected, seen)

@@ -1,270 +1,199 @@
-"""The grid of a server: its rows, each a kind of request, and the settings in the words of each kind of server."""
+"""The requests that a server is sent, slot by slot, and the law of their texts if it is lossless."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....models.errors import InputError
-from ....models.law import Prefix
+from ....models.law import Markov, Prefix
 from ....models.problem import Problem
-from ..engines.grid import REPEATING
+from ..engines.child import ENDED
+from ..engines.texts import text_length
 from .completions import Completion, Lost
-from .kinds import LONGEST_PROMPT, Kind, Unreadable, Words
-from .next_tokens import NextRows
-from .reported import LogprobCheck, reported
-from .settings import NEUTRAL
+from .words import Unreadable, Words
 
-TOKENS = 112
-"""Of a text: with 4,000 of them the limit is below TV 0.01."""
+CHOICES = 3
+"""Texts of a request for several choices: the first tokens of three make one text of a law of their own."""
 
-SPARE = 8
-"""Tokens beyond the cap that are looked at."""
+LONGEST_PROMPT = 48
+"""Tokens of the longest prompt."""
 
 
-class ServerRow(NamedTuple):
-    """One row of the grid: requests of one kind.
+class Kind(NamedTuple):
+    """One kind of request.
 
-    name: in words, as in the grid of engines. settings: of the requests, in turn. tokens: the cap; 0 for 1 to 6.
-    prompt: "none", "varied" (1 to LONGEST_PROMPT tokens) or "same" (40 tokens). how: of Kind. of: what logprobs are of:
-    "" for none, "text", "settings" or "prompt". first: the temperature is asked to come before the cut-offs.
+    what: in words.
+    together: whether many are sent at once.
+    choices: n, the texts of one request.
     """
 
     name: str
-    settings: Sequence[Mapping[str, Any]] = ({},)
-    tokens: int = TOKENS
-    prompt: str = "none"
-    how: Mapping[str, Any] = {}
-    of: str = ""
-    first: bool = False
+    what: str
+    together: bool = True
+    stream: bool = False
+    choices: int = 1
+    prompts: bool = False
+    seeded: bool = False
+    stops: bool = False
 
 
-GRID = (
-    ServerRow("none"),
-    ServerRow("streamed", how={"stream": True}),
-    ServerRow("temperature 0", [{"temperature": 0}], prompt="varied"),
-    ServerRow("temperature 0.5", [{"temperature": 0.5}]),
-    ServerRow("temperature 2", [{"temperature": 2}]),
-    ServerRow("top-k", [{"top_k": 2}]),
-    ServerRow("top-p", [{"top_p": 0.7}]),
-    ServerRow("top-k and top-p", [{"top_k": 2, "top_p": 0.6}]),
-    ServerRow("top-p at temperature 0.5", [{"temperature": 0.5, "top_p": 0.75}]),
-    ServerRow("top-p at temperature 0.5, temperature first", [{"temperature": 0.5, "top_p": 0.75}], first=True),
-    ServerRow("min-p", [{"min_p": 0.4}]),
-    ServerRow("min-p at temperature 2", [{"temperature": 2, "min_p": 0.6}]),
-    ServerRow("typical", [{"typical_p": 0.5}]),
-    ServerRow("repetition penalty", [{"repetition_penalty": 1.5}]),
-    ServerRow("presence penalty", [{"presence_penalty": 1.0}]),
-    ServerRow("frequency penalty", [{"frequency_penalty": 1.0}]),
-    ServerRow("logit bias", [{"logit_bias": {"1": 1.5}}]),
-    ServerRow("banned token", [{"banned": [1]}]),
-    ServerRow("allowed tokens", [{"allowed": [0, 1]}]),
-    ServerRow("grammar of two tokens", [{"grammar": {"0": [1, 2], "1": [0, 2]}}]),
-    ServerRow("cap inside a block", tokens=0, prompt="varied"),
-    ServerRow("stop across tokens", [{"stop": [[1, 1, 1]]}]),
-    ServerRow("n = 2", [{"n": 2}]),
-    ServerRow("prompts of 1 to 48 tokens", prompt="varied"),
-    ServerRow("prompt of 40 tokens, decoded before", prompt="same"),
-    ServerRow("other settings beside", [{"temperature": 0.5}, {"temperature": 2.0}], prompt="varied"),
-    ServerRow("greedy beside sampled", [{"temperature": 0}, {}], prompt="varied"),
-    ServerRow("requests with a seed", how={"seeded": True}),
-    ServerRow("logprobs", of="text"),
-    ServerRow("logprobs at temperature 0.5", [{"temperature": 0.5}], of="text"),
-    ServerRow("logprobs of the settings", [{"temperature": 0.5, "top_k": 2}], of="settings"),
-    ServerRow("logprobs of the prompt", tokens=1, prompt="varied", of="prompt"),
-)  # fmt: skip
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("alone", "one request at a time", together=False),
+        Kind("together", "many at once"),
+        Kind("streamed", "streamed, many at once", stream=True),
+        Kind("prompts", f"prompts of 1 to {LONGEST_PROMPT} tokens, many at once", prompts=True),
+        Kind("choices", f"n = {CHOICES}, many at once", choices=CHOICES),
+        Kind("seeds", "each with a seed of its own, many at once", seeded=True),
+        Kind("stop", "with a stop string, many at once", stops=True),
+    )
+}
+"""The kinds of requests that an audit of a server's law sends."""
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How one kind of server says settings.
+class SentRequests(ABC):
+    """The requests of one kind. They depend on the slot's number and the seed alone."""
 
-    order: of its processors, as of ORDERS. names: of settings -> its field, or a function that gives its fields.
-    logprobs: what they are of, "model" or "settings". fields: of every request.
-    first: fields that put the temperature before the cut-offs, and the order that this makes; None if it has none.
-    of_settings: fields that make logprobs those of the settings; None if it has none.
-    """
+    kind: Kind
 
-    order: str
-    names: Mapping[str, str | Callable[[Any, Words], dict[str, Any]]]
-    logprobs: str = "model"
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    first: tuple[Mapping[str, Any], Sequence[str]] | None = None
-    of_settings: Mapping[str, Any] | None = None
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Tokens of a text that are kept."""
 
-    def said(self, settings: Mapping[str, Any], words: Words) -> dict[str, Any]:
-        """The fields of a request. Raises: KeyError for a setting that such a server has not."""
-        said: dict[str, Any] = {}
-        for name, value in settings.items():
-            form = self.names[name]
-            said |= {form: value} if isinstance(form, str) else form(value, words)
-        return said
+    @abstractmethod
+    def body(self, slot: int) -> dict[str, Any]:
+        """Return the request of a slot."""
 
-
-def _same(*names: str) -> dict[str, str]:
-    return dict(zip(names, names, strict=True))
-
-
-def _stops(value: Sequence[Sequence[int]], words: Words) -> dict[str, Any]:
-    return {"stop": [words.text(tokens) for tokens in value]}
-
-
-def _gbnf(follow: Mapping[str, Sequence[int]], words: Words) -> dict[str, Any]:
-    """A grammar in llama.cpp's form: one rule a token, which says what may follow it."""
-    everything = range(len(words.words))
-
-    def rule(tokens: Sequence[int]) -> str:
-        return " | ".join(f'"{words.words[t]}" after{t}' for t in tokens)
-
-    rules = [f"root ::= {rule(everything)}"]
-    rules += [f"after{t} ::= ({rule(follow.get(str(t), everything))})?" for t in everything]
-    return {"grammar": "\n".join(rules)}
-
-
-DIALECTS = {
-    "openai": Dialect(
-        "openai",
-        _same("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "n") | {"stop": _stops},
-    ),
-    "draftproof": Dialect(
-        "draftproof-reference",
-        _same("temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
-              "frequency_penalty", "logit_bias", "banned", "allowed", "grammar", "n") | {"stop": _stops},
-        logprobs="settings", of_settings={},
-    ),
-    "llama.cpp": Dialect(
-        "llama.cpp",
-        _same("temperature", "top_k", "top_p", "min_p", "typical_p", "presence_penalty", "frequency_penalty", "n") | {
-            "repetition_penalty": "repeat_penalty", "stop": _stops, "grammar": _gbnf,
-            "logit_bias": lambda bias, words: {"logit_bias": [[int(t), b] for t, b in bias.items()]},
-            "banned": lambda tokens, words: {"logit_bias": [[t, False] for t in tokens]},
-            "allowed": lambda tokens, words: {
-                "logit_bias": [[t, False] for t in range(len(words.words)) if t not in tokens]},
-        },
-        fields={"repeat_last_n": 4096},
-        first=({"samplers": ["temperature", "top_p"]}, ("temperature", "top_p")),
-        of_settings={"post_sampling_probs": True},
-    ),
-    "mlx-lm": Dialect(
-        "mlx-lm",
-        _same("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-              "logit_bias") | {"stop": _stops},
-        fields={"repetition_context_size": 4096, "presence_context_size": 4096, "frequency_context_size": 4096},
-    ),
-    "vllm": Dialect(
-        "vllm",
-        _same("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-              "logit_bias", "n") | {"stop": _stops, "allowed": "allowed_token_ids"},
-    ),
-}  # fmt: skip
-"""By name of the server; "openai" has what its API describes."""
+    @abstractmethod
+    def texts(self, slot: int, answer: Completion) -> list[Prefix]:
+        """Return what was emitted, a text for each choice. Raises: Lost if the answer does not show it."""
 
 
 @dataclass
-class RowPlan:
-    """The requests of one row, slot by slot, from the seed alone: what ``Sampler`` asks of a plan.
+class ForgedRequests(SentRequests):
+    """SentRequests to a server of a forged target.
 
-    row: what is asked. problem, words: what is served. dialect, fields: how requests say it, and what all have.
+    problem: the pair, its target as it is sampled, of order 1.
+    words: of the server's tokenizer.
+    fields: of every request; those that are None are left out.
     """
 
-    row: ServerRow
+    kind: Kind
     problem: Problem
     words: Words
     seed: int
-    dialect: Dialect
     fields: Mapping[str, Any]
-    check: LogprobCheck | None = None
-    _rows: dict[tuple[int, int], NextRows] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for settings in self.row.settings:
-            if missing := [name for name in settings if name not in self.dialect.names]:
-                raise InputError(f"it has no field for {missing[0]} that is known here")
-        if self.row.first and self.dialect.first is None:
-            raise InputError("its order cannot be asked for")
-        if self.row.of == "settings" and self.dialect.of_settings is None:
-            raise InputError("it reports none of the settings")
-        if self.row.of:
-            of_model = self.row.of == "prompt" or (self.row.of == "text" and self.dialect.logprobs == "model")
-            bare = NextRows(self.problem.target, {}, TOKENS, ())
-            self.check = LogprobCheck(lambda p, t: (bare if of_model else self.rows(0)).at(p, t)[1])
 
     @property
-    def length(self) -> int:
-        """Tokens of a text that are looked at."""
-        return (self.row.tokens or TOKENS) + SPARE
+    def target(self) -> Markov:
+        assert isinstance(self.problem.target, Markov)
+        return self.problem.target
 
-    @property
-    def kind(self) -> Kind:
-        """The row as a kind of request."""
-        n = int(self.row.settings[0].get("n", 1))
-        return Kind(self.row.name, self.row.name, choices=n, prompts=self.row.prompt != "none", **self.row.how)
+    @abstractmethod
+    def prompt(self, slot: int) -> Prefix:
+        """Return the tokens before the text."""
 
-    def settings(self, slot: int) -> Mapping[str, Any]:
-        """Of a slot's request."""
-        return self.row.settings[slot % len(self.row.settings)]
-
+    @abstractmethod
     def tokens(self, slot: int) -> int:
-        """The cap of a slot's text."""
-        return self.row.tokens or 1 + slot % 6
+        """Return the cap of a slot's text."""
 
-    def rows(self, slot: int) -> NextRows:
-        """The rows of a slot's text under its settings."""
-        key = slot % len(self.row.settings), self.tokens(slot)
-        if key not in self._rows:
-            from ....models.decoding_settings import ORDERS
+    @abstractmethod
+    def settings(self, slot: int) -> dict[str, Any]:
+        """Return the fields of a slot's request that say its settings."""
 
-            order = self.dialect.first[1] if self.row.first and self.dialect.first else ORDERS[self.dialect.order]
-            settings = {name: value for name, value in self.settings(slot).items() if name != "n"}
-            self._rows[key] = NextRows(self.problem.target, settings, self.tokens(slot), order)
-        return self._rows[key]
+    def drawn(self, slot: int, what: str) -> np.random.Generator:
+        """Return the generator of one thing that is drawn for a slot."""
+        return np.random.default_rng([self.seed, *self.kind.name.encode(), *what.encode(), slot])
 
-    def prompt(self, kind: Kind, slot: int) -> Prefix:
-        """Tokens before the text."""
-        if self.row.prompt == "same":
-            return tuple(REPEATING * 10)
-        if self.row.prompt == "none":
-            return ()
-        rng = np.random.default_rng([self.seed, slot])
-        return tuple(map(int, rng.integers(self.problem.vocabulary, size=1 + rng.integers(LONGEST_PROMPT))))
+    def body(self, slot: int) -> dict[str, Any]:
+        body: dict[str, Any] = {"prompt": self.words.text(self.prompt(slot)), "max_tokens": self.tokens(slot)}
+        if self.kind.stream:
+            body["stream"] = True
+        if self.kind.choices > 1:
+            body["n"] = self.kind.choices
+        if self.kind.seeded:
+            body["seed"] = int(self.drawn(slot, "seed").integers(2**31))
+        fields = self.settings(slot) | body | dict(self.fields)
+        return {name: value for name, value in fields.items() if value is not None}
 
-    def body(self, kind: Kind, slot: int) -> dict[str, Any]:
-        """The request of a slot."""
-        asked = NEUTRAL | dict(self.dialect.fields) | self.dialect.said(self.settings(slot), self.words)
-        body: dict[str, Any] = {"prompt": self.words.text(self.prompt(kind, slot)), "max_tokens": self.tokens(slot)}
-        body |= {"stream": True} if kind.stream else {}
-        body |= {"seed": int(np.random.default_rng([self.seed, slot, 1]).integers(2**31))} if kind.seeded else {}
-        body |= dict(self.dialect.first[0]) if self.row.first and self.dialect.first else {}
-        body |= {"logprobs": self.problem.vocabulary} if self.row.of else {}
-        body |= {"echo": True} if self.row.of == "prompt" else {}
-        body |= dict(self.dialect.of_settings or {}) if self.row.of == "settings" else {}
-        return {name: value for name, value in (asked | body | dict(self.fields)).items() if value is not None}
-
-    def texts(self, kind: Kind, slot: int, answer: Completion) -> list[Prefix]:
-        """What was emitted, a text for each choice, with the stop sequence that was cut off. Raises: Lost."""
-        if len(answer.texts) < kind.choices:
-            raise Lost(f"{len(answer.texts)} of {kind.choices} choices")
+    def read(self, text: str) -> list[int]:
+        """Return the tokens of an answer's text. Raises: Lost."""
         try:
-            return [self._text(kind, slot, answer, choice) for choice in range(len(answer.texts))]
+            return self.words.tokens(text)
         except Unreadable as error:
             raise Lost(f"a text that is not of the target's tokens: {error}") from None
 
-    def _text(self, kind: Kind, slot: int, answer: Completion, choice: int) -> Prefix:
-        text, prompt = tuple(self.words.tokens(answer.texts[choice])), self.prompt(kind, slot)
-        echoed = self.row.of == "prompt" and text[: len(prompt)] == prompt and len(text) > len(prompt)
-        if self.check is not None:
-            entries = reported(answer.logprobs[choice], self.words)
-            if self.row.of == "prompt":
-                self._check_prompt(entries if echoed else None, prompt)
-            else:
-                self.check.add(entries, prompt, text)
-        text = text[len(prompt) :] if echoed else text
-        stops = self.settings(slot).get("stop")
-        return (*text, *stops[0]) if stops and answer.ended[choice] == "stop" else text
 
-    def _check_prompt(self, entries: Any, prompt: Prefix) -> None:
-        """Of the prompt's own tokens; a token of the start in front of them is passed over."""
-        assert self.check is not None
-        mine = [e for e in entries or () if e.token < self.problem.vocabulary][: len(prompt)]
-        self.check.add(mine or None, (), prompt)
+@dataclass
+class KindRequests(ForgedRequests):
+    """SentRequests of one of KINDS, whose texts are counted as windows of gamma + 1 tokens."""
+
+    @property
+    def length(self) -> int:
+        return text_length(self.problem)
+
+    @property
+    def stop(self) -> int:
+        """The token that stops texts: the most probable one, at the beginning first of all.
+
+        Guarantee: its word is part of no other, nor of two others, so that no text ends at another token.
+        """
+        words, target = self.words.words, self.target
+        alone = [t for t, word in enumerate(words) if sum(word in other for other in words) == 1]
+        return max(alone, key=lambda t: (target.start[t], sum(row[t] for row in target.after)))
+
+    def prompt(self, slot: int) -> Prefix:
+        """Return the prompt: empty, or uniform tokens and a last one drawn from the target's first row.
+
+        Guarantee: the last token of such a prompt and the text after it together have the law of a text after <s>.
+        """
+        if not self.kind.prompts:
+            return ()
+        rng = self.drawn(slot, "prompt")
+        before = rng.integers(self.problem.vocabulary, size=rng.integers(LONGEST_PROMPT))
+        row = np.array([float(p) for p in self.target.start])
+        return (*map(int, before), int(rng.choice(len(row), p=row / row.sum())))
+
+    def tokens(self, slot: int) -> int:
+        return self.length - bool(self.kind.prompts)
+
+    def settings(self, slot: int) -> dict[str, Any]:
+        return {"stop": [self.words.words[self.stop]]} if self.kind.stops else {}
+
+    def texts(self, slot: int, answer: Completion) -> list[Prefix]:
+        """Return the texts, each with its prompt's last token, and filled up after its end."""
+        if not answer.texts:
+            raise Lost("no choice")
+        last = self.prompt(slot)[-1:]
+        return [(*last, *self._tokens(answer, k, self.tokens(slot))) for k in range(len(answer.texts))]
+
+    def _tokens(self, answer: Completion, choice: int, wanted: int) -> list[int]:
+        tokens, ended = self.read(answer.texts[choice]), answer.ended[choice]
+        if ended == "stop" and len(tokens) < wanted:
+            return tokens + [self.stop if self.kind.stops else ENDED] * (wanted - len(tokens))
+        if len(tokens) < wanted:
+            raise Lost(f"fewer tokens than asked for, with finish_reason {ended!r}")
+        if answer.usage not in (None, len(tokens), sum(len(self.words.tokens(t)) for t in answer.texts)):
+            raise Lost(f"a text of {len(tokens)} tokens, and a count that says {answer.usage}")
+        return tokens
+
+    @property
+    def judged_problem(self) -> Problem:
+        """The problem that has the law of these texts: after a stop token only that token follows."""
+        if not self.kind.stops:
+            return self.problem
+        row = tuple(Fraction(t == self.stop) for t in range(self.problem.vocabulary))
+        after = tuple(row if t == self.stop else other for t, other in enumerate(self.target.after))
+        return replace(self.problem, target=Markov(self.target.start, after))
+
+    @property
+    def first_tokens_problem(self) -> Problem:
+        """The problem that has the law of the choices' first tokens as one text: independent, of the first row."""
+        start = self.target.start
+        law = Markov(start, (start,) * self.problem.vocabulary)
+        return Problem(self.problem.vocabulary, 1, law, law, self.problem.name)

@@ -9,8 +9,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
 from draftproof.proofs.laws.text_laws import distance, text_law_from
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.exact_texts import decoder_problem
-from draftproof.reports.audits.engines.grid import grid_cells
+from draftproof.reports.audits.engines.cells import decoder_problem, grid_cells
 from draftproof.verifiers.adapters.registry import ENGINES, decoder_python
 from draftproof_engines import decoders
 from draftproof_engines.decoders import DecoderProcesses, vllm_decoder

@@ -6,7 +6,8 @@ from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.proofs.laws.text_laws import UNWRITTEN
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.grid import GRID, grid_cells
+from draftproof.reports.audits.engines.cells import grid_cells
+from draftproof.reports.audits.settings_grid import GRID
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 

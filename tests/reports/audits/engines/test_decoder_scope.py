@@ -7,7 +7,8 @@ import pytest
 from draftproof.models.decoding_settings import checked_settings
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.exact_texts import asked_cells, rules_out, zeros_problem
+from draftproof.reports.audits.engines.cells import asked_cells, zeros_problem
+from draftproof.reports.audits.engines.exact_texts import rules_out
 from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail

@@ -10,8 +10,8 @@ from draftproof.corpus.site.cell_states import states
 from draftproof.models.errors import InputError
 from draftproof.proofs.laws.text_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
-from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
-from draftproof.reports.audits.engines.grid import grid_cells
+from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, grid_cells
+from draftproof.reports.audits.engines.exact_texts import ExactTexts
 from draftproof.reports.audits.report import Report
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
@@ -130,8 +130,8 @@ def test_rows_of_a_grid_are_asked_for_by_name_and_any_other_name_is_refused():
     assert {cell.name for cell in cells} == {"top-k", "cap inside a block"} and len(cells) == 4
     with pytest.raises(InputError, match="'top-q' is no row of the grid"):
         grid_cells(engine, rows=["top-q"])
-    with pytest.raises(InputError, match="--row is of a grid"):
-        audit_engine(engine, rows=["top-k"])
+    with pytest.raises(InputError, match="--grid has settings, tokens and a problem of its own"):
+        audit_engine(engine, rows=["top-k"], tokens=2)
 
 
 @pytest.mark.skipif(find_spec("mlx_lm") is None, reason="needs mlx-lm: pip install mlx-lm 'mlx[cpu]'")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.servers import reference
-from draftproof.reports.commands.engine import command
+from draftproof.reports.commands.server import command
 from draftproof.tests.models.pairs_parts import save
 from draftproof.tests.reports.report_schema import validate
 
@@ -97,7 +97,7 @@ def test_planted_faults_are_refuted(folders, models, tmp_path):
             assert (status, report["verdict"]) == (1, "refuted"), (fault, out)
             bets = report["evidence"][0]
             assert bets["witness"]["sequence"].startswith(("temperature", "top-p", "transform"))
-            assert bets["replay"].startswith(f"draftproof engine {url} --reference ")
+            assert bets["replay"].startswith(f"draftproof server {url} --reference ")
             assert bets["detail"]["refuted_at_token"] < bets["detail"]["tokens"]
 
 
@@ -183,11 +183,14 @@ def test_time_that_ends_leaves_what_was_examined(folders, models, tmp_path, monk
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["http://127.0.0.1:9"], "a URL needs --target DIR"),
-        (["http://127.0.0.1:9", "--reference", "a", "--target", "b"], "a URL needs --target DIR"),
-        (["http://[::1]:9", "--target", "b", "--without", "http://[::1]:9"], "--without needs --grid or --reference"),
-        (["http://127.0.0.1:9", "--reference", "a", "--gamma", "3"], "--gamma is for servers of a forged --target"),
-        (["http://127.0.0.1:9", "--target", "b", "--draft", "a"], "--draft needs --reference"),
+        (["http://127.0.0.1:9"], "needs --target DIR"),
+        (["http://127.0.0.1:9", "--reference", "a", "--target", "b"], "needs --target DIR"),
+        (
+            ["http://[::1]:9", "--target", "b", "--without", "http://[::1]:9"],
+            "--without does not go with --target without --grid",
+        ),
+        (["http://127.0.0.1:9", "--reference", "a", "--gamma", "3"], "--gamma does not go with --reference"),
+        (["http://127.0.0.1:9", "--target", "b", "--draft", "a"], "--draft does not go with --target"),
         (["http://127.0.0.1:9", "--reference", "./nowhere"], "./nowhere: no such folder"),
     ],
 )

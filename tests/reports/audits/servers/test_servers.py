@@ -19,10 +19,10 @@ from draftproof.models.problem import as_json
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.audit import audit_server
 from draftproof.reports.audits.servers.journal import IN_FLIGHT, Journal
-from draftproof.reports.audits.servers.kinds import KINDS
 from draftproof.reports.audits.servers.remarks import findings
+from draftproof.reports.audits.servers.requests import KINDS
 from draftproof.reports.audits.servers.settings import ServerSettings
-from draftproof.reports.commands.engine import command
+from draftproof.reports.commands.server import command
 from draftproof.reports.pages.summary import summaries
 from draftproof.tests.reports.audits.servers.three import THREE
 from draftproof.tests.reports.report_schema import validate
@@ -83,7 +83,7 @@ def test_a_wrong_loop_is_refuted_by_the_requests_that_show_it(loop, kind, target
         report = audited(server.url, target, kind, samples=400)
         assert report.verdict == "refuted", report.evidence
         refuted = [e for e in report.evidence if e.refuted]
-        assert refuted[0].replay.startswith(f"draftproof engine {server.url} --target {target} --kinds {kind} ")
+        assert refuted[0].replay.startswith(f"draftproof server {server.url} --target {target} --kinds {kind} ")
 
 
 @pytest.mark.parametrize(
@@ -405,14 +405,13 @@ def test_the_command_has_the_exit_statuses_of_the_contract(target, tmp_path):
         for shown in ("stop 200 of 200; 8 at once", "nowhere: neither timings nor"):
             assert shown in done.output and shown in page_file.read_text()
         assert run(server.url, "--target", target, "--require-decision").exit_code == 4
-        assert "a URL needs --target DIR" in run(server.url).output
+        assert "needs --target DIR" in run(server.url).output
         assert isinstance(run(server.url, "--target", str(tmp_path / "no")).exception, InputError)
     assert json.loads(file.read_text())["server"]["kinds"]["stop"]["counted"] == 200
     with serving(THREE, "past-the-stop") as server:
         assert run(server.url, "--target", target).exit_code == 1
     done = run(server.url, "--target", target, "--patience", "0.2")
     assert done.exit_code == 3 and "Connection refused" in done.output
-    assert "is for servers" in str(CliRunner().invoke(command, ["transformers", "--model", "x"]).output)
 
 
 def test_a_temperature_that_the_judge_would_not_know_of_is_refused(target):
