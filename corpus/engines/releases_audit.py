@@ -40,7 +40,7 @@ def in_processes(
     """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
 
     function: of a module, since new processes import it by name
-    cluster: dask://HOST:PORT or ray://HOST:PORT, as of a campaign, in place of this machine
+    cluster: dask://HOST:PORT, as of a campaign, in place of this machine
     Raises: RunFailed if a process ends without a result; InputError for a cluster that does not answer.
     """
     calls = [*calls]
@@ -258,7 +258,7 @@ def verdicts(
 ) -> dict[str, TextVerdict]:  # fmt: skip
     """The verdict of each text, which is kept in folder as it comes.
 
-    cluster: dask://HOST:PORT or ray://HOST:PORT, whose workers audit in place of this machine's processes
+    cluster: dask://HOST:PORT, whose workers audit in place of this machine's processes
     """
     with Store(folder / ROWS, WHAT, valid_for=code_digest(EXAMINING)) as store:
         calls = {call[:3]: call for text in dict.fromkeys(wanted) for call in [found.call(text)]}

@@ -3,7 +3,7 @@
 import click
 
 from ...models.problem import load_problem
-from ...stattests.campaign.clusters import scheme_of
+from ...stattests.campaign.clusters import check_cluster
 from ..audits.subject import subject_from
 from .exit_status import INTERRUPTED, NOT_AUDITED, stop
 from .output import Output, progress_bar, require_writable
@@ -15,7 +15,7 @@ from .parameters import problem_option, report_options, row_options, seed_option
 @problem_option(required=True)
 @click.option("--samples", type=int, default=10_000_000, show_default=True, help="Draft blocks to verify.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine; all processors by default.")
-@click.option("--cluster", metavar="URL", help="dask://HOST:PORT, ray or ray://HOST:PORT instead of this machine.")
+@click.option("--cluster", metavar="URL", help="dask://HOST:PORT instead of this machine.")
 @click.option("--checkpoint", metavar="FILE", help="Save the counts here; the same command resumes from it.")
 @seed_option
 @click.option("--chunk", type=click.IntRange(min=1), help="Samples that are drawn, and saved, at a time.")
@@ -31,7 +31,7 @@ def command(subject: str, problem: str, samples: int, workers: int | None, clust
     compare the counts with the target's law. The counts depend on neither the workers nor interruptions."""
     if workers and cluster:
         raise click.UsageError("either --workers, or --cluster, whose size decides")
-    scheme_of(cluster)
+    check_cluster(cluster)
     spec = subject_from(subject, array, (dtype,))
     if spec.reference and (batch or array or dtype != "float64"):
         raise click.UsageError(f"--batch, --array and --dtype are for third-party functions; {subject} is a reference")

@@ -128,7 +128,7 @@ def run_campaign(
     """Draw and count the samples of a plan that the checkpoint does not have yet.
 
     workers: processes on this machine, all processors that this process may use if not given
-    cluster: "ray" or "dask://HOST:PORT" instead
+    cluster: dask://HOST:PORT instead
     checkpoint: file, or None
     bound: tally -> the total variation that the counts leave open, part of the stage reported
     progress: called with stage, samples done, samples in all

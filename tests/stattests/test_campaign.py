@@ -76,15 +76,9 @@ def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted, mon
             assert list(client.run(has_drawn).values()) == [True, True], "both workers took part"
 
 
-@pytest.mark.cluster
-def test_counts_are_the_same_on_ray(uninterrupted):
-    pytest.importorskip("ray", reason="needs ray: pip install ray")
-    assert run(block(), workers=None, cluster="ray").tally == uninterrupted
-
-
-@pytest.mark.parametrize("cluster", ["spark://here:1", "dask", "dask://", "dask://nowhere", "ray:here", "http://a:1"])
+@pytest.mark.parametrize("cluster", ["spark://here:1", "dask", "dask://", "dask://nowhere", "ray", "http://a:1"])
 def test_an_unknown_cluster_is_one_line(cluster):
-    with pytest.raises(InputError, match=r"cluster .* is not known; expected dask://HOST:PORT, ray or ray://HOST:PORT"):
+    with pytest.raises(InputError, match=r"cluster .* is not known; expected dask://HOST:PORT"):
         run(Uniform(), workers=None, cluster=cluster)
 
 
@@ -106,7 +100,7 @@ def test_what_is_not_installed_is_one_line(monkeypatch):
 
 def test_a_cluster_says_itself_how_many_workers_it_has():
     with pytest.raises(InputError, match="either workers, or a cluster"):
-        run(Uniform(), workers=2, cluster="ray")
+        run(Uniform(), workers=2, cluster="dask://a:1")
 
 
 # ---------------------------------------------------------------- interruptions

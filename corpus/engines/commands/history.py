@@ -10,7 +10,7 @@ import click
 from draftproof.models.errors import InputError
 from draftproof.reports.commands.exit_status import NOT_AUDITED, REFUTED, stop
 from draftproof.reports.commands.output import progress_bar, require_writable, write_text
-from draftproof.stattests.campaign.clusters import scheme_of
+from draftproof.stattests.campaign.clusters import check_cluster
 
 if TYPE_CHECKING:
     from draftproof_engines.releases import VerifierHistory
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--until", metavar="VERSION", help="Releases up to this one.")
 @click.option("--diff", is_flag=True, help="Show how the verifier's text changed wherever its verdict did.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Audits at a time.")
-@click.option("--cluster", metavar="URL", help="dask://HOST:PORT, ray or ray://HOST:PORT instead of this machine.")
+@click.option("--cluster", metavar="URL", help="dask://HOST:PORT instead of this machine.")
 def command(
     name: str | None, out: Path, json_file: str | None, since: str | None, until: str | None, diff: bool, workers: int,
     cluster: str | None,
@@ -45,7 +45,7 @@ def command(
             click.echo(f"{history.name:<20}  {history.package} from {history.since} on: {history.says}")
         return
     chosen = history_named(name)
-    scheme_of(cluster)
+    check_cluster(cluster)
     import msgspec
     from packaging.version import Version
 

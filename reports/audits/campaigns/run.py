@@ -120,7 +120,7 @@ class CampaignSettings:
     samples: draft blocks to verify.
     seed: of the whole campaign.
     workers: processes on this machine; all processors if not given.
-    cluster: dask://HOST:PORT or ray://HOST:PORT in place of this machine.
+    cluster: dask://HOST:PORT in place of this machine.
     checkpoint: the file that keeps the counts.
     chunk: samples that are drawn, and saved, at a time.
     batch: draft blocks that a third-party function takes in one call.

@@ -232,7 +232,7 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
     [
         (["block", "--problem", PAPER, "--samples", 0], "no samples to draw (n = 0); expected at least 1"),
         (["block", "--problem", PAPER, "--cluster", "spark://a:1"], "cluster 'spark://a:1' is not known"),
-        (["block", "--problem", PAPER, "--cluster", "ray", "--workers", 2], "either --workers, or --cluster"),
+        (["block", "--problem", PAPER, "--cluster", "dask://a:1", "--workers", 2], "either --workers, or --cluster"),
         (["block", "--problem", PAPER, "--batch", 4], "--batch, --array and --dtype are for third-party functions"),
         (["a:b", "--problem", PAPER, "--batch", 4, "--array", "list"], "--batch gives arrays"),
         (["block"], "Missing option '--problem'"),
