@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from draftproof_engines.releases_audit import Bisection, ExaminedHistory, TextVerdict
+from draftproof_engines.bisect import Bisection
+from draftproof_engines.releases_audit import ExaminedHistory, TextVerdict
 
 
 def sentence(verdict: TextVerdict | None, why: str = "") -> str:

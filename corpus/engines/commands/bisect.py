@@ -31,8 +31,9 @@ def command(name: str, old: str, new: str, repository: Path | None, out: Path, j
     require_writable(json_file)
     import msgspec
 
+    from draftproof_engines.bisect import bisected
     from draftproof_engines.releases import Release, commits, releases
-    from draftproof_engines.releases_audit import bisected, read
+    from draftproof_engines.releases_audit import read
     from draftproof_engines.releases_page import lines_of_bisection
 
     def listed() -> list[Release]:

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.reports.commands.main import cli
+from draftproof_engines.bisect import Bisection, bisected
 from draftproof_engines.releases import HISTORIES, commits, releases
-from draftproof_engines.releases_audit import Bisection, bisected, history_of, read
+from draftproof_engines.releases_audit import history_of, read
 from draftproof_engines.releases_page import lines_of_bisection
 
-from .test_history import RIGHT, WRONG, few, index, put, wheel  # noqa: F401  fixtures are found by name
+from .test_releases_audit import RIGHT, WRONG, few, index, put, wheel  # noqa: F401  fixtures are found by name
 
 
 def between(history, old, new):
