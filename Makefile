@@ -16,7 +16,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test corpus quick docs dist exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -79,6 +79,12 @@ deceivers: $(READY)
 # False alarms: a default audit of every control, of blocks and of trees, and its own problems of 19 further seeds; hours, goes on when interrupted.
 controls: $(READY)
 	$(BIN)/python benchmarks/controls.py
+
+# The verdicts that a change of the code must keep, measured again and compared: some 40 minutes of processor time; goes on
+# when interrupted. What differs is listed in the commit and in CHANGELOG.md.
+frozen: $(READY)
+	$(BIN)/python tests/frozen/freeze.py measure out/frozen.jsonl
+	$(BIN)/python tests/frozen/freeze.py compare out/frozen.jsonl
 
 # Further settings of what shorter tests examine; one that is left out for Coq's time too runs where both are named.
 long: $(READY)
