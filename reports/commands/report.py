@@ -136,7 +136,7 @@ def _show_report(data: Any, file: str, output: Output, require_decision: bool, b
 
 
 def _show_history(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
-    from ..audits.nightly.status import ALARM, worst_state
+    from ..audits.nightly.states import ALARM, worst_state
     from ..pages.nightly.summary import show as show_history
 
     current = [check for check in data["checks"] if check["current"]]

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.statements import METHODS, standing
-from ..nightly.status import ALARM, STATE_MEANINGS, worst_state
+from ..nightly.status import is_history, status
 from ..report import Report
 from ..report_form import report_schema
 from ..settings import Progress
@@ -96,7 +95,6 @@ def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress)
         got.history = history
         return
     from ..nightly.history import History
-    from ..nightly.status import status
 
     with closing(History.read(_placed(got.part.options["db"], folder))) as history:
         got.history = status(history)
@@ -177,31 +175,3 @@ RUNNERS: dict[str, Callable[[Collected, Path, Path, Progress], None]] = {
     "audit": _audit, "engine": _engine, "server": _server, "nightly": _nightly, "e2e": _e2e, "campaign": _campaign,
     "report": _report, "proofs": _proofs,
 }  # fmt: skip
-
-
-def is_history(data: Any) -> bool:
-    """Whether everything is there that is shown of a history, and its states are those of its numbers."""
-    try:
-        texts = [data["state"], *(f[name] for f in data["failures"] for name in ("subject", "message"))]
-        numbers, nights = [data["lifetime_alpha"]], []
-        for check in data["checks"]:
-            texts += [check[name] for name in ("subject", "version", "check", "state")]
-            numbers += [check[name] for name in ("log_e", "largest_log_e", "alarm_at", "watch_at", "draws")]
-            nights += check["nights"]
-            for limit in check["detects"]["within"] if check["detects"] else ():
-                numbers += [limit["nights"], limit["total_variation"]]
-            witness, impossible = check["witness"], check["impossible"]
-            texts += [witness[name] for name in ("sequence", "expected", "observed", "replay") if witness]
-            texts += [impossible["sequence"]] if impossible else []
-            numbers += [impossible["count"]] if impossible else []
-            if check["state"] not in STATE_MEANINGS or not isinstance(check["current"], bool):
-                return False
-            if check["state"] != ALARM and float(check["largest_log_e"]) > float(check["alarm_at"]):
-                return False
-        numbers += [night["log_e"] for night in nights]
-        [datetime.fromisoformat(night["night"]) for night in nights]
-        [float(number) for number in numbers]
-        own = worst_state([check["state"] for check in data["checks"] if check["current"]])
-        return data["state"] == own and all(isinstance(text, str) for text in texts)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return False

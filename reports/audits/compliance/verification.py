@@ -18,6 +18,7 @@ from ....models.store import stored_rows
 from ....proofs.sandbox import Sandbox
 from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.registry import REFERENCES
+from ..nightly.status import is_history
 from ..report import Report
 from ..sandboxed import probe_problems
 from .collecting import PARTS, PARTS_HOLD
@@ -38,7 +39,7 @@ from .folder import (
     identifier,
 )
 from .plan import DONE, Collected, load_plan
-from .running import audited_spec, is_history, on_record, require_report_schema
+from .running import audited_spec, on_record, require_report_schema
 
 OF_CODE = ("audit", "engine", "campaign")
 """Kinds of parts whose reports state a digest of loaded code."""

@@ -7,23 +7,21 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
+from ....models.libraries import means_no_memory, reason
 from ....models.problem import Problem
 from ....proofs.sandbox import MEMORY
 from ....verifiers.adapters.registry import ADAPTERS
-from ....verifiers.details import EProcessDetail
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method
 from ....verifiers.registry import REFERENCES
-from ..report import Report
-from ..runner import examine
 from ..settings import Progress
 from ..subject import SubjectSpec
 from .checks import NightlyCheck, check_of, nightly_problems, smallest_witness
 from .history import History
 from .sources import DrawSource, source_of
-from .status import ALARM, check_states, status
+from .states import ALARM, check_states
+from .status import status
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Night:
 
 
 def default_subjects() -> list[str]:
-    """The reference verifiers, and the adapters whose packages are installed and that take a night's float64 rows.
+    """Return the reference verifiers, and the installed adapters that take a night's float64 rows.
 
     Engines that are unpacked have to be named.
     """
@@ -61,7 +59,7 @@ def default_subjects() -> list[str]:
 
 
 def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -> dict[str, Any]:
-    """Draw, record, search for witnesses; the history afterwards, in the JSON form of ``status``.
+    """Draw, record, search for witnesses; return the history afterwards, in the JSON form of ``status``.
 
     Every check is recorded separately: an interruption loses at most the one in progress, and a second run of the same
     night adds its draws to the first's. With a seed it goes on where the first one ended instead: what the seed drew
@@ -72,67 +70,53 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     """
     problems = list(night.problems) or nightly_problems()
     failures: list[dict[str, str]] = []
-    nights = [SubjectNight(history, subject, problems, night, (k, len(subjects))) for k, subject in enumerate(subjects)]
-    for one in nights:
-        report = Report.begin(one.subject.name, one.subject.source, one.subject.dtypes, night.seed or 0)
-        examine(report, [one])
-        if report.interrupted:
-            raise KeyboardInterrupt
-        if report.failure:
-            failures.append({"subject": one.subject.name, **report.failure})
-    done = {name: [number for one in nights for number in getattr(one, name)] for name in ("drawn", "resumed")}
+    done: dict[str, list[int]] = {"drawn": [], "resumed": []}
+    for place, subject in enumerate(subjects):
+        progress = _Place(night.progress, place * len(problems), len(subjects) * len(problems))
+        try:
+            _draw_subject(history, subject, problems, night, progress, done)
+        except RunFailed as failure:
+            failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
+        except Exception as error:
+            if not means_no_memory(error):
+                raise
+            failures.append({"subject": subject.name, "kind": "memory", "message": reason(error)})
     return {**status(history, failures), "night": night.date, **done}
 
 
-class SubjectNight:
-    """The draws of one subject in one night, recorded in the history.
+class _Place(NamedTuple):
+    """The place of a subject in the progress of a night. first: checks before its own; total: checks of all."""
 
-    place: the number of the subject, and of how many
-    drawn, resumed: the checks that were drawn now, and that the night's seed drew before
+    progress: Progress
+    first: int
+    total: int
+
+    def tell(self, stage: str, at: int = 0) -> None:
+        self.progress(stage, self.first + at, self.total)
+
+
+def _draw_subject(
+    history: History, subject: SubjectSpec, problems: Sequence[Problem], night: Night, place: _Place,
+    done: dict[str, list[int]],
+) -> None:  # fmt: skip
+    """Draw every check of one subject, and explain its alarms. done: gets the checks drawn now, and before by the seed.
+
+    Raises: RunFailed if the subject cannot be drawn from any more; what was recorded stays.
     """
-
-    def __init__(
-        self, history: History, subject: SubjectSpec, problems: Sequence[Problem], night: Night, place: tuple[int, int]
-    ):
-        self.history, self.subject, self.problems, self.night, self.place = history, subject, problems, night, place
-        self.version: str | None = None
-        self.drawn: list[int] = []
-        self.resumed: list[int] = []
-
-    def run(self) -> None:
-        history, subject, night = self.history, self.subject, self.night
-        first, total = (n * len(self.problems) for n in self.place)
-        night.progress(subject.name, first, total)
-        with closing(source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)) as source:
-            self.version = source.version
-            different = {c.parameters: c for c in (check_of(p, source.modifies_target) for p in self.problems)}.values()
-            checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
-            for at, (number, check) in enumerate(checks.items(), first):
-                night.progress(f"{subject.name} on {check.name}", at, total)
-                recorded = _draw(history, subject, source, number, check, night)
-                (self.drawn if recorded == "drawn" else self.resumed).append(number)
-            _explain_alarm(history, subject, source, checks, night)
-
-    def evidence(self, complete: bool) -> list[Evidence]:
-        """What the whole history says of this version now."""
-        rows = self.history.rows(self.subject.name, self.version) if self.version else []
-        states = check_states(rows, self.history.lifetime_alpha)
-        return [
-            Evidence(
-                claim="lossless",
-                method=Method.E_PROCESS,
-                verdict=REFUTED if states[row.id].name == ALARM else NO_EVIDENCE,
-                problem=row.name,
-                detail=EProcessDetail(log_e=row.log_e, draws=row.draws, false_alarm_rate=self.history.lifetime_alpha),
-            )
-            for row in rows
-        ]
+    place.tell(subject.name)
+    with closing(source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)) as source:
+        different = {c.parameters: c for c in (check_of(p, source.modifies_target) for p in problems)}.values()
+        checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
+        for at, (number, check) in enumerate(checks.items()):
+            place.tell(f"{subject.name} on {check.name}", at)
+            done[_draw(history, subject, source, number, check, night)].append(number)
+        _explain_alarm(history, subject, source, checks, night)
 
 
 def _draw(
     history: History, subject: SubjectSpec, source: DrawSource, number: int, check: NightlyCheck, night: Night
 ) -> str:
-    """Draw for one check and record it, unless the night's seed did so before: "drawn" or "resumed"."""
+    """Draw for one check and record it, unless the night's seed did so before; return "drawn" or "resumed"."""
     seed = _seed(night, subject.name, source.version, check.name, check.parameters)
     before = history.draws_of(number, seed) if night.seed is not None else 0
     if before:
@@ -170,7 +154,7 @@ def _explain_alarm(
 
 
 def _seed(night: Night, *parts: str) -> int:
-    """A seed for one batch: from the system, or derived from the night's seed, its date, and what is drawn."""
+    """Return a seed for one batch: from the system, or from the night's seed, its date, and what is drawn."""
     if night.seed is None:
         return secrets.randbits(62)
     text = json.dumps([night.seed, night.date, *parts])

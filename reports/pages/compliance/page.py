@@ -13,7 +13,7 @@ from ....models.errors import InputError
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
 from ...audits.compliance.folder import Rendering, identifier
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
-from ...audits.nightly.status import STATE_MEANINGS
+from ...audits.nightly.states import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
 from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, distance_axis, svg

@@ -11,7 +11,7 @@ from matplotlib import dates
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from ...audits.nightly.status import STATE_MEANINGS
+from ...audits.nightly.states import STATE_MEANINGS
 from ..figures import BAD, LIMIT, STYLE, SUBJECT, svg
 from ..page import rendered
 from ..plain_words import NO_DRAWS, STATES

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column
 
-from ...audits.nightly.status import MISS_RATE, NIGHT_HORIZONS, worst_state
+from ...audits.nightly.detection import MISS_RATE, NIGHT_HORIZONS
+from ...audits.nightly.states import worst_state
 from ..terminal import plain_table, show_table
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}

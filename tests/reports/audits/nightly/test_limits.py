@@ -8,7 +8,9 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, law_of
-from draftproof.reports.audits.nightly.status import MISS_RATE, NIGHT_HORIZONS, check_states, detection_limits, status
+from draftproof.reports.audits.nightly.detection import MISS_RATE, NIGHT_HORIZONS, detection_limits
+from draftproof.reports.audits.nightly.states import check_states
+from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime import min_detectable_anytime

@@ -18,12 +18,8 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import completed, completed_after_modification, iterated_law, output_law
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History
-from draftproof.reports.audits.nightly.run import Night, SubjectNight
 from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
-from draftproof.reports.audits.report import Report
-from draftproof.reports.audits.runner import examine
-from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
@@ -72,27 +68,34 @@ def test_a_token_that_the_target_excludes_counts_as_impossible():
 
 
 def test_clean_code_stays_quiet_night_after_night(history, file):
-    for day in range(1, 6):
+    for day in range(1, 4):
         report = drawn_by(history, file, day, problems=[drawn(3, 2, "generic"), drawn(3, 1, "zeros")])
     assert report["state"] == "quiet"
-    assert [len(check["nights"]) for check in report["checks"]] == [5, 5]
+    assert [len(check["nights"]) for check in report["checks"]] == [3, 3]
     assert report["failures"] == []
 
 
 @pytest.fixture(scope="module")
 def regression(tmp_path_factory):
-    """The report of a history in which a wrong version followed a right one; its file stays."""
+    """The reports after the nights of a right version, a wrong one, and a right one again; its file is wrong again."""
     folder = tmp_path_factory.mktemp("regression")
     file = folder / "subject.py"
     with closing(History.begin(str(folder / "nights.sqlite"))) as history:
-        for day, text in ((1, RIGHT), (2, WRONG)):
+        reports = []
+        for day, text in enumerate((RIGHT, WRONG, RIGHT), 1):
             file.write_text(text)
-            report = drawn_by(history, file, day)
-    return report
+            reports.append(drawn_by(history, file, day))
+    file.write_text(WRONG)
+    return reports
+
+
+def test_an_alarm_stays_until_another_version_comes(regression):
+    assert [report["state"] for report in regression] == ["quiet", "alarm", "quiet"]
+    assert [check["state"] for check in regression[-1]["checks"]] == ["quiet", "alarm"]
 
 
 def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_witness(regression):
-    report = regression
+    report = regression[1]
     old, new = report["checks"]
     assert old["version"] != new["version"]
     assert (old["state"], old["current"], new["state"], new["current"]) == ("quiet", False, "alarm", True)
@@ -105,28 +108,23 @@ def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_w
     assert witness["replay"].startswith("draftproof audit ")
 
 
-def test_a_night_of_one_subject_is_an_examination_like_any_other(history, file):
-    """Evidence of the versions drawn from: refuted where a check is in alarm; a failure keeps what was recorded."""
-    night, problems = Night(night_of(1), samples=3000), [drawn(3, 2, "generic")]
-    verdicts = []
-    for text in (
-        RIGHT,
-        WRONG,
-        "def verify(target_probs, draft_probs, draft_tokens):\n    import os\n    os._exit(3)\n",
-    ):
-        file.write_text(text)
-        one = SubjectNight(history, subject_from(f"{file}:verify"), problems, night, (0, 1))
-        report = Report({})
-        complete = examine(report, [one])
-        verdicts.append([complete, report.verdict, [e.verdict for e in report.evidence]])
-    assert verdicts == [
-        [True, "inconclusive", ["no-evidence"]], [True, "refuted", ["refuted"]], [False, "error", []],
-    ]  # fmt: skip
-    assert len(history.rows()) == 2
+def test_a_subject_that_ends_in_the_middle_of_a_night_keeps_what_was_recorded(history, file):
+    file.write_text(
+        "import os\nfrom pathlib import Path\n" + RIGHT + "    \n"
+        "whole = verify\n"
+        "def verify(target_probs, draft_probs, draft_tokens, rng):\n"
+        "    len(draft_tokens) == 2 and os._exit(3)\n"
+        "    return whole(target_probs, draft_probs, draft_tokens, rng)\n"
+    )
+    report = drawn_by(history, file, 1, samples=200, problems=[drawn(3, 1, "generic"), drawn(3, 2, "generic")])
+    (failure,) = report["failures"]
+    assert failure["subject"] == f"{file}:verify" and failure["kind"] == "crash"
+    assert [check["draws"] for check in report["checks"]] == [200, 0]
 
 
+@pytest.mark.long
 def test_the_replay_command_of_a_witness_shows_the_refutation_again(regression):
-    check = regression["checks"][-1]
+    check = regression[-1]["checks"][-1]
     words = shlex.split(check["witness"]["replay"])
     done = subprocess.run([sys.executable, "-c", START, *words[1:]], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 1, done.stderr
@@ -136,14 +134,14 @@ def test_a_regression_without_a_new_version_is_found_within_days(history, tmp_pa
     (tmp_path / "right.py").write_text(RIGHT)
     file = tmp_path / "slips.py"
     file.write_text(SLIPS)
-    for day in range(1, 5):
+    for day in range(1, 3):
         assert drawn_by(history, file, day)["state"] == "quiet"
     (tmp_path / "driver-was-updated").write_text("")
-    states = [drawn_by(history, file, day)["state"] for day in range(5, 8)]
+    states = (drawn_by(history, file, day)["state"] for day in range(3, 6))
     assert "alarm" in states
     (check,) = status(history)["checks"]
     assert check["witness"]
-    assert check["alarm_since"] >= night_of(5)
+    assert check["alarm_since"] >= night_of(3)
 
 
 def test_an_alarm_stays_though_clean_nights_take_its_evidence_away(history):
@@ -175,15 +173,6 @@ def test_every_night_of_a_history_is_a_fresh_start(history):
             single.add(counts)
     assert recorded.log_e == pytest.approx(fresh.log_e, abs=1e-12)
     assert abs(fresh.log_e - single.log_e) > 0.01
-
-
-def test_an_alarm_stays_until_another_version_comes(history, file):
-    file.write_text(WRONG)
-    drawn_by(history, file, 1)
-    file.write_text(RIGHT)
-    report = drawn_by(history, file, 2)
-    assert [check["state"] for check in report["checks"]] == ["alarm", "quiet"]
-    assert report["state"] == "quiet"
 
 
 def test_a_verifier_that_emits_the_impossible_is_in_alarm_after_one_draw(history, file):
