@@ -1,6 +1,7 @@
 """Make the kept reports anew: python -m draftproof.tests.reports.golden.make, in a clone with the extra ``dev``.
 
-Each is a small run of the code as it is. Look at the difference before it is committed. Names of PARTS make these alone.
+Each is a small run of the code as it is.
+Look at the difference before it is committed. Names of PARTS make those alone.
 """
 
 import os

@@ -8,25 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import draftproof
 from draftproof.corpus.site import engines_page
 from draftproof.corpus.site.engine_issues import FOLDER
-from draftproof.models.battery import drawn, toy
-from draftproof.models.problem import as_json
-from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.compliance.collecting import collect
-from draftproof.reports.audits.compliance.document import document, versions_in_use
-from draftproof.reports.audits.compliance.plan import load_plan
-from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.tests.corpus.paper import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
+from draftproof.tests.reports.golden import golden, golden_report
 from draftproof_paper.pages.page import page as tables_page
 from draftproof_paper.tables.report import tables_report
 
@@ -65,11 +58,9 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def refuted(tmp_path_factory):
+def refuted():
     """The page of a refuted function, with a witness, figures and findings."""
-    file = tmp_path_factory.mktemp("pages") / "mine.py"
-    file.write_text("def f(target_probs, draft_probs, draft_tokens, rng):\n    return [*draft_tokens, 0]\n")
-    return page(audit(f"{file}:f", [toy(1), toy(2)], explain=False))
+    return page(golden_report("evil"))
 
 
 def serious(browser, html: str | Path, width: int = 1280, colours: str = "light") -> list[str]:
@@ -95,7 +86,7 @@ def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted, set
 
 
 def test_nothing_serious_on_the_page_of_a_reference_verifier(browser):
-    assert serious(browser, page(audit("block", [toy(2)])), 390, "dark") == []
+    assert serious(browser, page(golden_report("block")), 390, "dark") == []
 
 
 KEPT = sorted((Path(draftproof.__file__).parent / "tests/reports/audits").glob("reports_*/*.json"))
@@ -110,18 +101,8 @@ def test_nothing_serious_on_the_page_of_a_report_that_is_kept(browser, file):
 
 
 @in_settings
-@pytest.mark.needs("sqlalchemy")
-def test_nothing_serious_on_the_page_of_a_nightly(browser, history, settings):
-    from draftproof.reports.audits.nightly.status import status
-    from draftproof.tests.reports.audits.nightly.parts import night_of
-
-    check = check_of(drawn(2, 2, "generic"), False)
-    (number,) = history.enrol("mine.py:f", "sha256:00", [check])
-    for day, law in enumerate((check.law, np.roll(check.law, 1)), start=1):
-        history.record(
-            number, check, night_of(day), day, CheckCounts(np.random.default_rng(1).multinomial(900, law), None)
-        )
-    html = nightly_page(status(history))
+def test_nothing_serious_on_the_page_of_a_nightly(browser, settings):
+    html = nightly_page(golden("nightly"))
     assert "Something is wrong" in html
     for width, colours in settings:
         assert serious(browser, html, width, colours) == []
@@ -202,28 +183,9 @@ def test_nothing_serious_on_any_page_of_the_documentation(browser, tmp_path):
     assert set(PLANTED) <= set(serious(browser, bad))
 
 
-@pytest.fixture(scope="module")
-def compliance(tmp_path_factory):
-    """A compliance document with something met, open and refuted, proofs on record, a witness and figures."""
-    here = tmp_path_factory.mktemp("compliance")
-    (here / "mine.py").write_text(
-        "def f(target_probs, draft_probs, draft_tokens, rng):\n    return [*draft_tokens, 0]\n"
-    )
-    problem = json.dumps(as_json(toy(1)))
-    parts = {"mine": f"kind = 'audit'\nsubject = 'mine.py:f'\nproblems = ['{problem}']", "rules": "kind = 'proofs'",
-             "block": f"kind = 'audit'\nsubject = 'block'\nproblems = ['{problem}']"}  # fmt: skip
-    asked = [("lossless", "block"), ("theorem-1", "rules"), ("lossless", "mine"), ("optimal", "rules")]
-    text = "[plan]\ntitle = 'A deployment'\n" + "".join(f"[[part]]\nid = '{n}'\n{rest}\n" for n, rest in parts.items())
-    for number, (claim, part) in enumerate(asked):
-        text += f"[[requirement]]\nid = 'R{number}'\nstatement = 's'\nclaim = '{claim}'\nparts = ['{part}']\n"
-    (here / "plan.toml").write_text(text)
-    plan = load_plan(here / "plan.toml")
-    made = document(plan, [*collect(plan, here / "out")], "2026-01-01", versions_in_use())
-    return compliance_page(json.loads(json.dumps(made)))
-
-
 @in_settings
-def test_nothing_serious_on_a_compliance_document(browser, compliance, settings):
+def test_nothing_serious_on_a_compliance_document(browser, settings):
+    compliance = compliance_page(golden("compliance"))
     assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
     for width, colours in settings:
         assert serious(browser, compliance, width, colours) == []

@@ -6,30 +6,28 @@ from html.parser import HTMLParser
 
 import pytest
 
-from draftproof.models.battery import drawn, toy
-from draftproof.reports.audits.api import audit
+from draftproof.models.errors import printable_data
 from draftproof.reports.audits.report import Report
+from draftproof.reports.commands.main import main
 from draftproof.reports.pages.figures import by_prefix
+from draftproof.reports.pages.junit import junit
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.plain_words import plain_sentence, problem_rows
+from draftproof.reports.pages.sarif import sarif
 from draftproof.tests.reports.browser import chromium, needs_chromium
+from draftproof.tests.reports.golden import golden, golden_report
 from draftproof.tests.reports.typed_details import detail_by
 from draftproof.verifiers.evidence import Evidence, EvidenceVerdict, Method, Witness
 
 EVIL = '<script>alert("x")</script>'
+AUDITS = ("right", "wrong", "evil", "undecided", "broken", "block", "token")
+OTHERS = ("compliance", "nightly")
 
 
 @pytest.fixture(scope="module")
-def refuted(tmp_path_factory):
+def refuted():
     """The report on a function that raises a message made of markup on some problems, and is biased on others."""
-    file = tmp_path_factory.mktemp("evil") / "evil.py"
-    file.write_text(
-        "def f(target_probs, draft_probs, draft_tokens, rng):\n"
-        "    if (target_probs[0] == draft_probs[0]).all():\n"
-        f"        raise ValueError({EVIL!r})\n"
-        "    return [rng.choice(len(target_probs[0]), p=draft_probs[0])]\n"
-    )
-    return audit(f"{file}:f", [toy(2), drawn(3, 2, "equal")])
+    return golden_report("evil")
 
 
 class Sources(HTMLParser):
@@ -85,7 +83,7 @@ def test_the_diagnosis_stands_under_the_box_and_the_parts_in_the_order_of_the_ma
 
 
 def test_the_page_of_a_reference_verifier_has_its_pictures():
-    html = page(audit("block", [toy(3)]))
+    html = page(golden_report("block"))
     assert html.count('<svg role="img" aria-label="') == html.count("<svg") == 3
     assert "No difference was found: on every problem examined" in html and "it is no proof for all" in html
 
@@ -127,10 +125,36 @@ def test_plain_sentences_are_no_stronger_than_the_evidence():
     assert sentence("refuted", "rows").startswith("Something that it has to do, it does not do")
 
 
-def test_the_page_of_a_failed_audit_says_so(tmp_path):
-    (tmp_path / "broken.py").write_text("1 / 0\n")
-    html = page(audit(f"{tmp_path / 'broken.py'}:f"))
-    assert "cannot be imported (ZeroDivisionError" in html
+def test_the_page_of_a_failed_audit_says_so():
+    assert "cannot be imported (ZeroDivisionError" in page(golden_report("broken"))
+
+
+CONTROL = "\x1b[2J\x1b[32mholds\x9b\r" + EVIL
+
+
+@pytest.mark.parametrize("name", [*AUDITS, *OTHERS])
+def test_control_characters_and_markup_of_what_is_reported_reach_no_surface(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data, written = golden(name), {}
+    if name in AUDITS:
+        data["subject"] |= {"name": CONTROL, "source": CONTROL}
+        for evidence in data["evidence"][:1]:
+            evidence["problem"] = CONTROL
+        data["findings"].append({"kind": "prints", "what": "prints", "text": CONTROL})
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    files = ("--junit", "j.xml", "--badge", "b.svg", "--date", "2026-01-01")
+    for words in (("show", "r.json", *files), ("diff", "r.json", "r.json")):
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        assert ended.value.code in ((0, 1, 3) if words[0] == "show" else (0,)), shown.err
+        written[words[0]] = shown.out + shown.err
+    if name in AUDITS:
+        report = Report.from_json(printable_data(data))
+        written["sarif"] = json.dumps(sarif(report), ensure_ascii=False)
+        assert EVIL not in page(report) + junit(report)
+    assert {kind for kind, text in written.items() if not all(c.isprintable() or c == "\n" for c in text)} == set()
 
 
 @pytest.mark.browser

@@ -8,9 +8,8 @@ import pytest
 from rich.console import Console
 
 import draftproof
-from draftproof import audit
-from draftproof.models.battery import toy
 from draftproof.reports.pages.terminal import LINES, plain_table, show, show_table
+from draftproof.tests.reports.golden import golden_report
 
 COLUMNS = ("claim", "numbers", "verdict", "how", "worst")
 ROWS = (("lossless", "float64", "[red]refuted[/]", "exact on the lattice", "TV 0.25"),
@@ -50,7 +49,7 @@ def test_a_cell_that_is_wider_than_the_terminal_loses_nothing():
 
 
 def test_on_a_terminal_of_80_columns_long_lines_stand_beside_their_label_and_in_a_file_they_are_whole():
-    report, texts = audit("token", [toy(2)]), {}
+    report, texts = golden_report("token"), {}
     for terminal in (True, False):
         console = Console(width=80, file=io.StringIO(), force_terminal=terminal, color_system=None)
         show(report, console)
@@ -69,8 +68,9 @@ def test_a_report_says_where_its_lines_are_explained():
     assert f"## {anchor.replace('-', ' ')}\n" in (root / page).read_text().lower()
 
 
-def test_of_what_could_not_be_audited_the_reason_is_all_that_is_said(tmp_path):
+def test_of_what_could_not_be_audited_the_reason_is_all_that_is_said():
     console = Console(width=200, file=io.StringIO())
-    show(audit(f"{tmp_path}:verify", quick=True), console)
-    lines = console.file.getvalue().strip().splitlines()  # pyright: ignore[reportAttributeAccessIssue]
-    assert lines[1:] == [f"failure     {tmp_path} is a folder; expected path/to/file.py:function", "verdict     error"]
+    show(golden_report("broken"), console)
+    failure, verdict = console.file.getvalue().strip().splitlines()[1:]  # pyright: ignore[reportAttributeAccessIssue]
+    assert failure.startswith("failure     ") and "cannot be imported (ZeroDivisionError" in failure
+    assert verdict == "verdict     error"

@@ -12,14 +12,11 @@ from shutil import which
 import pytest
 
 import draftproof
-from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.report import Report
-from draftproof.reports.audits.settings import AuditSettings
-from draftproof.reports.audits.subject import subject_from
 from draftproof.reports.commands.output import Output
 from draftproof.reports.pages.sarif import sarif
+from draftproof.tests.reports.golden import golden_report
 from draftproof.tests.reports.typed_details import detail_by
 from draftproof.verifiers.evidence import REFUTED, Evidence, Method, Witness
 
@@ -187,7 +184,6 @@ def test_the_same_file_for_sarif_and_the_report_is_refused(tmp_path):
 
 
 def test_sarif_of_a_right_verifier_has_no_result_that_fails():
-    report = run_audit(subject_from("block"), AuditSettings(problems=[toy(2)]))
-    run = well_formed(sarif(report))
+    run = well_formed(sarif(golden_report("block")))
     assert run["results"] == []
     assert run["properties"]["verdict"] == "holds"

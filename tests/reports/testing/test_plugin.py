@@ -1,7 +1,6 @@
 """The pytest plugin in a project of its own: what fails, what is expected to, and what is left behind."""
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -14,10 +13,9 @@ import pytest
 
 import draftproof
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.functions import audit, explanation, session
 from draftproof.reports.testing.plugin import Known, load_known, out_of_date
+from draftproof.tests.reports.golden import golden
 from draftproof.tests.reports.report_schema import validate
-from draftproof.verifiers.zoo.catalogue import MUTANTS
 
 pytest_plugins = "pytester"
 
@@ -25,15 +23,17 @@ PLUGIN = "draftproof.reports.testing.plugin"
 INSTALLED = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
 
 FILES = {
-    "mine.py": """
-        def wrong(target_probs, draft_probs, draft_tokens, rng):
-            return [rng.choice(len(draft_probs[0]), p=draft_probs[0])]
-        """,
+    "mine.py": "def wrong(target_probs, draft_probs, draft_tokens, rng): ...\n",
     "conftest.py": """
-        from draftproof.models.battery import toy
-        from draftproof.reports.audits.functions import audit, explanation, session
-        audit.audit_battery, audit.own_problems = (lambda: [toy(2)]), (lambda seed: [])
-        session.QUICK = explanation.LONGEST_SHRINKING = 3600.0
+        from draftproof.reports.audits import api
+        from draftproof.tests.reports.golden import golden_report
+
+        def audit(name, quick):
+            report = golden_report({"mine.py:wrong": "wrong", "broken.py:f": "broken"}.get(name, name))
+            report.subject["name"] = name
+            return report
+
+        api.audit = audit
         """,
     "test_mine.py": """
         from draftproof import parametrize_with_checks
@@ -46,7 +46,7 @@ FILES = {
             pass
         """,
 }
-FAIL_LOSSLESS = sum("lossless" in entry.refutes for entry in MUTANTS.values())
+"""A project whose audits give the kept reports."""
 WRONG = "test_mine.py::test_verifier[token-optimal]"
 STRICT = ("-W", "error", "-W", "ignore:Module already imported so cannot be rewritten")
 """Of a clone's folder pytest takes __main__.py, listed in draftproof.egg-info, for the module that runs pytest."""
@@ -56,17 +56,13 @@ LOADED = () if INSTALLED else ("-p", PLUGIN)
 @pytest.fixture
 def project(pytester, monkeypatch):
     """A project, and pytest run in it, in this process: its exit status and what it printed."""
-    from draftproof.reports.audits import checks
+    from draftproof.reports.audits import api, checks
 
     pytester.plugins = []
     for name, text in FILES.items():
         (pytester.path / name).write_text(textwrap.dedent(text))
     monkeypatch.setenv("COLUMNS", "200")
-    # The audits that the project's own conftest makes small are this process's too.
-    monkeypatch.setattr(audit, "audit_battery", audit.audit_battery)
-    monkeypatch.setattr(audit, "own_problems", audit.own_problems)
-    monkeypatch.setattr(session, "QUICK", session.QUICK)
-    monkeypatch.setattr(explanation, "LONGEST_SHRINKING", explanation.LONGEST_SHRINKING)
+    monkeypatch.setattr(api, "audit", api.audit)  # the project's own conftest changes it in this process
     checks._report_on.cache_clear()
 
     def run(*arguments):
@@ -85,39 +81,47 @@ def entry(test=WRONG, expires="2999-01-31", **other):
 
 
 @pytest.mark.needs("xdist")
-def test_checks_run_in_the_processes_of_xdist(tmp_path):
-    (tmp_path / "mine.py").write_text(textwrap.dedent(FILES["mine.py"]))
+def test_checks_run_in_the_processes_of_xdist_on_a_real_audit(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def wrong(target_probs, draft_probs, draft_tokens, rng):\n"
+        "    return [rng.choice(len(draft_probs[0]), p=draft_probs[0])]\n"
+    )
+    (tmp_path / "conftest.py").write_text(
+        "from draftproof.models.battery import toy\n"
+        "from draftproof.reports.audits.functions import audit\n"
+        "audit.audit_battery, audit.own_problems = (lambda: [toy(1)]), (lambda seed: [])\n"
+    )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", *LOADED]
-    command += ["--draftproof-subject", "mine.py:wrong"]
+    command += ["--draftproof-subject", "mine.py:wrong", "-k", "lossless"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 1 and "INTERNALERROR" not in done.stdout
     assert "mine.py:wrong: lossless is refuted" in done.stdout
 
 
-def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_path):
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(textwrap.dedent(text))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *STRICT, *LOADED]
-    command += ["--draftproof-subject", "mine.py:wrong", "--draftproof-report", "out", "--junit-xml", "j.xml"]
-    environment = os.environ | {"COLUMNS": "200"}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600, env=environment)
-    said = done.stdout
-    assert done.returncode == 1
+def test_failures_show_witness_and_replay_and_leave_reports_and_properties(project):
+    tmp_path = project.folder
+    status, said = project(
+        "-q", "--draftproof-subject", "mine.py:wrong", "--draftproof-report", "out", "--junit-xml", "j.xml"
+    )
+    assert status == 1
     assert "2 failed, 4 passed" in said, said
-    assert "mine.py:wrong: lossless is refuted on paper-example-gamma2-shrunk: 0: expected 1/3, observed 1/2" in said
-    assert f"diagnosis: none of {FAIL_LOSSLESS} known bugs behaves like this (on all 3 problems compared)" in said
-    assert "replay: draftproof audit mine.py:wrong --problem" in said
+    (e,) = [e for e in golden("wrong")["evidence"] if e["witness"] and e["witness"].get("smallest")]
+    w = e["witness"]
+    shown = f"{e['problem']}: {w['sequence']}: expected {w['expected']}, observed {w['observed']}"
+    assert f"mine.py:wrong: lossless is refuted on {shown}" in said
+    assert "diagnosis: behaves exactly as " in said
+    assert f"replay: {e['replay']}" in said
     assert "token: optimal is refuted" in said
     assert "checks.py" not in said
     assert "raise Refuted" not in said
     _, passed = said.split("what the passed checks speak of")
     (block,) = (line for line in passed.splitlines() if line.startswith("block: "))
     (wrong,) = (line for line in passed.splitlines() if line.startswith("mine.py:wrong: "))
-    assert "over rationals; one request a call" in block and "; quick: no wide problem" in wrong
+    assert "over rationals; one request a call" in block and "in float64; one request a call" in wrong
     reports = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
     for report in reports:
         validate(report)
-    verdicts = {"block": "holds", "mine.py:wrong": "refuted", "token": "holds"}
+    verdicts = {"block": "holds", "mine.py:wrong": "refuted", "token": "refuted"}
     assert {r["subject"]["name"]: r["verdict"] for r in reports} == verdicts
     assert len([*(tmp_path / "out").glob("*.html")]) == len(reports) == 3
     cases = ElementTree.parse(tmp_path / "j.xml").getroot().iter("testcase")
@@ -129,7 +133,6 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     assert properties["test_other"] == {}
 
 
-@pytest.mark.long
 def test_a_known_failure_is_expected_and_one_that_is_mended_or_gone_or_expired_fails_the_run(project):
     known = project.folder / "known.toml"
     (project.folder / "pytest.ini").write_text("[pytest]\ndraftproof_known_failures = known.toml\n")
@@ -157,12 +160,12 @@ def test_a_known_failure_is_expected_and_one_that_is_mended_or_gone_or_expired_f
 
 
 def test_a_known_refutation_does_not_hide_that_nothing_could_be_audited(project):
-    (project.folder / "known.toml").write_text(entry("draftproof::gone.py:verify::lossless"))
+    (project.folder / "known.toml").write_text(entry("draftproof::broken.py:f::lossless"))
     status, said = project(
-        "--draftproof-subject", "gone.py:verify", "--draftproof-known-failures", "known.toml", "-k", "lossless and gone"
+        "--draftproof-subject", "broken.py:f", "--draftproof-known-failures", "known.toml", "-k", "lossless and broken"
     )
     assert status == 1
-    assert "gone.py:verify could not be audited: gone.py: no such file" in said
+    assert "broken.py:f could not be audited: " in said
     assert "1 failed" in said
 
 

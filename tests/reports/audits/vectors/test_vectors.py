@@ -463,6 +463,7 @@ WRONG_RUNNERS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", WRONG_RUNNERS)
 def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package, tmp_path, monkeypatch, capsys):
     file = Path(__file__).parents[4] / "examples" / f"vectors_{package}.py"
