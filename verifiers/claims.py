@@ -18,8 +18,6 @@ class Claim:
     refuted: what it means that it is refuted, for a reader who has never heard of it.
     glossary: the claim in one sentence.
     runs: the runs that examine it.
-    judge: "module:function" from the law of a function to its ``proofs.laws.law.Departure``; None of the claims that a
-        law judges by a property of their name, and of those of other runs.
     unit: of its deviations and limits.
     level: of its refutation in SARIF: error, or note where it is no fault of the emitted text.
     fault: the title of an issue about its refutation; empty where that is no bug.
@@ -30,7 +28,6 @@ class Claim:
     refuted: str
     glossary: str
     runs: tuple[str, ...]
-    judge: str | None = None
     unit: str = VARIATION
     level: str = "error"
     fault: str = ""
@@ -60,7 +57,6 @@ CLAIMS = {
         "less often, than if the large model had written alone.",
         glossary="The claim that a watermarked text follows the target's law, averaged over the watermark's keys.",
         runs=(FUNCTION,),
-        judge="draftproof.proofs.audit_claims:lossless_over_keys",
         fault="watermarked text does not follow the target model's distribution, averaged over keys",
     ),
     "support": Claim(
@@ -113,7 +109,7 @@ CLAIMS = {
     "noise": _of_loops("no random number is used twice: by two rows, streams or purposes"),
     "acceptance": _of_loops("E[tau] of the first iteration is the verifier's own on this pair"),
 }
-"""The claims by name. To add one: an entry here, the module of its judge, and a test."""
+"""The claims by name. To add one: an entry here, one in ``proofs.laws.law.JUDGES`` if laws decide it, and a test."""
 
 
 def claims_of(*runs: str) -> dict[str, Claim]:

@@ -40,6 +40,16 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     too_wide: bool | None = None
     out_of_scope: bool | None = None
 
+    @property
+    def wide(self) -> "WideDetail | None":
+        """Return the detail if it speaks of a wide problem."""
+        return None
+
+    @property
+    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
+        """Return the detail if it speaks of a law that was found by calls."""
+        return None
+
 
 class Rounding(Struct, frozen=True, omit_defaults=True):
     """The measures of rounding (docs/claims.md), as total variations.
@@ -108,6 +118,10 @@ class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):
     confirmations: int
     numbers: dict[str, str] = {}
 
+    @property
+    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
+        return self
+
 
 class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     """Of the law on a wide problem.
@@ -129,6 +143,10 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     mass_unknown: float | None = None
     reference_total_variation: dict[str, float] | float | None = None
 
+    @property
+    def wide(self) -> "WideDetail | None":
+        return self
+
 
 class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     """Of the law of a decoder's texts under settings.
@@ -149,6 +167,10 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     ways_of_plain: bool | None = None
     missed: float = 0.0
     confirmations: int = 0
+
+    @property
+    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
+        return self if self.confirmations else None
 
 
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):

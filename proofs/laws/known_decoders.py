@@ -10,7 +10,7 @@ from ...models.law import Model, Prefix
 from ...models.problem import Problem
 from ...verifiers.chance import Chance
 from ..enumeration import law_of
-from .text_laws import LOGPROBS_OFF, KnownTexts, TextMasses, distance
+from .text_laws import LOGPROBS_OFF, TextMasses, TextsLaw, distance
 
 ALIKE = 1e-6
 """Two laws of texts that are no further apart are the same: float32 rounds less, and mutants differ by more."""
@@ -56,12 +56,12 @@ class SeenLaw(NamedTuple):
     settings: Mapping[str, Any]
     tokens: int
     sampling: str
-    found: KnownTexts
+    found: TextsLaw
 
     def away(self, kind: type[Decoder]) -> float:
         """How far a known decoder is from it: in its law, and in the logprobs that it reports."""
         given = kind, self.problem, self.settings, self.tokens, self.sampling
-        size = distance(law_of_decoder(*given), self.found.law or {})
+        size = distance(law_of_decoder(*given), self.found.masses or {})
         if size > ALIKE or not self.found.logprobs:
             return size
         reported, off = logprobs_of_decoder(*given), size

@@ -1,16 +1,16 @@
-"""What all measured laws have in common, and how far a law is from what a claim says of it."""
+"""The measured law of a subject, and how far it departs from what a claim says of it."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from ...models.law import Prefix
-from ...verifiers.claims import CLAIMS
+from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.details import LawDetail
-from ...verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
+from ...verifiers.evidence import NO_EVIDENCE, REFUTED, EvidenceVerdict, Method, Strength, Witness
 from ..rounding.rule import excused
 from . import verdict_rule
 
@@ -18,36 +18,39 @@ UNDECIDED = (
     "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this "
     "problem at most TV {theorem:.2g} (proofs/note.md, section 5); between the two nothing is decided"
 )
-"""Why a deviation is neither called rounding nor refuted."""
+"""Reason why a deviation is neither called rounding nor refuted."""
 
 NOT_LOSSLESS = "not lossless on this problem: the optimum is that of valid verifiers"
-"""Why nothing is claimed of E[tau] under a law that is refuted."""
+"""Reason why nothing is claimed of E[tau] under a refuted law."""
 
 MAX_ENTRIES = 8
-"""Entries of the two laws that a witness sets side by side."""
+"""Number of entries of the two laws that a witness shows side by side."""
 
+ASKED_AGAIN = "key-asked-again"
+"""Kind of finding: a block asks again for a random number that the tokens of the previous block reveal."""
+
+NO_KEY = "it has no parameter key: its noise is not decided by one"
+"""Reason why nothing is claimed of the average over keys."""
 
 AnyLaw = TypeVar("AnyLaw", bound="Law")
 
 
-ASKED_AGAIN = "key-asked-again"
-"""A finding: a number of which the tokens of a block tell is asked for again by the next one."""
-
-
 class Departure(NamedTuple):
-    """How far a law is from what a claim says of it.
+    """A distance between a law and what a claim says of it.
 
-    size: total variation, probability or tokens; of a law that is not known, what is known of it at least.
-    tolerance, explained: as of ``verdict_rule.decide``.
-    witness: makes what shows it, where it refutes.
-    bound: that the evidence states; of total variations it is the law's own.
-    detail: makes facts for the evidence.
+    size: total variation, probability or tokens. Of a law known in part: a lower bound. None: it is not known.
+    tolerance, explained: as in ``verdict_rule.decide``.
+    witness: function that makes the witness of a refutation.
+    bound: the bound that the evidence states; for a total variation the law's own if None.
+    detail: function that makes further facts for the evidence.
     what: the size in words.
-    open: why nothing is decided unless it refutes.
-    not_claimed: why the claim is not made of this law.
+    open: reason why nothing is decided unless the size refutes.
+    not_claimed: reason why the claim is not made of this law.
+    stated: whether the evidence states the size although it is no total variation.
+    known: whether the departure is known in full; None: as the law is.
     """
 
-    size: Any = 0.0
+    size: Any = None
     tolerance: float = 0.0
     explained: float = 0.0
     witness: Callable[[], Witness] | None = None
@@ -56,38 +59,44 @@ class Departure(NamedTuple):
     what: str = "TV"
     open: str | None = None
     not_claimed: str | None = None
+    stated: bool = False
+    known: bool | None = None
 
     @property
     def verdict(self) -> EvidenceVerdict:
-        """What the rule says of the size alone."""
+        """Return what the rule says of the size alone."""
+        if self.size is None:
+            return NO_EVIDENCE
         return verdict_rule.decide(self.size, self.tolerance, self.explained)
 
     @property
     def refutes(self) -> bool:
-        """Whether no rounding explains it."""
+        """Return whether no rounding explains the size."""
         return self.verdict == REFUTED
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The measured law of what a verifier emits on one problem. Checks withdraw it; nothing else changes it.
+    """A measured law of what a subject emits on one problem. Checks withdraw it; nothing else changes it.
 
-    problem: as given.
-    dtype: of the rows.
-    exactness: how it is known.
-    tolerance: the total variation up to which a deviation is rounding, by the rule and by the theorem.
-    explained: that up to which it may be, by one of the two; at least the tolerance.
-    rounding: {"rule", "theorem"}: the two, without what the law's resolution adds to them.
-    arithmetic: the type by which they are computed, where the function computes in a finer one than the rows'.
-    certain: the tolerance of the types in which operations were followed; less than ``tolerance`` where others may be.
-    paths: ways the random numbers can fall.
-    reason: why no law is known, if none is.
-    out_of_scope: whether that is the time, the number of ways or a style that is not followed, and nothing seen.
+    It is made from paths (``small_measurement``, ``wide_measurement``), from a partition of chosen random numbers
+    (``small_law.DrivenMeasurement``) or from a table of texts (``text_laws``).
+
+    problem: the problem as given.
+    dtype: the dtype of the rows.
+    exactness: how the law is known.
+    tolerance: total variation that is rounding by the rule and by the theorem.
+    explained: total variation that may be rounding by one of the two; at least the tolerance.
+    rounding: {"rule", "theorem"}: both measures, without what the law's resolution adds.
+    arithmetic: the dtype it computes in, if finer than that of the rows.
+    certain: tolerance of the dtypes that were observed; less than ``tolerance`` if others may have been used.
+    paths: number of ways the random numbers can fall.
+    reason: why no law is known; None if it is.
+    out_of_scope: whether the reason is time, the number of paths or an untraced style, and nothing was seen.
     findings: kind -> what else was noticed.
-    missed: total variation by which a driven subject's law may be off: what random requests could not show.
-    real_calls: {"calls", "limit"} of the real calls that the law was compared with, if it was.
-
-    A subclass has a property for each claim, a ``Departure``; ``method``: of its evidence; ``size``: of its problem.
+    missed: total variation of a law by calls that random requests could have failed to show.
+    confirmations: number of random requests that confirmed a law by calls.
+    real_calls: {"calls", "limit"} of the real calls that the law was compared with.
     """
 
     problem: Any
@@ -104,43 +113,64 @@ class Law:
     out_of_scope: bool = False
     findings: Mapping[str, str] = field(default_factory=dict)
     missed: float = 0.0
+    confirmations: int = 0
     real_calls: Mapping[str, float] | None = None
 
     @property
     def known(self) -> bool:
+        """Return whether the law can show that a claim holds."""
         return self.reason is None
 
     @property
     def tells(self) -> bool:
-        """Whether anything can be said of it: it is known, or what is known of it refutes losslessness."""
+        """Return whether anything follows from it: it is known, or its known part refutes losslessness."""
         return self.known or self.lossless.refutes
+
+    @property
+    def why_unknown(self) -> str:
+        """Return the reason why the law cannot show that a claim holds."""
+        return self.reason or ""
+
+    @property
+    def claims(self) -> list[str]:
+        """Return the names of the claims that are judged on it."""
+        keyed = self.tells and "key" in self.findings
+        return [name for name in claims_of(FUNCTION) if name != "lossless-over-keys" or keyed]
+
+    def departure(self, claim: str) -> Departure:
+        """Return how far the law departs from what a claim says."""
+        return JUDGES[claim](self)
 
     @cached_property
     def lossless(self) -> Departure:
         raise NotImplementedError
 
     @property
+    def lossless_over_keys(self) -> Departure:
+        """Return the departure of a watermarked verifier's law, averaged over its keys.
+
+        A keyed function is run with a fresh key in each call (``calling_convention.over_keys``), so the measured law
+        is the average over keys. It includes what one label decides twice within a block.
+        """
+        return self.lossless if "key" in self.findings else Departure(not_claimed=NO_KEY)
+
+    @property
     def method(self) -> Method:
+        """Return the method that the evidence names."""
         raise NotImplementedError
 
     @property
     def size(self) -> dict[str, Any]:
+        """Return the size of the problem, as the evidence states it."""
         raise NotImplementedError
-
-    def departure(self, claim: str) -> Departure:
-        """How far it is from what the claim says: as its judge finds, or else the property of its name."""
-        if judge := CLAIMS[claim].judge:
-            module, _, name = judge.partition(":")
-            return getattr(import_module(module), name)(self)
-        return getattr(self, claim)
 
     @property
     def detail_type(self) -> type[LawDetail]:
-        """Of the facts."""
+        """Return the type of the evidence's detail."""
         return LawDetail
 
     def facts(self) -> dict[str, Any]:
-        """What evidence of any claim says of the law."""
+        """Return what evidence of any claim states about the law."""
         if not self.tells:
             beyond = {"out_of_scope": True} if self.out_of_scope else {}
             return {"reason": self.reason, "dtype": self.dtype, **self.size, **beyond}
@@ -149,44 +179,55 @@ class Law:
         return facts | ({"real_calls": self.real_calls} if self.real_calls else {})
 
     def undecided(self, found: Departure) -> str:
-        """Why a deviation that the rule does not decide is neither rounding nor a refutation."""
+        """Return why a departure that the rule leaves open is neither rounding nor a refutation."""
         return UNDECIDED.format(found.what, found.size, self.computed_in, **self.rounding)
 
     @property
     def computed_in(self) -> str:
-        """The type by which rounding is excused."""
+        """Return the dtype by which rounding is excused."""
         return self.arithmetic or self.dtype
 
     @property
     def decisions(self) -> int:
-        """What the lattice of its uniforms is multiplied by, to move the law as a whole."""
+        """Return the factor by which the lattice of uniforms can move the law as a whole."""
         raise NotImplementedError
 
     def on_lattice(self: AnyLaw, bits: int | None) -> AnyLaw:
-        """The same law, judged as one of uniforms of so many bits; None: of those that the rows need."""
+        """Return the law judged as one of uniforms with this many bits; None: with those that the rows need."""
         if bits is None:
             return self
         more = self.decisions * 2.0**-bits
         return replace(self, tolerance=excused(self.tolerance, more), explained=excused(self.explained, more))
 
     def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
-        """The same law, not to be believed, for this reason unless it has one."""
+        """Return the law marked as not to be believed; an earlier reason stays."""
         return replace(self, reason=self.reason or reason, out_of_scope=False)
 
 
+JUDGES: dict[str, Callable[[Law], Departure]] = {
+    "lossless": attrgetter("lossless"),
+    "lossless-over-keys": attrgetter("lossless_over_keys"),
+    "support": attrgetter("support"),
+    "optimal": attrgetter("optimal"),
+    "same-as-plain": attrgetter("same_as_plain"),
+    "logprobs": attrgetter("logprobs_reported"),
+    "batch": attrgetter("batch"),
+}
+"""Functions from a law to its departure, by the name of the claim: those judged on functions and on decoders' texts."""
+
 LEAST = 1e-3
-"""Probability from which on the token drafted there has to be rejected."""
+"""Least probability of a forced rejection that counts as deciding a position."""
 
 
 def decided_together(
     blocks: Iterable[Prefix], target: Callable[[Prefix], Any], draft: Callable[[Prefix], Any]
 ) -> list[list[int]]:
-    """The sets of positions that are decided by one block, without those that another has in it, as sorted lists.
+    """Return the sets of positions that one block decides together: only the largest, as sorted lists.
 
-    A position is decided by a block if a right verifier can accept its token, by M_b / M_s, and has to reject it with
-    probability LEAST at least; or if the target excludes it, and then it is the last one.
+    A block decides a position if a right verifier can accept its token, by M_b / M_s, and must reject it with
+    probability at least LEAST. A token that the target excludes is decided too, and is the last.
 
-    target, draft: from a prefix to its row.
+    target, draft: function from a prefix to its row.
     """
     found: set[frozenset[int]] = set()
     ratios: dict[Prefix, float] = {}

@@ -217,7 +217,7 @@ class Measurement(Law):
         zeros = {"zeros": any(p == 0 for row in rows for p in row)}
         worst = max(self.impossible(), key=lambda found: found.probability, default=None)
         if worst is None:
-            return Departure(detail=lambda: zeros)
+            return Departure(0, detail=lambda: zeros)
         shown = worst.emitted[: worst.place + 1]
         entry = LawEntry(f"{prefix_key(shown)}{self._stray(shown)}", "0", _rare(worst.probability))
 
@@ -308,11 +308,9 @@ class Measurement(Law):
 class DrivenMeasurement(Measurement):
     """A law of a subject whose random numbers are inputs: found by asking, confirmed by random requests.
 
-    confirmations: how many of those there were.
     numbers: what each random number decides: thresholds, a race, products, nothing.
     """
 
-    confirmations: int = 0
     numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property

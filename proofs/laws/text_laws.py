@@ -1,214 +1,207 @@
-"""The law of what a decoder yields under settings, measured, and its claims: judged against a definition and itself."""
+"""The law of a decoder's texts under settings, made from a table of texts, and its claims.
+
+The law is judged by the settings' definitions and by the same decoder without speculation.
+"""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf, log
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...models.decoding_settings import independent, separated
 from ...models.law import Prefix, prefix_key
-from ...verifiers.details import TextLawDetail
-from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, EvidenceVerdict, LawEntry, Method, Witness
+from ...models.problem import Problem, as_json, size_of
+from ...verifiers.details import LawDetail, TextLawDetail
+from ...verifiers.evidence import LawEntry, Method, Witness
 from ...verifiers.verdicts import Strength
-from . import verdict_rule
+from .law import Departure, Law
 
 EPSILON = 2.0**-23
-"""Of float32, in which decoders compute at best."""
+"""Spacing of float32 at 1: decoders compute in float32 at best."""
 
-ROUNDINGS, MOST_ROUNDINGS = 1, 64
-"""Epsilons for each token of a text that are rounding, and up to which a deviation may be: 3.6e-7 and 2e-5 for 3. No
-right decoder in the kept grids deviates by more than a third of one."""
+# No right decoder in the kept grids deviates by more than a third of one epsilon a token.
+ROUNDINGS = 1
+"""Number of epsilons for each token of a text that are rounding: total variation 3.6e-7 for three tokens."""
+
+MOST_ROUNDINGS = 64
+"""Number of epsilons for each token up to which a deviation may be rounding: 2e-5 for three tokens."""
 
 LOGPROBS_OFF = 1e-4
-"""A logprob that is further off is not the law's: the logarithm of a probability with float32's rounding is not."""
+"""Largest distance between a reported logprob and the law's that float32 can explain."""
 
 MOST_ENTRIES = 6
+"""Number of texts that a witness shows."""
 
-UNWRITTEN, UNSTEADY = "unwritten", "unsteady"
-"""Findings: what is yielded depends on memory that was never written; it differs from call to call."""
+UNWRITTEN = "unwritten"
+"""Kind of finding: the texts depend on memory that was never written."""
+
+UNSTEADY = "unsteady"
+"""Kind of finding: the texts differ from call to call."""
 
 TextMasses = Mapping[Any, float]
+"""Probabilities of ``joined`` texts. An error that was raised in place of a text stands by its message."""
 
 
-@dataclass(frozen=True)
-class KnownTexts:
-    """What is known of the law of a decoder's texts.
+class TextsRequest(NamedTuple):
+    """A request to a decoder, with what its law is judged by.
 
-    law: ``joined`` texts -> probability, what was raised in place of one by its message; None if it is not known.
-    reason: why not. strength, resolution, paths: as of a function's law. calls: made for it.
-    findings: what was noticed. reads: what it asks of its surroundings. keeps: names of what changes with each call.
-    logprobs: text -> the least and the largest logprobs that were reported with it.
-    raises: the error, where every call raises, or what ended the one that was followed.
-    missed, confirmations: total variation that random texts to confirm a driven law may not have met, and how many
-    there were.
+    tokens: the cap of a text. texts: how many texts one call yields.
+    expected: the law by the settings' definitions, or the reason why there is none.
+    plain: the law of the same request without speculation; None if the request itself is without.
+    raw: function from a text to the row that logprobs are of; None: they are of ``expected``.
+    facts: facts for the evidence. together: whether the call made several requests.
     """
 
-    law: TextMasses | None = None
-    reason: str | None = None
-    strength: Strength = Strength.NONE
+    tokens: int
+    texts: int
+    expected: TextMasses | str
+    plain: "TextsLaw | None" = None
+    raw: Callable[[Prefix], Sequence[float]] | None = None
+    facts: Mapping[str, Any] = {}
+    together: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TextsLaw(Law):
+    """A law of a decoder's texts. ``of_request`` makes it one that can be judged.
+
+    masses: the table of texts; None if the law is not known.
+    resolution: total variation to which it is known. calls: number of calls made for it.
+    reads: what the decoder asks of its surroundings. keeps: names of what changes with each call.
+    logprobs: text -> the smallest and the largest logprobs that were reported with it.
+    raises: the kind of error that every call raises, or that ended the traced one.
+    """
+
+    problem: Any = None
+    masses: TextMasses | None = None
     resolution: float = 0.0
-    paths: int = 0
     calls: int = 0
-    findings: Mapping[str, str] = field(default_factory=dict)
     reads: Sequence[str] = ()
     keeps: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
     raises: str | None = None
-    missed: float = 0.0
-    confirmations: int = 0
+    request: TextsRequest | None = None
 
     @property
     def known(self) -> bool:
-        """Whether it can show that a claim holds: what a decoder asks of its surroundings, or counts, may change it."""
-        return self.law is not None and not self.reads and not self.keeps
+        """Return whether the law can show that a claim holds: not if surroundings or a count may change it."""
+        return self.masses is not None and not self.reads and not self.keeps
+
+    @property
+    def tells(self) -> bool:
+        """Return True: each departure says itself what it lacks."""
+        return True
 
     @property
     def why_unknown(self) -> str:
-        """Why it cannot."""
+        """Return the reason why the law cannot show that a claim holds."""
         kept = f"it keeps what changes with every call: {', '.join([*self.keeps][:3])}"
         return self.reason or (f"it asks its surroundings: {'; '.join([*self.reads][:3])}" if self.reads else kept)
 
+    def of_request(self, problem: Problem, request: TextsRequest) -> "TextsLaw":
+        """Return the law of one request, ready to be judged."""
+        each = EPSILON * request.tokens * request.texts
+        tolerance, explained = (most * each + self.resolution for most in (ROUNDINGS, MOST_ROUNDINGS))
+        return replace(self, problem=problem, request=request, tolerance=tolerance, explained=explained)
 
-def text_law_from(answer: Mapping[str, Any]) -> KnownTexts:
-    """The law that the child process answered (``interception.decoders``)."""
-    if "error" in answer:
-        return KnownTexts(reason=answer["error"], raises=answer.get("kind", "error"))
-    seen, findings, law = answer.get("seen"), dict(answer.get("findings", {})), None
-    if seen:
-        texts = "; ".join(seen["texts"])
-        kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
-        text = f"the same call gives other texts {seen['differs']}: with seed {seen['seed']} {texts}"
-        findings = {kind: text, **findings}
-    if answer["law"] is not None:
-        law = {tuple(text): p for text, p in answer["law"]} | dict(answer["raised"])
-    return KnownTexts(
-        law, answer.get("reason"), Strength(answer.get("exactness", "none")), answer.get("resolution", 0.0),
-        answer.get("paths", 0), answer.get("calls", 0), findings, tuple(answer.get("reads", ())),
-        tuple(answer.get("keeps", ())), {tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},
-        answer.get("raises"),
-        answer.get("missed", 0.0), answer.get("confirmations", 0),
-    )  # fmt: skip
+    @property
+    def asked(self) -> TextsRequest:
+        """Return the request. Only laws of a request are judged."""
+        assert self.request is not None
+        return self.request
 
+    @property
+    def claims(self) -> list[str]:
+        asked = self.asked
+        made = {"lossless": True, "same-as-plain": asked.plain is not None, "support": True,
+                "logprobs": bool(self.logprobs), "batch": asked.together}  # fmt: skip
+        return [claim for claim, is_made in made.items() if is_made]
 
-def distance(law: TextMasses, other: TextMasses) -> float:
-    """Their total variation."""
-    return sum(abs(law.get(o, 0.0) - other.get(o, 0.0)) for o in law.keys() | other.keys()) / 2
+    @property
+    def method(self) -> Method:
+        return Method.INTERCEPTION
 
+    @property
+    def detail_type(self) -> type[LawDetail]:
+        return TextLawDetail
 
-def marginal(law: TextMasses, length: int) -> dict[Prefix, float]:
-    """The law of the first tokens."""
-    sums: dict[Prefix, float] = {}
-    for text, p in law.items():
-        if isinstance(text, tuple):
-            sums[text[:length]] = sums.get(text[:length], 0.0) + p
-    return sums
+    def facts(self) -> dict[str, Any]:
+        return {"exactness": Strength.NONE if self.masses is None else self.exactness, "paths": self.paths,
+                "calls": self.calls, "missed": self.missed, "confirmations": self.confirmations,
+                "tokens": self.asked.tokens, "dtype": "float32", **self.size, **self.asked.facts}  # fmt: skip
 
+    @property
+    def size(self) -> dict[str, Any]:
+        return size_of(self.problem)
 
-@dataclass(frozen=True)
-class JudgedTexts:
-    """One request to a decoder, all that is needed to judge it.
+    def undecided(self, found: Departure) -> str:
+        return f"a deviation of {found.size:.2g} may be rounding, and may be none"
 
-    name: of what was asked. tokens: the cap of a text; texts: how many one call yields. found: the law of what it
-    yields. plain: the same without speculation, None where that is what was asked. expected: by the settings'
-    definitions, or why there is no such law. raw: the law that its logprobs are of.
-    problem: named by every witness. facts: of the evidence.
-    """
+    @cached_property
+    def lossless(self) -> Departure:
+        """Return the departure from the law that the settings define."""
+        return self._against(self.asked.expected)
 
-    name: str
-    tokens: int
-    texts: int
-    found: KnownTexts
-    plain: KnownTexts | None
-    expected: TextMasses | str
-    raw: Callable[[Prefix], Sequence[float]] | None = None
-    problem: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    together: bool = False
+    @property
+    def same_as_plain(self) -> Departure:
+        """Return the departure from the decoder's own law without speculation."""
+        plain = self.asked.plain
+        assert plain is not None
+        if not plain.known or plain.masses is None:
+            return self._against(f"the law without speculation is not known: {plain.why_unknown}")
+        return self._against(plain.masses, plain.resolution, plain.missed)
 
-    def evidence(self) -> Iterator[Evidence]:
-        """All its claims."""
-        yield self._against("lossless", self.expected)
-        if self.plain is not None:
-            other = self.plain.law if self.plain.known and self.plain.law is not None else None
-            resolution = self.plain.resolution
-            missing = f"the law without speculation is not known: {self.plain.why_unknown}" if other is None else ""
-            yield self._against("same-as-plain", missing if other is None else other, resolution)
-        yield self._support()
-        if self.found.logprobs:
-            yield self._logprobs()
-        if self.together:
-            yield self._batch()
-
-    def _detail(self, **facts: Any) -> TextLawDetail:
-        exactness = self.found.strength if self.found.law is not None else Strength.NONE
-        return TextLawDetail(exactness=exactness, paths=self.found.paths, calls=self.found.calls,
-                             missed=self.found.missed, confirmations=self.found.confirmations,
-                             tokens=self.tokens, dtype="float32", **{**self.facts, **facts})  # fmt: skip
-
-    def _made(self, claim: str, verdict: EvidenceVerdict, size: float | None = None, bound: float | None = None,
-              witness: Witness | None = None, **facts: Any) -> Evidence:  # fmt: skip
-        return Evidence(claim=claim, method=Method.INTERCEPTION, verdict=verdict, problem=self.name,
-                        total_variation=size, bound=bound, witness=witness, detail=self._detail(**facts))  # fmt: skip
-
-    def _undecided(self, claim: str, reason: str) -> Evidence:
-        return self._made(claim, NO_EVIDENCE, reason=reason)
-
-    def _against(self, claim: str, other: TextMasses | str, resolution: float = 0.0) -> Evidence:
-        """The measured law against another one."""
-        found = self.found
-        if (unwritten := found.findings.get(UNWRITTEN)) and found.law is None:
+    def _against(self, other: TextMasses | str, resolution: float = 0.0, missed: float = 0.0) -> Departure:
+        """Return the departure from another law, or an open one if there is none (a reason stands in its place)."""
+        if self.masses is None and (unwritten := self.findings.get(UNWRITTEN)):
             texts = unwritten.partition(": ")[2]
             entry = LawEntry("one call, repeated", "one text, whatever memory held before", texts)
-            return self._made(claim, REFUTED, witness=Witness(**vars(entry), problem={**self.problem}, why=unwritten))
-        if found.law is None or isinstance(other, str):
-            return self._undecided(claim, found.why_unknown if found.law is None else str(other))
-        size, each = distance(found.law, other), EPSILON * self.tokens * self.texts
-        slack = found.resolution + resolution
-        verdict = verdict_rule.decide(size, ROUNDINGS * each + slack, MOST_ROUNDINGS * each + slack)
-        if verdict == HOLDS and not found.known:
-            return self._undecided(claim, found.why_unknown)
-        if verdict == NO_EVIDENCE:
-            facts = {"reason": f"a deviation of {size:.2g} may be rounding, and may be none"}
-        else:
-            facts = {}
-        witness = self._side_by_side(found.law, other) if verdict == REFUTED else None
-        missed = found.missed + (self.plain.missed if self.plain and other is self.plain.law else 0.0)
-        return self._made(claim, verdict, size, ROUNDINGS * each + slack + missed, witness, **facts)
+            return Departure(inf, witness=lambda: self._shown(entry, why=unwritten))
+        if self.masses is None or isinstance(other, str):
+            return Departure(open=self.why_unknown if self.masses is None else str(other))
+        masses, tolerance = self.masses, self.tolerance + resolution
+        return Departure(distance(masses, other), tolerance, self.explained + resolution,
+                         lambda: self._side_by_side(masses, other), tolerance + self.missed + missed)  # fmt: skip
+
+    def _shown(self, entry: LawEntry, **more: Any) -> Witness:
+        return Witness(**vars(entry), problem=as_json(self.problem), **more)
 
     def _side_by_side(self, found: TextMasses, other: TextMasses) -> Witness:
-        """The laws of the first tokens on which they differ, the worst first."""
+        """Return the laws of the first tokens on which they differ, the largest gap first."""
         raised = {text: p for text, p in found.items() if isinstance(text, str) and p > LOGPROBS_OFF}
         if raised and not any(isinstance(text, str) for text in other):
-            entries = [LawEntry(text, "0", _shown(p)) for text, p in raised.items()]
+            entries = [LawEntry(text, "0", _number(p)) for text, p in raised.items()]
         else:
             longest = max(len(text) for law in (found, other) for text in law if isinstance(text, tuple))
             pairs = [(marginal(found, n), marginal(other, n)) for n in range(1, longest + 1)]
             seen, right = next((pair for pair in pairs if distance(*pair) > LOGPROBS_OFF), pairs[-1])
             worst = sorted(seen.keys() | right.keys(), key=lambda t: (-abs(seen.get(t, 0) - right.get(t, 0)), t))
-            entries = [LawEntry(_text(t), _shown(right.get(t, 0)), _shown(seen.get(t, 0))) for t in worst]
-        return Witness(**vars(entries[0]), problem={**self.problem}, laws=tuple(entries[:MOST_ENTRIES]))
+            entries = [LawEntry(_text(t), _number(right.get(t, 0)), _number(seen.get(t, 0))) for t in worst]
+        return self._shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]))
 
-    def _support(self) -> Evidence:
-        """A text that the settings rule out is never written, not even at u = 0."""
-        if self.found.law is None or isinstance(self.expected, str):
-            return self._undecided("support", self.found.why_unknown if self.found.law is None else str(self.expected))
-        impossible = {t: p for t, p in self.found.law.items() if p and not self.expected.get(t)}
+    @property
+    def support(self) -> Departure:
+        """Return the mass of texts that the settings rule out."""
+        expected = self.asked.expected
+        if self.masses is None or isinstance(expected, str):
+            return Departure(open=self.why_unknown if self.masses is None else str(expected))
+        impossible = {text: p for text, p in self.masses.items() if p and not expected.get(text)}
         if not impossible:
-            if not self.found.known:
-                return self._undecided("support", self.found.why_unknown)
-            return self._made("support", HOLDS)
+            return Departure(0.0)
         worst = max(impossible, key=lambda text: impossible[text])
         entry = LawEntry(_text(worst), "0", f"{impossible[worst]:.3g}")
-        witness = Witness(**vars(entry), problem={**self.problem})
-        return self._made("support", REFUTED, sum(impossible.values()), witness=witness)
+        return Departure(sum(impossible.values()), witness=lambda: self._shown(entry), stated=True)
 
-    def _logprobs(self) -> Evidence:
-        """Each reported logprob against the law's, of the settings or of the model (``raw``)."""
+    @property
+    def logprobs_reported(self) -> Departure:
+        """Return the largest distance of a reported logprob from the law's."""
+        expected = self.asked.expected
+        if self.asked.raw is None and isinstance(expected, str):
+            return Departure(open=expected)
         worst: tuple[float, LawEntry] = (-1.0, LawEntry("", "", ""))
-        if self.raw is None and isinstance(self.expected, str):
-            return self._undecided("logprobs", self.expected)
-        for text, both in self.found.logprobs.items():
+        for text, both in self.logprobs.items():
             right = self._right_logprobs(text)
             if right is None:
                 continue
@@ -222,29 +215,65 @@ class JudgedTexts:
                     worst = max(worst, (inf if off != off else off, entry), key=lambda found: found[0])
         off, entry = worst
         if off < 0:
-            return self._undecided("logprobs", "no logprob of a text with a law was reported")
-        verdict = verdict_rule.decide(off, LOGPROBS_OFF, LOGPROBS_OFF)
-        witness = Witness(**vars(entry), problem={**self.problem}) if verdict == REFUTED else None
-        return self._made("logprobs", verdict, off, LOGPROBS_OFF, witness)
+            return Departure(open="no logprob of a text with a law was reported")
+        return Departure(off, LOGPROBS_OFF, LOGPROBS_OFF, lambda: self._shown(entry), LOGPROBS_OFF, stated=True,
+                         known=True)  # fmt: skip
 
     def _right_logprobs(self, text: Prefix) -> list[float] | None:
-        if self.raw is not None:
-            rows = [self.raw(text[:i])[token] for i, token in enumerate(text)]
+        if self.asked.raw is not None:
+            rows = [self.asked.raw(text[:i])[token] for i, token in enumerate(text)]
             return [log(p) if p else -inf for p in rows]
-        assert not isinstance(self.expected, str)
-        masses = [marginal(self.expected, n).get(text[:n], 0.0) for n in range(len(text) + 1)]
+        assert not isinstance(self.asked.expected, str)
+        masses = [marginal(self.asked.expected, n).get(text[:n], 0.0) for n in range(len(text) + 1)]
         return [log(b / a) for a, b in itertools.pairwise(masses)] if all(masses) else None
 
-    def _batch(self) -> Evidence:
-        """The joint law of requests made together is the product of the laws of each."""
-        if self.found.law is None or isinstance(self.expected, str):
-            return self._undecided("batch", self.found.why_unknown if self.found.law is None else str(self.expected))
-        known = self.plain.law if self.plain is not None and self.plain.known else None
-        return self._against("batch", _product_of_each(self.expected if known is None else known))
+    @property
+    def batch(self) -> Departure:
+        """Return the departure of requests made together from the product of the laws of each."""
+        expected, plain = self.asked.expected, self.asked.plain
+        if self.masses is None or isinstance(expected, str):
+            return Departure(open=self.why_unknown if self.masses is None else str(expected))
+        known = plain.masses if plain is not None and plain.known else None
+        return self._against(_product_of_each(expected if known is None else known))
+
+
+def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
+    """Return the law that the child process answered (``interception.decoders``)."""
+    if "error" in answer:
+        return TextsLaw(exactness=Strength.NONE, reason=answer["error"], raises=answer.get("kind", "error"))
+    seen, findings, masses = answer.get("seen"), dict(answer.get("findings", {})), None
+    if seen:
+        texts = "; ".join(seen["texts"])
+        kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
+        text = f"the same call gives other texts {seen['differs']}: with seed {seen['seed']} {texts}"
+        findings = {kind: text, **findings}
+    if answer["law"] is not None:
+        masses = {tuple(text): p for text, p in answer["law"]} | dict(answer["raised"])
+    numbers = ("resolution", "paths", "calls", "reason", "raises", "missed", "confirmations")
+    return TextsLaw(
+        masses=masses, exactness=Strength(answer.get("exactness", "none")), findings=findings,
+        reads=tuple(answer.get("reads", ())), keeps=tuple(answer.get("keeps", ())),
+        logprobs={tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},
+        **{name: answer[name] for name in numbers if name in answer},
+    )  # fmt: skip
+
+
+def distance(law: TextMasses, other: TextMasses) -> float:
+    """Return the total variation between two laws."""
+    return sum(abs(law.get(o, 0.0) - other.get(o, 0.0)) for o in law.keys() | other.keys()) / 2
+
+
+def marginal(law: TextMasses, length: int) -> dict[Prefix, float]:
+    """Return the law of the first tokens."""
+    sums: dict[Prefix, float] = {}
+    for text, p in law.items():
+        if isinstance(text, tuple):
+            sums[text[:length]] = sums.get(text[:length], 0.0) + p
+    return sums
 
 
 def _product_of_each(law: TextMasses) -> dict[Prefix, float]:
-    """The law with each text as it is and independent of the others."""
+    """Return the law in which each text keeps its own law and is independent of the others."""
     each: list[dict[Prefix, float]] = []
     for text, p in law.items():
         for k, part in enumerate(separated(text)):
@@ -258,5 +287,5 @@ def _text(text: Any) -> str:
     return text if isinstance(text, str) else " | ".join(prefix_key(part) or "nothing" for part in separated(text))
 
 
-def _shown(p: float) -> str:
+def _number(p: float) -> str:
     return f"{p:.6g}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ...models.decoding_settings import SETTINGS
 from ...models.wide import FEW_TOKENS
 from ...verifiers.adapters.registry import ENGINES
-from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
+from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 from .positions import decided_positions, undecided
@@ -128,7 +128,7 @@ def _at_positions(items: Sequence[Evidence]) -> list[str]:
     """Which positions no problem decides of blocks that were examined over wide vocabularies."""
     over: dict[int, list[Evidence]] = {}
     for e in items:
-        if isinstance(e.detail, WideDetail) and not e.out_of_scope and (e.detail.vocabulary or 0) > FEW_TOKENS:
+        if e.detail.wide and not e.out_of_scope and (e.detail.vocabulary or 0) > FEW_TOKENS:
             over.setdefault(e.detail.vocabulary or 0, []).append(e)
     decided = [(v, int(gamma), sets) for v, of in sorted(over.items()) for gamma, sets in decided_positions(of).items()]
     left = [(v, gamma, {*range(gamma)}.difference(*sets)) for v, gamma, sets in decided]
@@ -240,14 +240,14 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
             f"random numbers from elsewhere, of C code say, that move a law by less than TV {limit:.2g}: {calls:,} "
             "plain calls would not show them, and draftproof campaign makes more"
         )
-    if driven := [e.detail for e in items
-                  if isinstance(e.detail, DrivenDetail | TextLawDetail) and e.detail.confirmations]:  # fmt: skip
+    driven = [law for e in items if (law := e.detail.by_calls) and law.confirmations]
+    if driven:
         fewest, missed = min(d.confirmations for d in driven), max(d.missed for d in driven)
         sentences.append(
             f"decisions that {fewest:,} random requests a problem did not meet: up to {missed:.2g} of all calls can be "
             "decided otherwise, and that much is allowed to each law"
         )
-    wide = [e.detail for e in items if isinstance(e.detail, WideDetail)]
+    wide = [e.detail.wide for e in items if e.detail.wide]
     if not_called := max((d.mass_not_called for d in wide), default=0.0):
         sentences.append(
             f"tokens that were not tried one by one: together up to {not_called:.2g} of the probability; over a small "

@@ -14,7 +14,6 @@ from ...proofs.laws.reference_laws import acceptance_ccdf, output_law
 from ...proofs.laws.small_law import Measurement
 from ...proofs.statements import standing, summary
 from ...proofs.time_limits import NOT_REACHED
-from ...verifiers.details import WideDetail
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
@@ -36,7 +35,7 @@ def deciding(evidence: Sequence[Evidence], claims: Collection[str]) -> list[Evid
     left_out = [e for e in every if e.out_of_scope]
     rest = [e for e in every if not e.out_of_scope]
     decided = {(e.claim, e.dtype) for e in rest if e.holds}
-    wide = {(e.claim, e.dtype) for e in rest if e.holds and isinstance(e.detail, WideDetail)}
+    wide = {(e.claim, e.dtype) for e in rest if e.holds and e.detail.wide}
     needed = all((e.claim, e.dtype) in (decided if e.why_undecided == NOT_REACHED else wide) for e in left_out)
     return rest if needed and all(e.holds for e in rest) else every
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...models.wide import LEAST_EXCHANGED
-from ...verifiers.details import Detail, DrivenDetail, TextLawDetail, WideDetail
+from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .positions import TOGETHER, decided_positions, how_decided, ranges
 
@@ -261,8 +261,8 @@ def _says(over: str, known: ReportScope) -> str:
 def _ids(items: Iterable[Evidence]) -> dict[str, dict[str, int]]:
     most: dict[str, dict[str, int]] = {}
     for e in sorted(items, key=lambda e: e.detail.vocabulary or 0):
-        detail = e.detail
-        if isinstance(detail, WideDetail) and e.holds and (detail.vocabulary or 0) >= LEAST_EXCHANGED:
+        detail = e.detail.wide
+        if detail and e.holds and (detail.vocabulary or 0) >= LEAST_EXCHANGED:
             known = most.setdefault(str(detail.vocabulary), {"drafted": 0, "emitted": 0})
             known["drafted"] = max(known["drafted"], detail.ids_drafted or 0)
             known["emitted"] = max(known["emitted"], detail.ids_emitted or 0)
@@ -330,8 +330,7 @@ def not_refuted(known: ReportScope) -> str:
 
 def _rounding(items: list[Evidence]) -> str:
     """The rounding that is allowed, where it is wide enough to hide what matters."""
-    held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None]
-    held = [e for e in held if not isinstance(e.detail, DrivenDetail)]
+    held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None and not e.detail.by_calls]
     widest = max(held, key=lambda e: float(e.bound), default=None)
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
         return ""

@@ -11,7 +11,6 @@ from ...verifiers.details import (
     BettingDetail,
     BiasDetail,
     CampaignDetail,
-    DrivenDetail,
     EndsDetail,
     LawDetail,
     ListeningDetail,
@@ -21,7 +20,6 @@ from ...verifiers.details import (
     ReportedDetail,
     RowsDetail,
     SamplesDetail,
-    TextLawDetail,
     TextsDetail,
 )
 from ...verifiers.evidence import (
@@ -251,7 +249,7 @@ def allowance(report: Report) -> str:
     widest: dict[str, float] = {}
     for e in report.evidence:
         if e.claim == "lossless" and e.holds and e.bound is not None:
-            missed = e.detail.missed if isinstance(e.detail, DrivenDetail | TextLawDetail) else 0.0
+            missed = e.detail.by_calls.missed if e.detail.by_calls else 0.0
             widest[e.dtype] = max(float(e.bound) - missed, widest.get(e.dtype, 0.0))
     open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
     return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == HOLDS else ""

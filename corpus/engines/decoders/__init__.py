@@ -86,7 +86,7 @@ class DrivenDecoder:
         return self.adapter.sources()
 
     def answer(self) -> dict[str, Any]:
-        """As ``decoder_laws.text_law_from`` reads it. Raises: RunFailed."""
+        """As ``text_laws.text_law_from`` reads it. Raises: RunFailed."""
         before = self.engine.seconds()
         facts: dict[str, Any] = {"exactness": "driven", "law": None, "raised": [], "findings": {}}
         try:

@@ -12,7 +12,7 @@ from typing import Any
 from ....models.errors import InputError, printable_data
 from ....models.json_files import parse, text_of
 from ....verifiers.claims import PROBABILITY, TOKENS, VARIATION
-from ....verifiers.details import CampaignDetail, DrivenDetail, TextsDetail, WideDetail
+from ....verifiers.details import CampaignDetail, TextsDetail
 from ....verifiers.evidence import (
     ERROR,
     HOLDS,
@@ -252,10 +252,10 @@ def _deviation(e: Evidence) -> float:
 
 def _confirmed(e: Evidence) -> Iterator[tuple[str, float, int | None]]:
     """What of a law was not seen to be so: name, how much (the larger, the less is known), by how many samples."""
-    if isinstance(e.detail, DrivenDetail):
-        yield "missed", e.detail.missed, e.detail.confirmations
-    if isinstance(e.detail, WideDetail):
-        yield "mass not called", e.detail.mass_not_called, None
+    if driven := e.detail.by_calls:
+        yield "missed", driven.missed, driven.confirmations
+    if wide := e.detail.wide:
+        yield "mass not called", wide.mass_not_called, None
     if e.law.real_calls:
         yield REAL_CALLS, e.law.real_calls.limit, e.law.real_calls.calls
 

@@ -14,12 +14,13 @@ from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.forge import PROBLEM_FILE, forge
-from ....models.problem import Problem, as_json, size_of
+from ....models.problem import Problem, as_json
 from ....models.store import Store
+from ....proofs.audit_claims import judge
 from ....proofs.child_process import ChildProcess
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.laws.known_decoders import SeenLaw, behaves_as
-from ....proofs.laws.text_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
+from ....proofs.laws.text_laws import EPSILON, TextMasses, TextsLaw, TextsRequest, distance, text_law_from
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.protocol import DecoderProcesses
 from ....verifiers.adapters.registry import Engine
@@ -64,7 +65,7 @@ class TextLaws:
     child: ChildProcess | None = None
     processes: DecoderProcesses | None = None
 
-    def of(self, cell: TextCell) -> KnownTexts:
+    def of(self, cell: TextCell) -> TextsLaw:
         """Return the law, or why there is none. Raises: RunFailed if the decoder does not load.
 
         A cell is asked for again if it has no law, or if the code has changed since: the files that a driven engine
@@ -194,9 +195,9 @@ class ExactTexts:
         found = laws.of(cell)
         plain = None if cell.sampling == PLAIN else laws.of(cell.plain)
         self.report.notice(found.findings)
-        if found.law is None and found.raises:
+        if found.masses is None and found.raises:
             self.failed.append((found.raises, found.why_unknown))
-        if found.law is not None:
+        if found.masses is not None:
             self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found)))
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
@@ -207,14 +208,14 @@ class ExactTexts:
         if not isinstance(expected, str):
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(expected, cell.problem)
-        if plain is not None and plain.paths > 1 and found.law is not None:
+        if plain is not None and plain.paths > 1 and found.masses is not None:
             facts["ways_of_plain"] = found.paths == plain.paths
-        judged = JudgedTexts(
-            cell.problem.name, cell.tokens, texts, found, plain, expected,
+        request = TextsRequest(
+            cell.tokens, texts, expected, plain,
             (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,
-            as_json(cell.problem), facts | size_of(cell.problem), bool(cell.settings.get("together")),
+            facts, bool(cell.settings.get("together")),
         )  # fmt: skip
-        return [self._with_replay(e, cell) for e in judged.evidence()]
+        return [self._with_replay(e, cell) for e in judge(found.of_request(cell.problem, request))]
 
     def _without_effect(self, cell: TextCell, expected: TextMasses) -> list[str]:
         """Return the settings without which the law asked for is the same."""

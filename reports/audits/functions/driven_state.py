@@ -14,7 +14,7 @@ from ....models.problem import Problem
 from ....models.related import twins
 from ....proofs.driven.laws import CONFIRMATIONS
 from ....proofs.interception.outcomes import decoded
-from ....proofs.laws.small_law import DrivenMeasurement, Measurement
+from ....proofs.laws.small_law import Measurement
 from ....proofs.sandbox import Sandbox
 from .session import FunctionSession, of_each_size
 
@@ -36,9 +36,8 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
     sizes = [m.problem for _, m in sorted(of_each_size(known).items())]
     of_sizes = [twin for p in sizes for twin in (p, *twins(p, "other-draft", "other-target"))]
     subject, settings, problem = session.subject, session.settings, many
-    slow = (
-        min(m.confirmations for m in known if isinstance(m, DrivenMeasurement)) / CONFIRMATIONS
-    )  # fewer where there was no time for more
+    # fewer confirmations where there was no time for more
+    slow = min((m.confirmations for m in known if m.confirmations), default=0) / CONFIRMATIONS
     groups = ([many], REQUESTS), (of_sizes, max(FEWEST, round(OF_A_SIZE * min(slow, 1))))
     try:
         here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]

@@ -8,7 +8,6 @@ from ....proofs.audit_claims import refuted, verdict
 from ....proofs.laws import verdict_rule
 from ....proofs.laws.small_law import Measurement
 from ....proofs.rounding.rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
-from ....verifiers.details import WideDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method
 
 LAWS = (Method.INTERCEPTION, Method.DRIVING)
@@ -67,7 +66,7 @@ def _beyond_float32(evidence: Evidence) -> bool:
 
 def _allowed_in_float32(evidence: Evidence) -> float:
     vocabulary, gamma = evidence.detail.vocabulary or 0, evidence.detail.gamma or 0
-    if isinstance(evidence.detail, WideDetail):
+    if evidence.detail.wide:
         return wide_rounding_allowed(gamma, "float32", vocabulary) + look_up_at_most("float32", vocabulary)
     return rounding_allowed(gamma, "float32")
 

@@ -140,8 +140,8 @@ class BatchInfluence:
         if self.influenced:
             self.session.report.claims = (*self.session.report.claims, "batch")
         settings = self.session.settings
-        drafting = ["--drafting", ",".join(settings.drafting)] if settings.drafting else []
-        replay = self.session.replay_of(self.problems[:1], *drafting, "--seed", str(settings.seed))
+        drafting = ",".join(settings.drafting or ()) or None
+        replay = self.session.replay_of(self.problems[:1], drafting=drafting, seed=settings.seed)
         return [
             Evidence(
                 claim="batch", method=Method.BATCH, verdict=REFUTED, problem=one["way"],

@@ -172,12 +172,12 @@ class FunctionSession:
         dtypes = () if subject.program else subject.dtypes
         return with_replay(evidence, subject.words, self.settings, dtypes, subject.given_array, self.folders)
 
-    def replay_of(self, problems: Sequence[AnyProblem], *more: str) -> str:
-        """The command that audits these problems again, in this precision. more: words at its end."""
-        words = audit_words(self.subject.words, map(as_json, problems), self.folders)
-        precision = [] if self.subject.program else ["--dtype", self.dtype]
-        array = ["--array", self.subject.given_array] if self.subject.given_array else []
-        return shlex.join([*words, *precision, *array, *more])
+    def replay_of(self, problems: Sequence[AnyProblem], **options: Any) -> str:
+        """Return the command that audits these problems again, in this precision."""
+        precision = None if self.subject.program else self.dtype
+        words = audit_words(self.subject.words, map(as_json, problems), self.folders, dtype=precision,
+                            array=self.subject.given_array or None, **options)  # fmt: skip
+        return shlex.join(words)
 
 
 def _drawn_alike(problem: Problem, ways: Sequence[str]) -> bool:

@@ -15,8 +15,9 @@ from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
 from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.field import in_field, rational
-from ....proofs.laws import verdict_rule
+from ....proofs.laws.law import Departure
 from ....proofs.laws.reference_laws import expected_accepted, joint_law, output_law
+from ....proofs.laws.text_laws import distance
 from ....stattests.arguments import BETA
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.details import LoopLawDetail, MeanDetail
@@ -170,13 +171,12 @@ class EnumeratedLaw:
             return []
         problem, observed = self.forged.problem, self.law
         expected = {text: as_float(p) for text, p in joint_law(in_field(problem).target, self.length).items()}
-        errors = {
-            x: abs(observed.get(x, 0.0) - expected.get(x, 0.0)) for x in sorted(observed.keys() | expected.keys())
-        }
-        total_variation, allowed, witness = sum(errors.values()) / 2, ROUNDING_PER_TOKEN * self.length, None
-        verdict = verdict_rule.decide(total_variation, allowed, allowed)
-        if verdict == REFUTED:
-            worst = max(errors, key=lambda x: errors[x])
+        allowed, witness = ROUNDING_PER_TOKEN * self.length, None
+        found = Departure(distance(observed, expected), allowed, allowed)
+        verdict = found.verdict
+        if found.refutes:
+            texts = sorted(observed.keys() | expected.keys())
+            worst = max(texts, key=lambda text: abs(observed.get(text, 0.0) - expected.get(text, 0.0)))
             both = (f"{law.get(worst, 0.0):.6g}" for law in (expected, observed))
             witness = seen(as_json(problem), prefix_key(worst), *both)
         self.holds = verdict == HOLDS
@@ -184,7 +184,7 @@ class EnumeratedLaw:
             tokens=self.length, law=self.forged.source, chance="enumerated, in the place of the loop's streams",
             verifier="one tree at a time" if self.session.verifier.rule else "one block at a time",
         )  # fmt: skip
-        measured = {"total_variation": min(1.0, total_variation), "bound": allowed}
+        measured = {"total_variation": min(1.0, found.size), "bound": allowed}
         finding = self.session.finding
         return [finding("lossless", Method.ENUMERATION, verdict, problem.name, detail, witness, **measured)]
 

@@ -1,6 +1,5 @@
 """What an end-to-end run is asked to do, and the command that asks for it again."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from ....models.errors import InputError
 from ....models.generating.draft_length import Adaptive
 from ....models.generating.settings import LoopSettings
+from ..replay import command_line
 
 ADAPTIVE = "adaptive"
 
@@ -64,13 +64,10 @@ class LoopOptions:
             raise InputError(f"drafter {self.drafter}: one of a preset's; expected --preset with it")
 
     def command(self) -> str:
-        """The command line that runs this again."""
-        words = ["draftproof", "e2e"]
-        for name, default in self.__dataclass_fields__.items():
-            value = getattr(self, name)
-            if value is not None and (name == "gamma" or value != default.default):
-                words += [f"--{name.replace('_', '-')}", str(value)]
-        return shlex.join(words)
+        """Return the command line that runs this again."""
+        defaults = {name: field.default for name, field in self.__dataclass_fields__.items()}
+        given = {name: getattr(self, name) for name in defaults}
+        return command_line("e2e", **{n: v for n, v in given.items() if n == "gamma" or v != defaults[n]})
 
     def settings(self, mutant: Mapping[str, Any] | None = None) -> LoopSettings:
         """The settings of the loop, without end tokens if none are given.

@@ -43,13 +43,13 @@ def known(way, seconds=60.0, **settings):
 
 
 def off(found, **settings):
-    return distance(found.law, text_law(TARGET, 3, settings, ORDERS["vllm"]))
+    return distance(found.masses, text_law(TARGET, 3, settings, ORDERS["vllm"]))
 
 
 @pytest.mark.parametrize("way", ["plain", "right", "greedy draft"])
 def test_right_decoders_have_the_law_of_the_settings_and_say_what_may_have_been_missed(way):
     found = known(way, temperature=0.5)
-    assert found.strength == "driven" and off(found, temperature=0.5) < 1e-6 > found.resolution
+    assert found.exactness == "driven" and off(found, temperature=0.5) < 1e-6 > found.resolution
     assert found.confirmations == decoders.CONFIRMATIONS and 0 < found.missed < 0.005
 
 
@@ -64,13 +64,13 @@ def test_planted_bugs_move_the_law(way, least):
 
 def test_texts_that_depend_on_more_than_what_shows_have_no_law():
     found = known("carries its uniform on")
-    assert found.law is None and "not all in the tokens" in found.reason
+    assert found.masses is None and "not all in the tokens" in found.reason
     assert "used twice" in known("same numbers twice").reason
 
 
 def test_memory_that_was_never_written_is_found_with_its_place_and_what_it_held():
     found = known("memory", temperature=0.5)
-    assert found.law is None
+    assert found.masses is None
     assert "never written (made in toy.py:row" in found.findings["unwritten"] or "never written" in str(found.findings)
 
 
@@ -83,7 +83,7 @@ def test_engines_that_fail_are_one_line(way, why):
     import re
 
     found = known(way)
-    assert found.law is None and re.search(why, found.reason) and "\n" not in found.reason
+    assert found.masses is None and re.search(why, found.reason) and "\n" not in found.reason
 
 
 def test_a_law_that_takes_too_long_says_so():

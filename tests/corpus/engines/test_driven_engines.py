@@ -85,7 +85,8 @@ SETTINGS = {"temperature": 0.5, "repaired": True, "draft_sampled": True}
 def test_the_law_is_exact_and_that_of_the_settings(forged):
     found = law(forged, SETTINGS)
     assert found.reason is None and found.confirmations == decoders.CONFIRMATIONS
-    assert distance(found.law, text_law(decoder_problem().target, TOKENS, {"temperature": 0.5}, ORDERS["vllm"])) < 1e-6
+    expected = text_law(decoder_problem().target, TOKENS, {"temperature": 0.5}, ORDERS["vllm"])
+    assert distance(found.masses, expected) < 1e-6
 
 
 @installed
@@ -94,8 +95,8 @@ def test_the_law_is_exact_and_that_of_the_settings(forged):
 def test_a_bug_planted_in_the_engine_is_refuted(forged, name):
     found = law(forged, SETTINGS, PLANTED[name])
     expected = text_law(decoder_problem().target, TOKENS, {"temperature": 0.5}, ORDERS["vllm"])
-    assert found.law is not None, found.reason
-    assert distance(found.law, expected) > 1e-3
+    assert found.masses is not None, found.reason
+    assert distance(found.masses, expected) > 1e-3
 
 
 @installed
@@ -105,8 +106,8 @@ def test_heads_suffix_trees_and_known_prompts_have_the_law_of_the_settings_and_a
     settings = {"temperature": 0.5, "repaired": True, **way}
     expected = text_law(decoder_problem().target, TOKENS, settings, ORDERS["vllm"])
     right, wrong = law(forged, settings), law(forged, settings, PLANTED["bonus token without temperature"])
-    assert right.reason is None and distance(right.law, expected) < 1e-6
-    assert distance(wrong.law, expected) > 1e-3
+    assert right.reason is None and distance(right.masses, expected) < 1e-6
+    assert distance(wrong.masses, expected) > 1e-3
 
 
 BONUS_COUNTS_DRAFTS = """
@@ -136,8 +137,8 @@ def test_with_a_minimum_length_a_bonus_token_never_ends_a_text_and_the_mend_of_t
     settings = {"eos": [1], "min_tokens": 2, "repaired": True}
     expected = text_law(decoder_problem().target, 4, settings, ORDERS["vllm"])
     seen, mended = (law(forged, settings, edits, tokens=4, gamma=2) for edits in ("", BONUS_COUNTS_DRAFTS))
-    assert not seen.law.get((0, 0, 0, 1)) and expected[0, 0, 0, 1] > 0 and distance(seen.law, expected) > 0.03
-    assert distance(mended.law, expected) < 1e-6
+    assert not seen.masses.get((0, 0, 0, 1)) and expected[0, 0, 0, 1] > 0 and distance(seen.masses, expected) > 0.03
+    assert distance(mended.masses, expected) < 1e-6
 
 
 @installed

@@ -25,9 +25,9 @@ def law(name, **settings):
 
 
 def test_a_generator_made_from_the_seed_of_the_call_is_chance():
-    assert law("one_generator").law == {(0, 0): 9 / 16, (0, 1): 3 / 16, (1, 0): 3 / 16, (1, 1): 1 / 16}
+    assert law("one_generator").masses == {(0, 0): 9 / 16, (0, 1): 3 / 16, (1, 0): 3 / 16, (1, 1): 1 / 16}
     found = law("global_generator")
-    assert found.law == {(0,): 0.75, (1,): 0.25} and not found.findings
+    assert found.masses == {(0,): 0.75, (1,): 0.25} and not found.findings
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_generator_made_from_the_seed_of_the_call_is_chance():
 )  # fmt: skip
 def test_two_generators_of_one_seed_and_other_seeds_are_no_chance(name, why):
     found = law(name)
-    assert found.law is None and why in found.reason and "seeded_decoders.py" in found.reason
+    assert found.masses is None and why in found.reason and "seeded_decoders.py" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_two_generators_of_one_seed_and_other_seeds_are_no_chance(name, why):
 )  # fmt: skip
 def test_what_a_decoder_does_with_its_seed_and_yields_in_place_of_tokens_is_no_law(name, settings, why):
     found = law(name, **settings)
-    assert found.law is None and why in found.reason
+    assert found.masses is None and why in found.reason
 
 
 def test_a_decoder_that_counts_its_calls_has_a_law_that_shows_nothing_holds():
     found = law("wrong_after_many_calls")
-    assert found.law == {(0,): 0.75, (1,): 0.25} and not found.known
+    assert found.masses == {(0,): 0.75, (1,): 0.25} and not found.known
     assert found.why_unknown == "it keeps what changes with every call: CALLS"
 
 
 def test_memory_that_was_never_written_is_a_finding_with_the_values_seen():
     found = law("unwritten")
-    assert found.law is None
+    assert found.masses is None
     assert "with memory that was never written: with seed 0 (0, 1); (0, 0)" in found.findings[UNWRITTEN]
     found = law("counts")
-    assert found.law is None and "from call to call: with seed 0 (1,); (0,)" in found.findings[UNSTEADY]
+    assert found.masses is None and "from call to call: with seed 0 (1,); (0,)" in found.findings[UNSTEADY]

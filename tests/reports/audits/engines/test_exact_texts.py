@@ -8,13 +8,13 @@ import pytest
 
 from draftproof.corpus.site.cell_states import states
 from draftproof.models.errors import InputError
-from draftproof.proofs.laws.text_laws import JudgedTexts, KnownTexts
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.laws.text_laws import TextsLaw, TextsRequest
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, grid_cells
 from draftproof.reports.audits.engines.exact_texts import ExactTexts
 from draftproof.reports.audits.report import Report
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
-from draftproof.verifiers.verdicts import Strength
 
 PLANTED = Path(__file__).parents[3] / "subjects" / "engines.py"
 
@@ -79,9 +79,10 @@ def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
 
 
 def test_a_decoder_that_starts_a_process_or_asks_the_clock_shows_nothing_that_holds():
-    law = KnownTexts({(0,): 1.0}, strength=Strength.EXACT, reads=("processes (_posixsubprocess.fork_exec at d.py:3)",))
-    judged = JudgedTexts("p", 1, 1, law, None, {(0,): 1.0}, facts={"sampling": "plain", "settings": {}})
-    reasons = {e.claim: (str(e.verdict), e.detail.reason) for e in judged.evidence()}
+    law = TextsLaw(masses={(0,): 1.0}, reads=("processes (_posixsubprocess.fork_exec at d.py:3)",))
+    request = TextsRequest(1, 1, {(0,): 1.0}, facts={"sampling": "plain", "settings": {}})
+    judged = judge(law.of_request(decoder_problem(), request))
+    reasons = {e.claim: (str(e.verdict), e.detail.reason) for e in judged}
     asked = "it asks its surroundings: processes (_posixsubprocess.fork_exec at d.py:3)"
     assert reasons == {"lossless": ("no-evidence", asked), "support": ("no-evidence", asked)}
 
