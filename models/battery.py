@@ -20,7 +20,7 @@ ExactRow = tuple[Fraction, ...]
 
 
 def normalised(weights: Sequence[int | Fraction]) -> ExactRow:
-    """The weights over their sum."""
+    """Return the weights over their sum."""
     total = sum(weights)
     return tuple(Fraction(w) / total for w in weights)
 
@@ -31,7 +31,7 @@ def generic(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
 
 def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """Each model excludes a token of its own choice."""
+    """Return rows in which each model excludes a token of its own choice."""
     rows = []
     for _ in range(2):
         weights = [draw.randint(1, 9) for _ in range(vocabulary)]
@@ -56,7 +56,7 @@ def equal(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
 
 def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """No token that both models allow."""
+    """Return rows that have no token in common."""
     cut = draw.randrange(1, vocabulary)
     weights = [draw.randint(1, 9) for _ in range(vocabulary)]
     rows = [normalised([w * (t < cut) for t, w in enumerate(weights)])]
@@ -66,7 +66,7 @@ def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
 
 def peaked(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """Almost all mass on one token of each model, seldom the same."""
+    """Return rows with almost all mass on one token of each model, seldom the same."""
 
     def row():
         top = draw.randrange(vocabulary)
@@ -82,7 +82,9 @@ KINDS = {
 
 
 def _scattered(draw: random.Random, vocabulary: int, top: int) -> ExactRow:
-    """The top token has what the others leave: 0 or d 10^-e each, d from 1 to 9, e from 10 to a limit drawn first."""
+    """Return a row whose top token has what the others leave: 0 or d 10^-e each, d from 1 to 9, e from 10 to a limit
+    drawn first.
+    """
     limit = draw.randint(0, 9)
     weights = [draw.randint(1, 9) * 10 ** draw.randint(0, limit) * (draw.random() < 0.9) for _ in range(vocabulary)]
     weights[top] = 0
@@ -91,14 +93,14 @@ def _scattered(draw: random.Random, vocabulary: int, top: int) -> ExactRow:
 
 
 def log_odds(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """Probabilities of every scale from 1e-10 to 1 - 1e-10, mostly with both models sure of the same token."""
+    """Return probabilities of every scale from 1e-10 to 1 - 1e-10, mostly with both models sure of the same token."""
     top = draw.randrange(vocabulary)
     other = top if draw.random() < 0.7 else draw.randrange(vocabulary)
     return _scattered(draw, vocabulary, top), _scattered(draw, vocabulary, other)
 
 
 def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """Rows that differ by 1e-9 to 1e-2 of one token's probability."""
+    """Return rows that differ by 1e-9 to 1e-2 of one token's probability."""
     target = (generic if draw.random() < 0.5 else log_odds)(draw, vocabulary)[0]
     draft, (taken, given) = [*target], draw.sample(range(vocabulary), 2)
     moved = target[taken] * Fraction(draw.randint(1, 9), 10 ** draw.randint(3, 9))
@@ -107,7 +109,7 @@ def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
 
 def ties(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """Probabilities that coincide: in a row, between the rows, and in what one leaves of the other."""
+    """Return probabilities that coincide: in a row, between the rows, and in what one leaves of the other."""
     target, draft = ([draw.randint(1, 2) for _ in range(vocabulary)] for _ in range(2))
     return normalised(target), normalised(draft)
 
@@ -120,12 +122,14 @@ LATE = "late-"
 
 
 def mixed(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    """A kind drawn afresh for every context."""
+    """Return rows of a kind that is drawn afresh for every context."""
     return KINDS[draw.choice(sorted(KINDS))](draw, vocabulary)
 
 
 def drawn(vocabulary: int, gamma: int, kind: str, seed: int = 0) -> Problem:
-    """A problem with its own pair of rows after every prefix, of the given kind, "mixed", or only late ("late-...")."""
+    """Draw a problem with its own pair of rows after every prefix, of the given kind, "mixed", or only late
+    ("late-...").
+    """
     rows = (KINDS | SCALES | {"mixed": mixed})[kind.removeprefix(LATE)]
     draw = random.Random(f"{vocabulary}/{gamma}/{kind}/{seed}")
     target, draft = {}, {}
@@ -140,7 +144,8 @@ def drawn(vocabulary: int, gamma: int, kind: str, seed: int = 0) -> Problem:
 
 
 def aimed(vocabulary: int, gamma: int, seeds: Sequence[int]) -> Problem:
-    """A problem that takes the verifier to the given log-odds rows before the last draft token, without a loss before.
+    """Return a problem that takes the verifier to the given log-odds rows before the last draft token, without a loss
+    before.
 
     Before them the two rows are equal and nearly flat, after them one token is certain: so the ways are few.
     seeds: of the pair of rows (``log_odds_pair``) after each prefix of length gamma - 1, in order; V^(gamma - 1) at
@@ -161,12 +166,12 @@ def aimed(vocabulary: int, gamma: int, seeds: Sequence[int]) -> Problem:
 
 
 def log_odds_pair(vocabulary: int, seed: int) -> tuple[ExactRow, ExactRow]:
-    """The pair of rows of kind log-odds with that seed."""
+    """Return the pair of rows of kind log-odds with that seed."""
     return log_odds(random.Random(f"pair/{vocabulary}/{seed}"), vocabulary)
 
 
 def drawn_markov(vocabulary: int, gamma: int, kind: str = "generic", seed: int = 0) -> Problem:
-    """A pair of order-1 Markov models: an infinite context-dependent law from V + 1 pairs of rows."""
+    """Draw a pair of order-1 Markov models: an infinite context-dependent law from V + 1 pairs of rows."""
     rows = mixed if kind == "mixed" else KINDS[kind]
     draw = random.Random(f"markov/{vocabulary}/{gamma}/{kind}/{seed}")
     pairs = [rows(draw, vocabulary) for _ in range(vocabulary + 1)]
@@ -175,13 +180,13 @@ def drawn_markov(vocabulary: int, gamma: int, kind: str = "generic", seed: int =
 
 
 def toy(gamma: int) -> Problem:
-    """The paper's example: M_b = (1/3, 2/3), M_s = (2/3, 1/3), whatever the context. Source: Eq. (2)."""
+    """Return the paper's example: M_b = (1/3, 2/3), M_s = (2/3, 1/3), whatever the context. Source: Eq. (2)."""
     row = Fraction(1, 3), Fraction(2, 3)
     return Problem(2, gamma, ContextFree(row), ContextFree(row[::-1]), f"paper-example-gamma{gamma}")
 
 
 def exact_battery() -> Iterator[Problem]:
-    """V from 2 to 5 and gamma from 1 to 6: what the claims are checked on over exact rationals."""
+    """Return the problems on which the claims are checked over exact rationals: V from 2 to 5, gamma from 1 to 6."""
     for gamma in range(1, 7):
         yield toy(gamma)
     for vocabulary, longest in ((2, 4), (3, 3), (4, 2), (5, 2)):
@@ -201,7 +206,7 @@ Spec = tuple[int, int, str, int | tuple[int, ...]]
 
 
 def specified(spec: Spec) -> Problem:
-    """The problem that is meant by its arguments."""
+    """Return the problem with these arguments."""
     vocabulary, gamma, kind, seed = spec
     return drawn(vocabulary, gamma, kind, seed) if isinstance(seed, int) else aimed(vocabulary, gamma, seed)
 
@@ -211,12 +216,12 @@ AUDITED = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), 
 
 
 def by_hand() -> list[Problem]:
-    """Two problems on which a refutation can be checked by hand; they are there whatever they cover."""
+    """Return two problems on which a refutation can be checked by hand. They are there whatever they cover."""
     return [drawn(2, 1, "generic"), toy(2)]
 
 
 def audit_battery() -> list[Problem]:
-    """What third-party code is run on: every draft block of each, every way its chance can fall."""
+    """Return the problems that third-party code is run on: every draft block, every way its chance can fall."""
     return [*by_hand(), *map(specified, AUDITED)]
 
 
@@ -225,7 +230,7 @@ OWN_SIZES = ((2, 1), (3, 1), (6, 1), (2, 3), (3, 2), (5, 2))
 
 
 def own_problems(seed: int) -> list[Problem]:
-    """Six small problems that an audit draws from its seed, rows of every scale; the same seed gives the same ones.
+    """Draw an audit's own six small problems, with rows of every scale. The same seed gives the same ones.
 
     Their names carry the seed.
     """

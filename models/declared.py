@@ -26,7 +26,7 @@ class CascadeForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GrammarForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which tokens may follow which texts; any token where a text is not named.
+    """A grammar: which tokens may follow which texts. Any token may follow a text that is not named.
 
     law: "projected": each row without the tokens that may not follow; "conditional": the law of gamma + 1 tokens given
         that all of them may follow. They differ where the target goes where the grammar ends.
@@ -38,7 +38,7 @@ class GrammarForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DeclaredLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is done to the target's row, in this order.
+    """A law that a problem declares: what is done to the target's row, in this order.
 
     temperature: 1 / n: its probabilities to the power n. top_k: the k likeliest tokens alone, ties to the smaller id.
     top_p: the fewest likeliest tokens that have so much together, ties likewise.
@@ -56,12 +56,12 @@ class DeclaredLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     @property
     def reads_the_draft(self) -> bool:
-        """Whether it depends on the draft's rows."""
+        """Return whether the law depends on the draft's rows."""
         return self.mixture is not None or self.cascade is not None
 
     @property
     def says(self) -> str:
-        """The law in words."""
+        """Return the law in words."""
         named: list[Any] = [("temperature", self.temperature), ("top_k", self.top_k), ("top_p", self.top_p)]
         named += [("mixture with the target's share", self.mixture)]
         named += [(f"cascade, {self.cascade.defer}, alpha", self.cascade.alpha)] if self.cascade else []
@@ -69,11 +69,11 @@ class DeclaredLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return ", ".join(f"{name} {value}" for name, value in named if value is not None)
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON form; rationals as strings."""
+        """Return the JSON form, rationals as strings."""
         return msgspec.to_builtins(self, enc_hook=str)
 
     def checked(self, vocabulary: int, where: str) -> "DeclaredLaw":
-        """The same, if it means something on V tokens. Raises: InputError that names the field."""
+        """Return the law itself, if it means something on V tokens. Raises: InputError that names the field."""
         if not self.says:
             raise InputError(f"{where}: expected at least one of {', '.join(self.__struct_fields__)}")
         if self.mixture is not None and self.cascade is not None:
@@ -108,7 +108,7 @@ class DeclaredModel:
         self._staying: dict[Prefix, Any] = {}
 
     def row(self, prefix: Prefix) -> Sequence[Any]:
-        """The row after a text. Raises: InputError where nothing is left of it."""
+        """Return the row after a text. Raises: InputError where nothing is left of it."""
         if prefix not in self._rows:
             row = self._made(prefix)
             if self.law.grammar and self.law.grammar.law == "conditional":
@@ -119,11 +119,11 @@ class DeclaredModel:
         return self._rows[prefix]
 
     def state(self, prefix: Prefix) -> Prefix:
-        """Each text has a future of its own."""
+        """Return the text itself: each text has a future of its own."""
         return prefix
 
     def _made(self, prefix: Prefix) -> list[Any]:
-        """The row, not normalised where a grammar takes tokens away."""
+        """Return the row, not normalised where a grammar takes tokens away."""
         law, row = self.law, list(self.target.row(prefix))
         if law.temperature is not None:
             power = Fraction(law.temperature).denominator
@@ -156,7 +156,7 @@ class DeclaredModel:
         return {prefix_of_key(key): tokens for key, tokens in grammar.allowed.items()} if grammar else {}
 
     def _stays(self, prefix: Prefix) -> Any:
-        """Pr(all tokens up to gamma + 1 may follow), from a text on."""
+        """Return Pr(all tokens up to gamma + 1 may follow), from a text on."""
         if len(prefix) > self.gamma:
             return sum(self.target.row(()))
         if prefix not in self._staying:
@@ -166,6 +166,6 @@ class DeclaredModel:
 
 
 def _share(written: Any, row: Sequence[Any]) -> Any:
-    """A number of a file among those of a row."""
+    """Return a number of a file as a number of a row's kind."""
     share = Fraction(written)
     return sum(row) * share.numerator / share.denominator

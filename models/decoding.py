@@ -15,7 +15,7 @@ from .problem import Problem
 
 
 class Modified(NamedTuple):
-    """M_new after an iteration that began behind ``start`` tokens and stopped early.
+    """A modified target: M_new after an iteration that began behind ``start`` tokens and stopped early.
 
     For prefixes shorter than start + gamma: M_new(x | prefix) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0),
     c = the first ``start`` tokens, y = the tokens since, both probabilities joint over y and x; M_b from there on.
@@ -48,7 +48,7 @@ class Modified(NamedTuple):
 
 
 def modified(target: Model, draft: Model, starts: tuple[int, ...], gamma: int) -> Model:
-    """The target with the modifications of the given iterations, oldest first, each nested in the next."""
+    """Return the target with the modifications of the given iterations, oldest first, each nested in the next."""
     for start in starts:
         target = Modified(target, draft, start, gamma)
     return target
@@ -62,7 +62,7 @@ class Decoded(NamedTuple):
 
 
 def draft_block(target: Model, draft: Model, gamma: int, context: Prefix, chance: Chance) -> Block:
-    """Lines 2 and 3 of Algorithm 3: draw X^gamma from the draft model, collect the rows of both models."""
+    """Draw X^gamma from the draft model and collect the rows of both models (lines 2 and 3 of Algorithm 3)."""
     text, rows = context, []
     for _ in range(gamma):
         rows.append(draft.row(text))
@@ -72,7 +72,7 @@ def draft_block(target: Model, draft: Model, gamma: int, context: Prefix, chance
 
 
 def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: Chance) -> Decoded:
-    """One pass of the loop: draft, verify, append; for Algorithm 6 also note the modified target.
+    """Run one pass of the loop: draft, verify, append. For Algorithm 6 also note the modified target.
 
     Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for greedy
     block verification under Algorithm 6 (Lemma 8). Source: Sun et al. 2025, Algorithms 3 and 6.
@@ -86,7 +86,7 @@ def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: C
 def starts_in_force(
     problem: Problem, verifier: Reference | TreeReference, decoded: Decoded, tokens: Prefix
 ) -> tuple[int, ...]:
-    """The modifications that still matter after ``tokens``, oldest first.
+    """Return the modifications that still matter after ``tokens``, oldest first.
 
     One that began at s changes the rows up to s + gamma. It matters while the text is shorter than that, and
     also while a later one matters that began before s + gamma: the later one's joint law runs over those rows.
@@ -102,7 +102,7 @@ def starts_in_force(
 
 
 def decode(problem: Problem, verifier: Reference, length: int, chance: Chance, end: int | None = None) -> Prefix:
-    """At least ``length`` tokens (up to gamma more), or up to and with the token ``end``.
+    """Decode at least ``length`` tokens (up to gamma more), or up to and with the token ``end``.
 
     Source: Sun et al. 2025, Algorithm 3 (the loop's E.O.S. test) and Algorithm 6.
     """

@@ -12,7 +12,7 @@ from .law import Model, Prefix
 Row = list[float]
 
 AMBIGUOUS = 1e-4
-"""Where a cut-off is as near to a token's probability as this, the rounding of float32 decides what is cut."""
+"""Distance of a cut-off from a token's probability within which the rounding of float32 decides what is cut."""
 
 BETWEEN_TEXTS = -1
 """Stands between the texts of one call, where a request asks for several or requests are made together."""
@@ -29,7 +29,9 @@ class NoTextLaw(InputError):
 
 
 class Setting(NamedTuple):
-    """kind: the form of its value; meaning: in words; law: whether the law of the text depends on it."""
+    """A setting of a decoder. kind: the form of its value; meaning: in words; law: whether the law of the text depends
+    on it.
+    """
 
     kind: str
     meaning: str
@@ -93,7 +95,7 @@ CUTS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
 
 
 class TextRequest(NamedTuple):
-    """What decides a row, given the model: the prompt, the text so far, its cap, the settings."""
+    """A request as far as it decides a row: the prompt, the text so far, its cap, the settings."""
 
     prompt: Prefix
     text: Prefix
@@ -106,7 +108,7 @@ class TextRequest(NamedTuple):
 
 
 def softmax(scores: Sequence[float]) -> Row:
-    """exp(score) over their sum; -inf is 0."""
+    """Return exp(score) over their sum; -inf is 0."""
     top = max(scores)
     if top == -inf:
         raise NoTextLaw("the settings leave no token that may be written")
@@ -115,7 +117,7 @@ def softmax(scores: Sequence[float]) -> Row:
 
 
 def kept(scores: Row, keep: Callable[[int], bool]) -> Row:
-    """The scores, -inf where not ``keep``."""
+    """Return the scores, -inf where not ``keep``."""
     return [s if keep(t) else -inf for t, s in enumerate(scores)]
 
 
@@ -134,7 +136,7 @@ def _top_k(scores: Row, request: TextRequest, k: int) -> Row:
 
 
 def _most_until(scores: Row, mass: float, ranked: Sequence[int], what: str) -> Row:
-    """The fewest tokens in this order whose probabilities reach the mass."""
+    """Return the fewest tokens in this order whose probabilities reach the mass."""
     row, total, stay = softmax(scores), 0.0, set()
     for token in ranked:
         if total >= mass:
@@ -240,7 +242,7 @@ PROCESSORS: dict[str, Callable[[Row, TextRequest, Any], Row]] = {
 
 
 def modified(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> Row:
-    """The law of the next token under the settings.
+    """Return the law of the next token under the settings.
 
     row: the model's, V probabilities.
     order: names of PROCESSORS, the first one first.
@@ -259,7 +261,7 @@ def modified(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> 
 
 
 def ended(text: Prefix, tokens: int, settings: Mapping[str, Any]) -> bool:
-    """Whether nothing comes behind the text: by its cap, an end token or a stop sequence."""
+    """Return whether nothing comes behind the text: by its cap, an end token or a stop sequence."""
     stops = (tuple(stop) for stop in settings.get("stop") or ())
     return (
         len(text) >= tokens
@@ -269,7 +271,7 @@ def ended(text: Prefix, tokens: int, settings: Mapping[str, Any]) -> bool:
 
 
 def one_text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
-    """The law of one text: text -> probability."""
+    """Return the law of one text: text -> probability."""
     prompt, law = tuple(settings.get("prompt") or ()), {}
     open_texts: list[tuple[Prefix, float]] = [((), 1.0)]
     while open_texts:
@@ -283,24 +285,24 @@ def one_text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: 
 
 
 def requests_of(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings of each text that one call yields: n of the request, then those of the requests beside it."""
+    """Return the settings of each text that one call yields: n of the request, then those of its neighbours."""
     own = {name: value for name, value in settings.items() if name not in ("n", "together")}
     return [own] * int(settings.get("n") or 1) + [dict(other) for other in settings.get("together") or ()]
 
 
 def called_with(settings: Mapping[str, Any], sampling: str) -> dict[str, Any]:
-    """The settings of a decoder's call: that drafts are looked up is one of them."""
+    """Return the settings of a decoder's call: that drafts are looked up is one of them."""
     return {**settings, "lookup": True} if sampling == LOOKUP else {**settings}
 
 
 def joined(texts: Iterable[Sequence[int]]) -> Prefix:
-    """The texts of one call in one row."""
+    """Return the texts of one call in one row."""
     first, *others = texts
     return (*first, *(token for text in others for token in (BETWEEN_TEXTS, *text)))
 
 
 def separated(row: Iterable[int]) -> tuple[Prefix, ...]:
-    """The texts of a row that ``joined`` made."""
+    """Return the texts of a row that ``joined`` made."""
     texts: list[list[int]] = [[]]
     for token in row:
         if token == BETWEEN_TEXTS:
@@ -311,7 +313,7 @@ def separated(row: Iterable[int]) -> tuple[Prefix, ...]:
 
 
 def independent(laws: Sequence[Mapping[Prefix, float]]) -> dict[Prefix, float]:
-    """The law of independent texts: ``joined`` texts -> the product of their probabilities."""
+    """Return the law of independent texts: ``joined`` texts -> the product of their probabilities."""
     return {
         joined(text for text, _ in texts): prod(p for _, p in texts)
         for texts in product(*(law.items() for law in laws))
@@ -330,7 +332,7 @@ def note_logprobs(reported: ReportedLogprobs, text: Prefix, logprobs: Row) -> No
 
 
 def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
-    """The law of what one call yields under the settings, by their definitions: ``joined`` texts -> probability.
+    """Return the law of what one call yields under the settings, by their definitions: ``joined`` texts -> probability.
 
     Pr(x_1 .. x_n) = product of ``modified`` rows; texts of several requests are independent.
     model: the target. tokens: the cap of a text. order: as of ORDERS.
@@ -344,7 +346,9 @@ def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequ
 
 
 def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = None) -> None:
-    """Raises: InputError in one line for a value of another form, or a setting that the engine has not."""
+    """Check settings. Raises: InputError in one line for a value of another form, or a setting that the engine has
+    not.
+    """
     forms: dict[str, tuple[Callable[[Any], bool], str]] = {
         "number": (_number, "a number"),
         "whole": (lambda v: type(v) is int and v >= 0, "a whole number of at least 0"),
@@ -371,7 +375,7 @@ def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = No
 
 
 def named_tokens(settings: Mapping[str, Any]) -> set[int]:
-    """The tokens that settings name."""
+    """Return the tokens that settings name."""
     named: set[int] = set()
     for name, value in settings.items():
         kind = SETTINGS[name].kind if name in SETTINGS else ""

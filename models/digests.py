@@ -11,7 +11,7 @@ from .. import __version__
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of those packages that are installed, by name."""
+    """Return the versions of those packages that are installed, by name."""
     return {package: found for package in packages if (found := _version(package))}
 
 
@@ -24,13 +24,15 @@ def _version(package: str) -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """Versions of draftproof, Python and the packages that a report can depend on, and the kind of machine."""
+    """Return the versions of draftproof, Python and the packages that a report can depend on, and the kind of
+    machine.
+    """
     own = {"draftproof": __version__, "python": platform.python_version(), "machine": platform.machine()}
     return own | versions("numpy", "sympy", "python-flint", "torch", "transformers")
 
 
 def processor() -> str:
-    """The processor's name, as far as the system gives it."""
+    """Return the processor's name, as far as the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
@@ -46,12 +48,12 @@ MECHANIZED = ROOT / "proofs" / "mechanized"
 
 
 def coq_sources() -> list[Path]:
-    """The files that Coq is given, none where there is no folder of them."""
+    """Return the files that Coq is given; none if there is no folder of them."""
     return sorted(file for kind in ("*.v", "Makefile", "_CoqProject") for file in MECHANIZED.glob(kind))
 
 
 def sources(*rooms: str) -> tuple[str, ...]:
-    """Patterns of the sources in folders of the package."""
+    """Return patterns of the sources in folders of the package."""
     return tuple(f"{room}/**/*.{ending}" for room in rooms for ending in ("py", "json", "j2"))
 
 
@@ -71,7 +73,7 @@ def sha256_of(file: Path) -> str:
 
 
 def code_digest(declared: tuple[str, ...] = PRODUCT, others: Iterable[Path] = ()) -> str:
-    """The digest of sources of draftproof and of the versions in use.
+    """Return the digest of sources of draftproof and of the versions in use.
 
     declared: patterns of the files in the package that a result depends on. others: files elsewhere, by name.
     """

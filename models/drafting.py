@@ -30,12 +30,12 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 def single_path(gamma: int) -> Drafting:
-    """A block of gamma tokens, as a tree."""
+    """Return a block of gamma tokens, as a tree."""
     return Drafting((1,) * gamma)
 
 
 def siblings(row: Row, count: int, how: str, chance: Chance) -> Iterator[tuple[int, Row]]:
-    """Up to ``count`` tokens after one text, each with the row that it was drawn from.
+    """Draw up to ``count`` tokens after one text, each with the row that it was drawn from.
 
     Without replacement there are no more than tokens of positive probability; of the most likely ones (ties to the
     smaller id) no more than V, each with the point mass at it. With a hub the second of two is that token, with the
@@ -92,7 +92,7 @@ def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, 
 
 
 def most_nodes(draft: Model, drafting: Drafting) -> int:
-    """N of the largest tree that can be drawn: less than ``drafting.nodes`` where a row runs out of tokens."""
+    """Return N of the largest tree that can be drawn: less than ``drafting.nodes`` where a row runs out of tokens."""
 
     def below(text: Prefix, node: int) -> int:
         places = drafting.places(node, len(text))
@@ -117,7 +117,7 @@ def most_nodes(draft: Model, drafting: Drafting) -> int:
 
 
 class _Given:
-    """Chance that draws given tokens, and the probability with which it would draw them."""
+    """A chance that draws given tokens, and the probability with which it would draw them."""
 
     def __init__(self, tokens: Prefix):
         self.tokens, self.probability = [*reversed(tokens)], 1
@@ -129,7 +129,7 @@ class _Given:
 
 
 def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) -> tuple[DraftTree, Any]:
-    """The tree that has these tokens in drawing order, and the probability with which it is drawn.
+    """Return the tree that has these tokens in drawing order, and the probability with which it is drawn.
 
     A tree is known by its tokens: how many siblings there are follows from the tokens before them.
     """
@@ -151,7 +151,7 @@ class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
     how: How | msgspec.UnsetType = msgspec.UNSET
 
     def checked(self, gamma: int, where: str) -> Drafting:
-        """The way of drafting, of trees of depth gamma. Raises: InputError."""
+        """Check a way of drafting trees of depth gamma, and return it. Raises: InputError."""
         shapes = [x for x in (self.children, self.parents, self.paths) if x is not msgspec.UNSET]
         if len(shapes) != 1 or (self.paths and self.how):
             forms = '{"children": [3, 2], "how": "iid"}, {"parents": [-1, -1, 0]} or {"paths": 2}'
@@ -174,6 +174,6 @@ class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def drafting_json(drafting: Drafting) -> dict[str, Any]:
-    """The JSON form of a way of drafting."""
+    """Return the JSON form of a way of drafting."""
     shape = {"children": drafting.children} if drafting.parents is None else {"parents": drafting.parents}
     return {name: list(numbers) for name, numbers in shape.items()} | {"how": drafting.how}

@@ -7,11 +7,13 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """What is wrong, what was expected, and where. The command line prints it and exits with 2."""
+    """An error of the input: what is wrong, what was expected, and where. The command line prints it and exits with
+    2.
+    """
 
 
 class OutOfMemoryError(InputError):
-    """Memory ran out while working; a command reports what it has measured so far and exits with 3."""
+    """An error of memory that ran out while working. A command reports what it has measured so far and exits with 3."""
 
 
 class RunFailed(Exception):
@@ -30,12 +32,12 @@ class RunFailed(Exception):
 
 
 def printable(text: str) -> str:
-    """The text with "?" for each character that is neither printable nor the end of a line."""
+    """Return the text with "?" for each character that is neither printable nor the end of a line."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def printable_data(data: Any) -> Any:
-    """Data as JSON gives it, with every text in it printable."""
+    """Return data as JSON gives it, with every text in it printable."""
     if isinstance(data, str):
         return printable(data)
     if isinstance(data, dict):

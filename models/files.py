@@ -62,7 +62,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def load_toml(file: Path) -> dict[str, Any]:
-    """The content of a TOML file. Raises: InputError that says what is wrong with it."""
+    """Read a TOML file. Raises: InputError that says what is wrong with it."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -76,7 +76,7 @@ def load_toml(file: Path) -> dict[str, Any]:
 
 
 def cache_folder() -> Path:
-    """XDG_CACHE_HOME/draftproof; where that is not set ~/.cache/draftproof, or what macOS and Windows have.
+    """Return XDG_CACHE_HOME/draftproof, or, if it is not set, ~/.cache/draftproof or what macOS and Windows have.
 
     A relative XDG_CACHE_HOME counts as not set, as its specification says.
     """

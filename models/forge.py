@@ -28,7 +28,7 @@ MIN_PROBABILITY = 1e-37
 
 
 class Forged(NamedTuple):
-    """Where the two checkpoints are, and the token that stands for the empty prefix."""
+    """A forged pair: where the two checkpoints are, and the token that stands for the empty prefix."""
 
     target: Path
     draft: Path
@@ -74,7 +74,7 @@ def forge(
 
 
 def forged_problem(target: str | Path) -> Problem:
-    """The problem that a target was forged from. target: the folder of the pair, or the target's own, or its GGUF file.
+    """Return the problem that a target was forged from. target: folder of the pair or of the target, or a GGUF file.
 
     Raises: InputError if ``forge`` has not written it.
     """
@@ -86,7 +86,7 @@ def forged_problem(target: str | Path) -> Problem:
 
 
 def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
-    """The same model as start row and a row after each token.
+    """Return the same model as start row and a row after each token.
 
     Raises: InputError that names the first prefix whose row depends on more than its last token.
     """
@@ -114,7 +114,8 @@ def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
 
 
 def law_of_checkpoint(folder: str | Path) -> Markov:
-    """The law of a forged checkpoint as transformers computes it: softmax, in float32, of the logits after each token.
+    """Return the law of a forged checkpoint as transformers computes it: softmax, in float32, of the logits after each
+    token.
 
     Rows of floats over the problem's V tokens, from one forward pass over <s>, 0, ..., V-1.
     Raises: InputError if the folder is not a forged checkpoint, or an id beyond the problem's tokens is possible.

@@ -56,7 +56,9 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
 
 
 def _write_law(law: Markov, embedding, head) -> None:
-    """embedding, head: [ids, H], zero so far; their precision rounds each entry once."""
+    """Write the law into the weights. embedding, head: [ids, H], zero so far; their precision rounds each entry
+    once.
+    """
     vocabulary, root = len(law.after), sqrt(embedding.shape[1])
     for token in range(vocabulary):
         embedding[token, token] = EMBEDDING

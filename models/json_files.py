@@ -30,7 +30,7 @@ _PLAIN = (
 
 
 def read(kind: type[Kind], text: str | bytes, where: str, *, exact: bool = False) -> Kind:
-    """The value that a JSON text holds.
+    """Return the value that a JSON text holds.
 
     where: what the text is, the beginning of a message.
     exact: whether decimal numbers are Fractions; NaN and Infinity are refused.
@@ -40,12 +40,12 @@ def read(kind: type[Kind], text: str | bytes, where: str, *, exact: bool = False
 
 
 def read_file(kind: type[Kind], path: str | Path, *, exact: bool = False) -> Kind:
-    """As ``read``, of a file. Raises: InputError, also where it cannot be read."""
+    """Read a file as ``read`` does. Raises: InputError, also if it cannot be read."""
     return read(kind, text_of(path), str(path), exact=exact)
 
 
 def text_of(path: str | Path) -> str:
-    """The text of a file. Raises: InputError where it cannot be read."""
+    """Return the text of a file. Raises: InputError where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -55,7 +55,7 @@ def text_of(path: str | Path) -> str:
 
 
 def parse(text: str | bytes, where: str, *, exact: bool = False) -> Any:
-    """As ``read``, into Python's lists, dicts, strings and numbers."""
+    """Read as ``read`` does, into Python's lists, dicts, strings and numbers."""
     hooks: dict[str, Any] = {"object_pairs_hook": _no_repeats}
     if exact:
         hooks |= {"parse_float": lambda number: parse_rational(number, "number"), "parse_constant": _no_constant}
@@ -70,7 +70,7 @@ def parse(text: str | bytes, where: str, *, exact: bool = False) -> Any:
 
 
 def convert(kind: type[Kind], data: Any, where: str) -> Kind:
-    """The value of that kind that a JSON form means. Raises: InputError that names the place in it."""
+    """Return the value of that kind that a JSON form means. Raises: InputError that names the place in it."""
     try:
         return msgspec.convert(data, kind, dec_hook=_decoded)
     except msgspec.ValidationError as error:
@@ -84,7 +84,7 @@ def convert(kind: type[Kind], data: Any, where: str) -> Kind:
 
 
 def _words(kind: Any, place: str) -> list[str]:
-    """What may stand at a place in the JSON form of a kind, where that is one of some words."""
+    """Return what may stand at a place in the JSON form of a kind, where that is one of some words."""
     whole = schema(kind, "")
     at = _alternatives(whole, whole)
     for name, _ in _STEP.findall(place):
@@ -97,26 +97,26 @@ def _words(kind: Any, place: str) -> list[str]:
 
 
 def _alternatives(whole: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
-    """A node of a schema, or those that it may be."""
+    """Return a node of a schema, or those that it may be."""
     if "$ref" in node:
         return _alternatives(whole, whole["$defs"][node["$ref"].rpartition("/")[2]])
     return [each for one in node["anyOf"] for each in _alternatives(whole, one)] if "anyOf" in node else [node]
 
 
 def plain(value: Any) -> Any:
-    """The JSON form of a typed value: lists, dicts, strings and numbers; rationals are strings."""
+    """Return the JSON form of a typed value: lists, dicts, strings and numbers; rationals are strings."""
     return msgspec.to_builtins(value, enc_hook=_encoded, str_keys=True)
 
 
 def schema(kind: Any, title: str) -> dict[str, Any]:
-    """The JSON Schema of a type."""
+    """Return the JSON Schema of a type."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | msgspec.json.schema(
         kind, schema_hook=_schema
     )
 
 
 def _decoded(kind: type, value: Any) -> Any:
-    """A Fraction from its text."""
+    """Return a Fraction from its text."""
     if kind is Fraction:
         try:
             return parse_rational(value, "number")

@@ -9,17 +9,17 @@ Prefix = tuple[int, ...]
 
 
 def prefix_key(prefix: Prefix) -> str:
-    """The key of a prefix in a problem file: tokens joined by commas."""
+    """Return the key of a prefix in a problem file: tokens joined by commas."""
     return ",".join(map(str, prefix))
 
 
 def prefix_of_key(key: str) -> Prefix:
-    """The inverse of ``prefix_key``. Raises: ValueError."""
+    """Return the inverse of ``prefix_key``. Raises: ValueError."""
     return tuple(map(int, key.split(","))) if key else ()
 
 
 class Model(Protocol):
-    """row(prefix): M(. | prefix), V numbers. state(prefix): equal for prefixes with the same future."""
+    """A model. row(prefix): M(. | prefix), V numbers. state(prefix): equal for prefixes with the same future."""
 
     def row(self, prefix: Prefix) -> Sequence[Any]: ...
 
@@ -39,7 +39,7 @@ class ContextFree(NamedTuple):
 
 
 class Markov(NamedTuple):
-    """Order-1 Markov model: ``start`` first, then ``after[token]``."""
+    """An order-1 Markov model: ``start`` first, then ``after[token]``."""
 
     start: tuple
     after: tuple
@@ -52,7 +52,7 @@ class Markov(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One row for each prefix."""
+    """A model with one row for each prefix."""
 
     rows: Mapping[Prefix, tuple]
     name: str = "model"

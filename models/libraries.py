@@ -16,21 +16,21 @@ OUT_OF_MEMORY = "out of memory", "DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAI
 
 
 def require(*packages: str, extra: str = "transformers") -> None:
-    """Raises InputError that names the packages that are not installed, and the extra that installs them."""
+    """Require packages. Raises: InputError that names those not installed, and the extra that installs them."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]")
 
 
 def must_be_dtype(dtype: str) -> None:
-    """Raises InputError unless it is one of DTYPES."""
+    """Check a dtype's name. Raises: InputError unless it is one of DTYPES."""
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without transformers' progress bars and advice; errors are raised as ever."""
+    """Silence transformers' progress bars and advice within the block. Errors are raised as ever."""
     from transformers.utils import logging
 
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -45,12 +45,14 @@ def quiet() -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """The first line of an error's message."""
+    """Return the first line of an error's message."""
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def means_no_memory(error: BaseException) -> bool:
-    """Whether memory has run out: torch has a class for that on a GPU, but not for all of it, nor on the machine."""
+    """Return whether memory has run out: torch has a class for that on a GPU, but not for all of it, nor on the
+    machine.
+    """
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(text in str(error) for text in OUT_OF_MEMORY)
 
@@ -66,7 +68,7 @@ def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
 
 @contextmanager
 def torch_threads(count: int | None) -> Iterator[None]:
-    """Within the block torch uses this many threads; None leaves the number as it is."""
+    """Set torch's number of threads within the block; None leaves the number as it is."""
     import torch
 
     before = torch.get_num_threads()

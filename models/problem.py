@@ -27,7 +27,7 @@ MOST_BLOCKS_LOG2 = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """vocabulary: V; gamma: the length of a draft block, the depth of a tree; target: M_b; draft: M_s.
+    """A draft/target pair. vocabulary: V; gamma: length of a draft block, depth of a tree; target: M_b; draft: M_s.
 
     drafting: how a draft tree is drawn; None for a single path.
     law: what the text is asked to follow, where that is not the target.
@@ -43,22 +43,22 @@ class Problem:
 
     @cached_property
     def asked(self) -> Model:
-        """The law that the text is asked to follow: the target's, or the one that is declared."""
+        """Return the law that the text is asked to follow: the target's, or the one that is declared."""
         return DeclaredModel(self.law, self.target, self.draft, self.gamma) if self.law else self.target
 
     @property
     def as_asked(self) -> "Problem":
-        """The problem whose target is the law asked for: what is proved of valid verifiers speaks of that one."""
+        """Return the problem whose target is the law asked for, of which proofs on valid verifiers speak."""
         return replace(self, target=self.asked, law=None) if self.law else self
 
     @property
     def tree(self) -> Drafting:
-        """How a draft tree is drawn; a single path is one, too."""
+        """Return how a draft tree is drawn; a single path is one, too."""
         return self.drafting or single_path(self.gamma)
 
     @property
     def drafts(self) -> int:
-        """How many draft blocks or trees can be drawn, at most."""
+        """Return how many draft blocks or trees can be drawn, at most."""
         if self.tree.parents is not None:
             return math.prod(map(self._ways, Counter(self.tree.parents).values()))
         drafts, parents = 1, 1
@@ -67,29 +67,33 @@ class Problem:
         return drafts
 
     def _ways(self, count: int) -> int:
-        """How many ways there are to draw so many siblings, at most."""
+        """Return how many ways there are to draw so many siblings, at most."""
         without = math.perm(self.vocabulary, min(count, self.vocabulary))
         return {TOP: 1, IID: self.vocabulary**count}.get(self.tree.how, without)
 
     def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
-        """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
+        """Return the block that a verifier sees when X^gamma = tokens is drafted after the context."""
         prefixes = [context + tokens[:i] for i in range(len(tokens) + 1)]
         return Block([*map(self.target.row, prefixes)], [*map(self.draft.row, prefixes[:-1])], tokens)
 
     def after(self, context: Prefix) -> "Problem":
-        """The same pair, seen from behind a context."""
+        """Return the same pair, seen from behind a context."""
         return replace(self, target=Shifted(self.target, context), draft=Shifted(self.draft, context))
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
-        """Every prefix of exactly that length, in order."""
+        """Yield every prefix of exactly that length, in order."""
         return product(range(self.vocabulary), repeat=length)
 
     def tabulated(self, beyond: int = 0) -> "Problem":
-        """The same problem with both models written out as tables. beyond: tokens further than one iteration needs."""
+        """Return the problem with both models written out as tables. beyond: tokens further than one iteration
+        needs.
+        """
         return self.changed(lambda row, _: row, beyond)
 
     def changed(self, change: Callable[[tuple, bool], tuple], beyond: int = 0) -> "Problem":
-        """The same with change(row, drafted) for each row, written out; drafted: whether it is the draft model's."""
+        """Return the same with change(row, drafted) for each row, written out; drafted: whether it is the draft
+        model's.
+        """
 
         def table(name: str, longest: int) -> Table:
             row, prefixes = getattr(self, name).row, (x for n in range(longest + 1) for x in self.prefixes(n))
@@ -99,7 +103,7 @@ class Problem:
 
 
 def checked_row(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
-    """A checked probability row: length V, no negative entry, sum exactly 1. Raises: InputError naming the sum."""
+    """Check a probability row: length V, no negative entry, sum exactly 1. Raises: InputError naming the sum."""
     if not isinstance(values, list):
         raise InputError(f"{where}: expected a list of {vocabulary} probabilities, got {type(values).__name__}")
     if len(values) != vocabulary:
@@ -172,12 +176,14 @@ AnyProblem = Problem | WideProblem
 
 
 def any_problem_from(data: Any, name: str = "problem") -> AnyProblem:
-    """A problem from its JSON form, or from the specification of a wide one; it may draw a tree. Raises: InputError."""
+    """Read a problem from its JSON form, or from the specification of a wide one. It may draw a tree. Raises:
+    InputError.
+    """
     return wide_from(data, name) if isinstance(data, dict) and "wide" in data else tree_problem_from(data, name)
 
 
 def problem_from(data: Any, name: str = "problem") -> Problem:
-    """A problem of a single path from its JSON form.
+    """Read a problem of a single path from its JSON form.
 
     Raises: InputError naming the row, the prefix and the sum where the data is not a problem, and for one that draws a
         tree.
@@ -189,14 +195,14 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
 
 
 def without_law(problem: Problem) -> Problem:
-    """The problem, where none but the target's law can be judged. Raises: InputError for one that declares a law."""
+    """Check that a problem asks for the target's law, and return it. Raises: InputError if it declares a law."""
     if problem.law:
         raise InputError(f"{problem.name}: it declares a law, which `audit` and `law` judge; expected none here")
     return problem
 
 
 def tree_problem_from(data: Any, name: str = "problem") -> Problem:
-    """A problem from its JSON form, also of one that draws a tree. Raises: as ``problem_from``."""
+    """Read a problem from its JSON form, also one that draws a tree. Raises: as ``problem_from``."""
     form = convert(ProblemForm, data, name)
     if form.gamma * math.log2(form.vocabulary) > MOST_BLOCKS_LOG2:
         sizes = f"vocabulary {form.vocabulary} and gamma {form.gamma} give too many draft blocks to enumerate"
@@ -212,7 +218,7 @@ Made = TypeVar("Made", bound=AnyProblem)
 
 
 def load_problem(source: str, make: Callable[[Any, str], Made] = problem_from) -> Made:
-    """A problem from a file, or from JSON text in place of a file name; decimal numbers are exact.
+    """Load a problem from a file, or from JSON text in place of a file name. Decimal numbers are exact.
 
     make: from its JSON form.
     Raises: InputError if the file is not there or not a problem.
@@ -223,7 +229,7 @@ def load_problem(source: str, make: Callable[[Any, str], Made] = problem_from) -
 
 
 def as_json(problem: AnyProblem) -> dict:
-    """The JSON form of a problem; rationals as strings. ``any_problem_from`` gives the same problem back."""
+    """Return the JSON form of a problem, rationals as strings. ``any_problem_from`` gives the same problem back."""
     if isinstance(problem, WideProblem):
         return problem.as_json()
 
@@ -245,7 +251,7 @@ def as_json(problem: AnyProblem) -> dict:
 
 
 def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
-    """The same problem with every probability passed through ``number`` (a field of rationals, say)."""
+    """Return the problem with every probability passed through ``number`` (a field of rationals, say)."""
 
     def convert(m):
         if isinstance(m, ContextFree):
@@ -260,7 +266,7 @@ def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
 
 
 def rows_of(model: Any) -> list[Sequence[Any]]:
-    """The rows that a model is written as; none of a model that computes them."""
+    """Return the rows that a model is written as; none for a model that computes them."""
     if isinstance(model, ContextFree):
         return [model.probabilities]
     if isinstance(model, Markov):
@@ -269,7 +275,7 @@ def rows_of(model: Any) -> list[Sequence[Any]]:
 
 
 def size_of(problem: Problem) -> dict[str, Any]:
-    """How large a problem is, for evidence: V, gamma, the smallest probability that is not 0, and its tree."""
+    """Return a problem's size, for evidence: V, gamma, the smallest probability that is not 0, and its tree."""
     rows = [*rows_of(problem.target), *rows_of(problem.draft)]
     smallest = min((p for p in (as_float(p) for row in rows for p in row) if p > 0), default=None)
     size = {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}

@@ -14,7 +14,7 @@ PROBABILITY = re.compile(r"\s*-?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE
 
 
 def parse_rational(text: Any, where: str) -> Fraction:
-    """A probability written as "1/3", "0.25", "1e-7" or 1, read exactly. Raises: InputError naming the place."""
+    """Read a probability written as "1/3", "0.25", "1e-7" or 1, exactly. Raises: InputError naming the place."""
     if isinstance(text, float):
         raise InputError(f"{where}: {text!r} is a float; write the probability as a string, it is read exactly")
     if isinstance(text, (int, Fraction)) and not isinstance(text, bool):
@@ -28,10 +28,10 @@ def parse_rational(text: Any, where: str) -> Fraction:
 
 
 def as_fraction(number: Any) -> Fraction:
-    """An exact number as a Fraction."""
+    """Return an exact number as a Fraction."""
     return Fraction(int(number.numerator), int(number.denominator))
 
 
 def as_float(number: Any) -> float:
-    """The float nearest to an exact number of any size."""
+    """Return the float nearest to an exact number of any size."""
     return float(as_fraction(number))

@@ -49,7 +49,7 @@ RATIOS = (*NEAR, *(1 - e for e in reversed(NEAR[:3])))
 
 
 def level(p: Fraction, borders: tuple[Fraction, ...] = LEVELS) -> str:
-    """The interval that a probability lies in: "0", "1" or its two borders."""
+    """Return the interval that a probability lies in: "0", "1" or its two borders."""
     if p in (0, 1):
         return str(int(p))
     k = bisect_right(borders, p)
@@ -61,7 +61,7 @@ def _border(p: Fraction | int) -> str:
 
 
 def intervals(borders: tuple[Fraction, ...] = LEVELS) -> list[str]:
-    """The intervals between 0 and 1, from small to large."""
+    """Return the intervals between 0 and 1, from small to large."""
     return [level((a + b) / 2, borders) for a, b in zip((Fraction(0), *borders), (*borders, Fraction(1)))]
 
 
@@ -81,27 +81,29 @@ class Context:
 
     @cached_property
     def rest(self) -> list[Fraction]:
-        """The residual of token verification, Eq. (3)."""
+        """Return the residual of token verification, Eq. (3)."""
         return residual(self.target, self.draft)
 
     @cached_property
     def left(self) -> list[Fraction]:
-        """The residual of block verification, Eq. (4)."""
+        """Return the residual of block verification, Eq. (4)."""
         return residual(self.target, self.draft, self.survival)
 
     @cached_property
     def coin(self) -> Fraction:
-        """h_i; 1 at the root."""
+        """Return h_i; 1 at the root."""
         return accept(self.survival, sum(self.left), self.target, self.draft) if self.prefix else Fraction(1)
 
     def lost(self, token: int, rest: list[Fraction]) -> Fraction:
-        """The probability that a rejected token does not come back from the residual; the target if it is empty."""
+        """Return the probability that a rejected token does not come back from the residual; the target if it is
+        empty.
+        """
         row = rest if sum(rest) else self.target
         return 1 - row[token] / sum(row)
 
 
 def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
-    """(the context one token before, a context), for every prefix of every draft block that can be drafted."""
+    """Yield (the context one token before, a context), for every prefix of every draft block that can be drafted."""
     zero = (Fraction(0),) * problem.vocabulary
 
     def below(parent: Context | None, prefix: Prefix, drafted: Fraction, kept: Fraction, survival: Fraction):
@@ -119,7 +121,7 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
 
 
 def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
-    """cell -> the smaller of the two bounds above for the mistake in it, where both exceed what is visible."""
+    """Return, for each cell, the smaller of the two bounds above for the mistake in it, if both are visible."""
     found: dict[Cell, float] = {}
     for cells, token, block in _mistakes(problem):
         effect = float(min(token, block))
@@ -130,7 +132,7 @@ def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
 
 
 def cells() -> frozenset[Cell]:
-    """All regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5."""
+    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5."""
     inside, near = intervals(), intervals(RATIOS)
     levels, places, rules = ["0", *inside, "1"], ("first", "middle", "last"), ("token", "block")
     both = ("accept", "reject")
@@ -171,7 +173,9 @@ PATTERNS = ("aa", "ab", "aaa", "aab", "aba", "abb", "abc")
 
 
 def _seen(p: str, q: str, order: str) -> list[str]:
-    """Mistakes with the coin that can be visible: (1 - p) q bounds what a token loses that the residual gives back."""
+    """Yield mistakes with the coin that can be visible: (1 - p) q bounds what a token loses that the residual gives
+    back.
+    """
     if order == "<":
         return ["accept"] if p == "0" else ["accept", "reject"]
     most = {"0..1e-08": 1e-8, "1e-08..1e-05": 1e-5}.get(q, 1.0)
@@ -180,7 +184,7 @@ def _seen(p: str, q: str, order: str) -> list[str]:
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:
-    """region -> {"covered": cells that the problems cover, "of": all}; with each problem what is rounding on it."""
+    """Return region -> {"covered": cells that the problems cover, "of": all}. Each problem comes with its rounding."""
     found: set[Cell] = set().union(*(coverage(problem, max(VISIBLE, rounding)) for problem, rounding in problems))
     every, seen = Counter(cell[0] for cell in cells()), Counter(cell[0] for cell in found & cells())
     return {region: {"covered": seen[region], "of": every[region]} for region in sorted(every)}
@@ -191,7 +195,7 @@ EVERYTHING = Fraction(1)
 
 
 def _mistakes(problem: Problem) -> Iterator[tuple[Iterable[Cell], Fraction, Fraction]]:
-    """(cells, effect in token verification, effect in block verification) of each mistake at each place."""
+    """Yield (cells, effect in token verification, effect in block verification) of each mistake at each place."""
     patterns = _blocks_of(problem)
     for parent, here in contexts(problem):
         if parent is not None:
@@ -200,7 +204,9 @@ def _mistakes(problem: Problem) -> Iterator[tuple[Iterable[Cell], Fraction, Frac
 
 
 def moved(x: Context, y: Context) -> dict[str, tuple[Fraction, Fraction]]:
-    """Mistake with the coin of y's last token -> the mass it moves in token and in block verification, at least."""
+    """Return the least mass that each mistake with the coin of y's last token moves, in token and block
+    verification.
+    """
     t = y.prefix[-1]
     p, q, surplus = x.target[t], x.draft[t], sum(y.left)
     gone, rejected = x.lost(t, x.left) * x.coin, y.drafted * (1 - y.survival)
@@ -240,7 +246,7 @@ def _step(before: Fraction, after: Fraction) -> str:
 
 
 def _blocks_of(problem: Problem) -> dict[Prefix, dict[str, Fraction]]:
-    """prefix -> pattern of repeats in a draft block ("aba") -> its probability given the prefix; of 2 or 3 tokens."""
+    """Return prefix -> pattern of repeats in a draft block ("aba") -> its probability; for 2 or 3 tokens."""
     found: dict[Prefix, dict[str, Fraction]] = {}
     if problem.gamma not in (2, 3):
         return found
@@ -256,7 +262,7 @@ def _blocks_of(problem: Problem) -> dict[Prefix, dict[str, Fraction]]:
 
 
 def _ties(x: Context, y: Context, t: int) -> Iterator[str]:
-    """What coincides where token t was drafted after x."""
+    """Return what coincides if token t was drafted after x."""
     for name, row in (("target", x.target), ("draft", x.draft)):
         if row.count(row[t]) > 1:
             yield f"in the {name}'s row" + (", the largest" if row[t] == max(row) else "")
@@ -271,7 +277,7 @@ def _ties(x: Context, y: Context, t: int) -> Iterator[str]:
 
 
 def _draws(problem: Problem, x: Context) -> Iterator[Any]:
-    """Mistakes with the token that is drawn after x: a replacement, or after a whole block the bonus token."""
+    """Yield mistakes with the token that is drawn after x: a replacement, or after a whole block the bonus token."""
     size, i = problem.vocabulary, len(x.prefix)
     if i == problem.gamma:
         for y, p in enumerate(x.target):

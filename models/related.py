@@ -20,7 +20,7 @@ Row = tuple[Fraction, ...]
 
 
 def twins(problem: Problem, *names: str) -> list[Problem]:
-    """The same draft blocks with rows that differ little, or in one of the models, or in the order of their entries.
+    """Return problems with the same draft blocks whose rows differ little, in one model, or in their entries' order.
 
     names: of those that are made; all if there are none.
 
@@ -41,19 +41,21 @@ def twins(problem: Problem, *names: str) -> list[Problem]:
 
 
 def with_rows(problem: Problem, change: Callable[[Row, bool], Row], name: str) -> Problem:
-    """The problem with every row changed, by ``change(row, drafted)``; drafted: whether it is the draft model's."""
+    """Return the problem with every row changed, by ``change(row, drafted)``; drafted: whether it is the draft
+    model's.
+    """
     exact = problem.changed(lambda row, drafted: change(tuple(map(as_fraction, row)), drafted))
     return replace(exact, name=name)
 
 
 def _shifted(row: Row, drafted: bool, by: Fraction) -> Row:
-    """p(i) (1 + by s(i)), normalised, s = 0, 1, 2, .. from one end, of the draft from the other."""
+    """Return p(i) (1 + by s(i)), normalised, s = 0, 1, 2, .. from one end, of the draft from the other."""
     steps = range(len(row))[:: -1 if drafted else 1]
     return normalised([p * (1 + by * step) for p, step in zip(row, steps)])
 
 
 def _next(row: Row, drafted: bool) -> Row:
-    """One spacing of float64 moved between two probabilities."""
+    """Move one spacing of float64 between two probabilities."""
     positive = [i for i, p in enumerate(row) if p > 0]
     if len(positive) < 2:
         return row
@@ -64,7 +66,7 @@ def _next(row: Row, drafted: bool) -> Row:
 
 
 def _other(row: Row, drafted: bool) -> Row:
-    """A third of the row and two thirds of one that rises, of the draft one that falls."""
+    """Mix a third of the row with two thirds of one that rises; for the draft, one that falls."""
     rising = normalised([Fraction(i + 1) for i in range(len(row))])[:: -1 if drafted else 1]
     return tuple((p + 2 * r) / 3 for p, r in zip(row, rising))
 
@@ -83,7 +85,8 @@ class Relative(NamedTuple):
 
 
 def relatives(problem: Problem) -> list[Relative]:
-    """Ids permuted; a wider vocabulary with zeros; one more position where both models agree; a tail of 1e-8.
+    """Return the problem with ids permuted; a wider vocabulary with zeros; one more position where both models agree;
+    a tail of 1e-8.
 
     Law of the relative = law of the original with its ids renamed, for the first two; all have to be lossless.
     """
@@ -107,7 +110,7 @@ def relatives(problem: Problem) -> list[Relative]:
 
 
 def _placed(problem: Problem, width: int, ids: tuple[int, ...], name: str) -> Problem:
-    """The problem among ``width`` ids; after an impossible prefix the rows are those of the start."""
+    """Place the problem among ``width`` ids. After an impossible prefix the rows are those of the start."""
     back = {there: here for here, there in enumerate(ids)}
 
     def table(model: str, longest: int) -> Table:
@@ -123,7 +126,9 @@ def _placed(problem: Problem, width: int, ids: tuple[int, ...], name: str) -> Pr
 
 
 def _longer(problem: Problem) -> Problem:
-    """With one position more, at which both models have the row that the target had after the whole block."""
+    """Return the problem with one position more, at which both models have the row that the target had after the whole
+    block.
+    """
     gamma, target = problem.gamma, problem.target.row
 
     def model(name: str, longest: int) -> Table:

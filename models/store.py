@@ -20,8 +20,11 @@ from .files import sync_folder
 
 Key = tuple[Any, ...]
 
-GROWTH, SMALL = 4, 2**20
-"""A file is rewritten with its rows alone once it has grown to so many times, and at least so many bytes."""
+GROWTH = 4
+"""Growth of a file, as a factor, after which it is rewritten with its rows alone."""
+
+SMALL = 2**20
+"""Bytes up to which a file is not rewritten, whatever its growth."""
 
 PATIENCE = 3.0
 """Seconds for another process to let go of a file: one that was killed while it started a program shares its lock until
@@ -34,7 +37,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
 class StoredRow(NamedTuple):
-    """key: what the row is of; valid_for: the digest of what it depends on; row: its JSON form."""
+    """A row of a store. key: what the row is of; valid_for: the digest of what it depends on; row: its JSON form."""
 
     key: Key
     valid_for: str
@@ -101,7 +104,7 @@ class Store:
                 self._rewrite(self.path)
 
     def close(self) -> None:
-        """Let another process write."""
+        """Close the file, so that another process may write."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -137,7 +140,7 @@ class Store:
         self._most = max(SMALL, GROWTH * whole)
 
     def _locked(self, path: Path) -> bytes:
-        """What the file holds, once no other process writes to it."""
+        """Return what the file holds, once no other process writes to it."""
         until = time.monotonic() + PATIENCE
         while True:
             self._descriptor = os.open(path, _FLAGS, 0o666)
@@ -182,7 +185,7 @@ class Store:
 
 
 def stored_rows(file: Path, what: str, older: tuple[str, ...] = ()) -> list[StoredRow]:
-    """All rows of a file, for whatever digest; none if it is not there. Another process may write to it.
+    """Return all rows of a file, for whatever digest; none if it is not there. Another process may write to it.
 
     what, older: as of ``Store``.
     Raises: InputError for a file of anything else, and for a line that was changed.
@@ -194,7 +197,7 @@ def stored_rows(file: Path, what: str, older: tuple[str, ...] = ()) -> list[Stor
 
 
 def stored_text(what: str, rows: Iterable[StoredRow]) -> bytes:
-    """The content of a file with these rows, without settings."""
+    """Return the content of a file with these rows, without settings."""
     return _head(what, {}) + b"".join(map(_line, rows))
 
 
@@ -220,7 +223,7 @@ def _sum(body: bytes) -> bytes:
 
 
 def _parsed(content: bytes, what: str, where: str) -> tuple[dict[str, Any], list[StoredRow]]:
-    """The settings and the rows in whole lines."""
+    """Return the settings and the rows in whole lines."""
     lines: list[dict[str, Any]] = []
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         body, _, end = line.rpartition(_CHECK)
@@ -251,7 +254,7 @@ def _shown(value: Any) -> str:
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether no other process holds the file; where files cannot be locked, nothing is checked."""
+    """Lock the file. Return whether no other process holds it; if files cannot be locked, nothing is checked."""
     try:
         import fcntl
 

@@ -32,13 +32,13 @@ SHAPES = {
 
 
 def drawing(problem: Problem, *children: int, how: str = IID) -> Problem:
-    """The same pair of models, with trees drawn so."""
+    """Return the same pair of models, with trees drawn so."""
     name = f"{problem.name}-{how}-{'x'.join(map(str, children))}"
     return replace(problem, name=name, drafting=Drafting(children, how))
 
 
 def tree_battery() -> list[Problem]:
-    """Small problems of every way of drafting; V is 2 or 3, gamma up to 3."""
+    """Return small problems of every way of drafting, with V of 2 or 3 and gamma up to 3."""
     pairs = [toy(1), toy(2), toy(3), drawn(2, 3, "generic"), drawn(2, 3, "mixed")]
     pairs += [drawn(3, 1, kind) for kind in ("generic", "peaked", "disjoint", "log-odds", "one-hot-draft")]
     pairs += [drawn(3, 2, kind) for kind in ("generic", "zeros", "ties", "mixed", "equal")]
@@ -51,15 +51,18 @@ def tree_battery() -> list[Problem]:
 
 
 def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
-    """The same pair of models, with trees drawn whose nodes have these parents."""
+    """Return the same pair of models, with trees drawn whose nodes have these parents."""
     drafting = drafting_by_parents(parents, how)
     return replace(problem, name=f"{problem.name}-{how}-{drafting}", drafting=drafting)
 
 
 Exact = tuple[Fraction, ...]
 
-FEW, MOST = 20, 128
-"""Draft trees of a problem that every audit has; and of the first of each larger shape and vocabulary."""
+FEW = 20
+"""Most draft trees of a problem that every audit has."""
+
+MOST = 128
+"""Most draft trees of the first problem of each larger shape and vocabulary."""
 
 AUDITED = (
     (drawn(3, 1, "generic"), (4,)), (drawn(4, 1, "generic"), (4,)),
@@ -97,14 +100,16 @@ DEPTH_FIRST = (
 
 
 def _with_small(*small: tuple[int, int]) -> tuple[Exact, Exact]:
-    """Rows of target and draft that begin with 2^-a and 2^-b for each (a, b); the rest is the last two tokens'."""
+    """Return rows of target and draft that begin with 2^-a and 2^-b for each (a, b); the rest is the last two
+    tokens'.
+    """
     target, draft = ([Fraction(1, 2 ** pair[k]) for pair in small] for k in (0, 1))
     left, share = Fraction(1 - sum(target)) / 2, Fraction(1 - sum(draft)) / 5
     return (*target, left, left), (*draft, 3 * share, 2 * share)
 
 
 def small_probabilities(how: str) -> list[Problem]:
-    """Drafts of small probability, with less or more in the target: after the context, and behind likely tokens."""
+    """Return problems with drafts of small probability, less or more in the target, at the context and further on."""
     target, draft = _with_small((9, 6), (17, 14), (24, 27))
     at_once = Problem(5, 1, ContextFree(target), ContextFree(draft), "small")
     even, falling = (Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
@@ -118,7 +123,7 @@ def small_probabilities(how: str) -> list[Problem]:
 
 
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
-    """The problems of an audit of a function: those above with few trees, one of each larger shape, small rows.
+    """Return the problems of an audit of a function: those above with few trees, one of each larger shape, small rows.
 
     Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
     another node is no mistake.
@@ -142,7 +147,7 @@ OWN_TREES = (3, 1, 4), (2, 2, 5), (2, 3, 6)
 
 
 def own_tree_problems(seed: int, ways: Sequence[str] = WAYS) -> list[Problem]:
-    """Three problems for each way of drawing, drawn from an audit's seed: rows of every scale, trees of any shape.
+    """Draw three problems for each way of drawing, from an audit's seed: rows of every scale, trees of any shape.
 
     The same seed gives the same ones; their names carry it.
     """
@@ -159,7 +164,7 @@ def own_tree_problems(seed: int, ways: Sequence[str] = WAYS) -> list[Problem]:
 
 
 def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...]:
-    """Parents of a tree of that depth, level by level, with at most so many nodes."""
+    """Draw the parents of a tree of that depth, level by level, with at most so many nodes."""
     parents: list[int] = []
     level = [CONTEXT]
     for depth in range(gamma):
@@ -171,7 +176,9 @@ def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...
 
 
 def _trees(problem: Problem) -> int:
-    """How many trees can be drawn; where not independently at most, from as many tokens as the widest row allows."""
+    """Return how many trees can be drawn; if not independently, at most, from as many tokens as the widest row
+    allows.
+    """
     if problem.tree.how == IID:
         return _independent_trees(problem)
     rows = [problem.draft.row(x) for n in range(problem.gamma) for x in problem.prefixes(n)]
@@ -179,7 +186,7 @@ def _trees(problem: Problem) -> int:
 
 
 def _independent_trees(problem: Problem, text: Prefix = (), node: int = CONTEXT) -> int:
-    """How many subtrees can be drawn below a node with this text, of independent siblings."""
+    """Return how many subtrees can be drawn below a node with this text, of independent siblings."""
     tokens = [x for x, q in enumerate(problem.draft.row(text)) if q] if len(text) < problem.gamma else []
     places = problem.tree.places(node, len(text))
     return prod(sum(_independent_trees(problem, (*text, x), place) for x in tokens) for place in places)

@@ -31,9 +31,12 @@ MOST_ENTRIES = 8_000_000
 
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
-MOST_IN_SHORT, FEW_TOKENS = 3, 8
-"""Rows of longer blocks over at most so many tokens are multiples of 1/256: what rounded rows do not sum to adds up
-over a block, and hides a mistake at one of its positions."""
+MOST_IN_SHORT = 3
+"""Longest block whose rows may be any numbers. Over few tokens rows of longer ones are multiples of 1/256: else the
+rounding of rows adds up over the block, and hides a mistake at one position."""
+
+FEW_TOKENS = 8
+"""Largest vocabulary of which rows of long blocks are multiples of 1/256."""
 
 ALL_CALLED = 1100
 """Entries of a row up to which an audit calls a verifier with every index of positive weight."""
@@ -85,8 +88,8 @@ class WideProblem:
     few_ids: bool = False
 
     def target_row(self, prefix: Prefix) -> "ndarray":
-        """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token, and of
-        where it departed.
+        """Return M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token,
+        and of where it departed.
 
         The live tokens share 1/8 to 3/4 of it, the others the rest.
         """
@@ -102,7 +105,7 @@ class WideProblem:
         return self._row(exchanged(row, live) if self.exchanged else row)
 
     def draft_row(self, prefix: Prefix) -> "ndarray":
-        """M_s(. | prefix): V floats, 0 but for the live tokens."""
+        """Return M_s(. | prefix): V floats, 0 but for the live tokens."""
         from .wide_rows import departing_rows, draft_row, one_token
 
         drafted = self.drafted(prefix)
@@ -114,20 +117,20 @@ class WideProblem:
         return self._row(draft_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live))
 
     def drafted(self, prefix: Prefix) -> tuple[int, ...]:
-        """The tokens that can be drafted after a prefix that can be drafted; none after a whole block."""
+        """Return the tokens that can be drafted after a prefix that can be drafted; none after a whole block."""
         if len(prefix) == self.gamma:
             return ()
         live = self.live[len(prefix)]
         return live[:1] if self._departed(prefix) is not None else live
 
     def _departed(self, prefix: Prefix) -> int | None:
-        """Where the prefix departed, if it did."""
+        """Return where the prefix departed, if it did."""
         if not self.departures:
             return None
         return next((k for k, token in enumerate(prefix) if token != self.live[k][0]), None)
 
     def _agrees(self, prefix: Prefix) -> bool:
-        """Whether both models have the same row after it."""
+        """Return whether both models have the same row after it."""
         i = len(prefix)
         if not self.departures or i == self.gamma:
             return i in self.agree
@@ -144,7 +147,7 @@ class WideProblem:
         return row[::-1].copy() if self.backwards else row
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
-        """The prefixes of that length that can be drafted."""
+        """Yield the prefixes of that length that can be drafted."""
         if not self.departures:
             yield from product(*self.live[:length])
             return
@@ -153,19 +156,19 @@ class WideProblem:
         yield from ((*stays[:k], self.live[k][1], *stays[k + 1 :]) for k in range(length) if len(self.live[k]) == 2)
 
     def count(self, length: int) -> int:
-        """How many prefixes of that length can be drafted."""
+        """Return how many prefixes of that length can be drafted."""
         sizes = [*map(len, self.live[:length])]
         return 1 + sum(sizes) - length if self.departures else math.prod(sizes)
 
     def as_json(self) -> dict[str, Any]:
-        """The specification. ``wide_from`` gives the same problem back."""
+        """Return the specification. ``wide_from`` gives the same problem back."""
         optional = {name: getattr(self, name) for name in ("agree", "backwards", "exchanged", "departures", "few_ids")}
         spec = {"kind": self.kind, "live": self.live, "seed": self.seed} | {k: v for k, v in optional.items() if v}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
 
 class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
-    """What the rows are made from; the fields of ``WideProblem``."""
+    """A specification of the rows, by the fields of ``WideProblem``."""
 
     kind: Kind
     live: list[Annotated[list[Token], msgspec.Meta(min_length=1)]]
@@ -187,7 +190,7 @@ class WideForm(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
-    """A wide problem from its JSON form. Raises: InputError in one line where it is none."""
+    """Read a wide problem from its JSON form. Raises: InputError in one line if it is none."""
     form = convert(WideForm, data, name)
     spec, vocabulary, gamma = form.wide, form.vocabulary, form.gamma
     if len(spec.live) != gamma or max(spec.agree, default=0) >= gamma:
@@ -218,7 +221,7 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
 
 
 def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> WideProblem:
-    """A wide problem whose live tokens are at both ends and astride powers of two.
+    """Return a wide problem whose live tokens are at both ends and astride powers of two.
 
     gamma up to 3: two live tokens a position, but for the largest vocabularies; beyond, one, and both models agree
     except at the ends and, of more than 9, in the middle.
@@ -237,14 +240,14 @@ def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> Wid
 
 
 def backwards(problem: WideProblem) -> WideProblem:
-    """The same with its ids in the opposite order: token t becomes V - 1 - t. Twice, it is the problem again."""
+    """Return the problem with its ids in the opposite order, V - 1 - t for t. Twice, it is the problem again."""
     live = tuple(tuple(problem.vocabulary - 1 - t for t in tokens) for tokens in problem.live)
     name = problem.name.removesuffix(BACKWARDS) if problem.backwards else problem.name + BACKWARDS
     return replace(problem, live=live, backwards=not problem.backwards, name=name)
 
 
 def exchanged(problem: WideProblem) -> WideProblem:
-    """The same with entries of the target's rows in each other's place."""
+    """Return the problem with entries of the target's rows in each other's place."""
     return replace(problem, exchanged=True, name=problem.name + EXCHANGED)
 
 
@@ -257,8 +260,9 @@ over the largest vocabularies take long."""
 
 
 def again(vocabulary: int, gamma: int) -> WideProblem:
-    """Every position is decided but those of ``AGREED``, and one token can be drafted at each, the same but at the
-    last: what only wide code gets wrong shows there."""
+    """Return a problem that decides every position but those of ``AGREED``, for mistakes of wide code alone.
+
+    One token can be drafted at each position, the same but at the last."""
     middle = (1 << ((vocabulary - 1).bit_length() - 1),)
     live, agree = (*(middle,) * (gamma - 1), (vocabulary - 1,)), AGREED.get((vocabulary, gamma), ())
     name, few = f"wide-again-V{vocabulary}-gamma{gamma}", vocabulary > 10_000
@@ -282,15 +286,16 @@ MANY_IDS = (32_000, 50_257, 65_537, 128_256, 151_936, 262_144)
 
 
 def many_ids(vocabulary: int) -> WideProblem:
-    """One position at which the usual special ids, the powers of two and the last id can be drafted; what is emitted
-    after that is nearly certain, so that each costs few calls."""
+    """Return a problem of one position at which special ids, powers of two and the last id can be drafted.
+
+    What is emitted after that is nearly certain, so that each costs few calls."""
     ids = {*DRAFTED_IDS, *(1 << k for k in range(vocabulary.bit_length())), vocabulary - 1}
     live = tuple(sorted(i for i in ids if i < vocabulary))
     return WideProblem(vocabulary, 1, "single", (live,), name=f"wide-ids-V{vocabulary}-gamma1")
 
 
 def ends(vocabulary: int) -> WideProblem:
-    """Two positions at which neither end can be drafted, and what is emitted else is the first id, the last or a third.
+    """Return a problem of two positions that drafts neither end of the ids, and emits the first, the last or a third.
 
     Elsewhere the ends are drafted, so that nothing shows what loses one of them where the residual is drawn from. At
     the first position both models are nearly sure of one token, at the second there are likely and unlikely ones, to
@@ -303,7 +308,7 @@ def ends(vocabulary: int) -> WideProblem:
 
 
 def wide_battery() -> list[WideProblem]:
-    """The wide problems of an audit, smallest vocabulary first."""
+    """Return the wide problems of an audit, smallest vocabulary first."""
     sizes = [
         (8, 1, "ties"), (9, 2, "dense"), (9, 9, "zeros"),
         (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"),
@@ -330,7 +335,7 @@ def wide_battery() -> list[WideProblem]:
 
 
 def own_wide_problem(seed: int) -> WideProblem:
-    """A wide problem that an audit draws from its seed: V, and a live token in each quarter of the ids."""
+    """Draw an audit's own wide problem from its seed: V, and a live token in each quarter of the ids."""
     draw = random.Random(f"wide/{seed}")
     v = draw.randrange(10_000, 30_000)
     live = tuple(v * k // 4 + draw.randrange(v // 4) for k in range(4))
@@ -341,24 +346,26 @@ LENGTHS = (*range(6, 18), 24, 32, 33, 64)
 """Lengths of blocks all positions of which are decided together, where that takes few ways."""
 
 SHORTER = (4, 5)
-"""Those of which problems of small vocabularies decide every position, few of them with rows of every region."""
+"""Lengths of which problems of small vocabularies decide every position, few of them with rows of every region."""
 
 LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
-"""Those of which each position is decided beside others where it takes many."""
+"""Lengths of blocks whose positions are decided a few at a time, if all together take too many ways."""
 
-SMALL, LEAST = 8, 3
-"""The vocabulary of the problems that decide a few positions at a time; of those with rows that are nearly sure: less
-so with each further token, which has 1/256."""
+SMALL = 8
+"""Vocabulary of the problems that decide a few positions at a time."""
+
+LEAST = 3
+"""Vocabulary of the problems with rows that are nearly sure: each further token takes 1/256 of that."""
 
 
 def together(gamma: int) -> WideProblem:
-    """Every position is decided, over two tokens of which one can be drafted."""
+    """Return a problem that decides every position, over two tokens of which one can be drafted."""
     live = tuple(((i + i // 3) % 2,) for i in range(gamma))
     return WideProblem(2, gamma, "likely", live, name=f"wide-positions-gamma{gamma}")
 
 
 def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
-    """Every position is decided, with two tokens that can be drafted; in blocks of another length they are others.
+    """Return a problem that decides every position, with two tokens to draft; blocks of another length have others.
 
     pairs: whether each is decided together with the next one too, and two positions at each distance from gamma / 2 on,
       so that there is a multiple of every distance: code that takes the same for every k-th position shows. Which two
@@ -381,8 +388,10 @@ def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
 
 
 def regions(gamma: int, seed: int = 0) -> list[WideProblem]:
-    """Two positions, drawn from the seed, are decided: by rows of every region of p and q, six tokens of which can be
-    drafted at one of them; and by rows that are nearly sure of the token that both models expect."""
+    """Return problems that decide two positions, drawn from the seed.
+
+    One has rows of every region of p and q, six tokens of which can be drafted at one of the positions. The other has
+    rows that are nearly sure of the token that both models expect."""
     draw = random.Random(f"regions/{gamma}/{seed}")
     decided = draw.sample(range(gamma), 2)
     agree = tuple(i for i in range(gamma) if i not in decided)

@@ -15,7 +15,9 @@ def _dense(draw: np.random.Generator, size: int) -> Row:
 
 
 def _tails(draw: np.random.Generator, size: int) -> Row:
-    """A few hundred probable tokens; 1e-9 each of the others, here and there a hundredth of it or a denormal number."""
+    """Draw a few hundred probable tokens. The others have 1e-9, here and there a hundredth of it or a denormal
+    number.
+    """
     weights = np.full(size, 1e-9)
     weights[draw.integers(0, size, max(2, min(300, size // 3)))] = draw.random()
     weights[draw.integers(0, size, max(1, size // 50))] = 1e-310
@@ -24,14 +26,14 @@ def _tails(draw: np.random.Generator, size: int) -> Row:
 
 
 def _few(draw: np.random.Generator, size: int) -> Row:
-    """Three tokens have all of it."""
+    """Draw a row of which three tokens have all."""
     weights = np.zeros(size)
     weights[draw.choice(size, min(size, 3), replace=False)] = draw.integers(1, 10, min(size, 3))
     return weights
 
 
 def _peaked(draw: np.random.Generator, size: int) -> Row:
-    """One token has all but a millionth."""
+    """Draw a row of which one token has all but a millionth."""
     weights = _dense(draw, size)
     weights[draw.integers(0, size)] = 1e6 * weights.sum()
     return weights
@@ -60,7 +62,7 @@ def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Ro
 
 
 def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...], gamma: int = 1) -> Row:
-    """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4; of kind near all but 1/501."""
+    """Return a row of that kind, in which the live tokens share 1/8 to 3/4; in kind near all but 1/501."""
     if kind in ("single", "ends"):
         row, thirds = np.zeros(vocabulary), [vocabulary // 3, vocabulary // 3 + 1]
         others = np.setdiff1d(thirds, live)[:1]
@@ -86,12 +88,12 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
 
 
 RATIOS, LIKELIER = (0.47, 0.053, 0.93, 0.23, 0.77, 0.39), 4
-"""Of kind single what the target gives the live tokens for each that the draft does, in turn; which one it gives more:
-after a rejection two tokens are left. None is a multiple of a power of two, so that coarse uniforms show."""
+"""Kind single: the target's share of what the draft gives each live token, in turn, and which token it gives more, so
+that two are left after a rejection. No ratio is a multiple of a power of two, so that coarse uniforms show."""
 
 SHARES, SURE, DRAFT_SHARES = (0.25, 0.375, 0.375), 0.97, (0.55, 0.2, 0.13, 0.07, 0.042, 0.008)
-"""Of kind ends: what the first token, another and the last have of the rest; what the target gives a live token that is
-alone; what the draft gives several."""
+"""Kind ends: the rest's shares of the first token, another and the last; the target's ratio for a live token that is
+alone; the draft's shares of several."""
 
 STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
 """An index without a common divisor with it is no multiple of any number up to that."""
@@ -100,8 +102,7 @@ SMALL_ROW, KEPT_LARGEST, SUMS_TRIED = 1000, 64, 50
 
 
 def exchanged(row: Row, live: tuple[int, ...]) -> Row:
-    """The row with entries of tokens that are not live in each other's place, two by two; of equal ones, half of one
-    goes to the other.
+    """Exchange entries of tokens that are not live, two by two; of equal ones, half of one goes to the other.
 
     As they were: the first and the last quarter of the row; every s-th entry from the first on, for all s up to 36 (of
     rows below 1,000 up to 16) and their multiples; every 8 k-th from the last on; the last of every eight; its largest
@@ -131,8 +132,9 @@ def _sums(row: Row) -> tuple[float, float]:
 
 
 def departing_rows(vocabulary: int, gamma: int, seed: int, position: int, live: tuple[int, ...]) -> tuple[Row, Row]:
-    """(Target, draft) where a draft departs, with the second of two live tokens: with probability 1 / gamma, a half of
-    which the target gives it; the first one and a third token share the rest.
+    """Return the rows (target, draft) of a position at which a draft may depart, with the second of two live tokens.
+
+    The draft gives that token 1 / gamma, the target a part of it. The first one and a third token share the rest.
     """
     draw = np.random.default_rng([seed, position, 3])
     third = draw.choice(np.setdiff1d(np.arange(vocabulary), live)) if vocabulary > 2 else live[0]
@@ -146,7 +148,7 @@ def departing_rows(vocabulary: int, gamma: int, seed: int, position: int, live: 
 
 
 def draft_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
-    """A row that is 0 but for the live tokens."""
+    """Return a row that is 0 but for the live tokens."""
     row = np.zeros(vocabulary)
     weights = np.resize(DRAFT_SHARES, len(live)) if kind == "ends" else _weights(seed, prefix, 2, live)
     row[list(live)] = weights if len(live) > 1 else 1.0
@@ -154,14 +156,14 @@ def draft_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple
 
 
 def one_token(vocabulary: int, token: int) -> Row:
-    """The row of which one token has all."""
+    """Return the row of which one token has all."""
     row = np.zeros(vocabulary)
     row[token] = 1.0
     return row
 
 
 def in_256ths(row: Row) -> Row:
-    """The nearest row of multiples of 1/256, at least one where there was any; odd ones, but for one of them at most.
+    """Return the nearest row of multiples of 1/256, at least one for a positive entry; all but one of them odd.
 
     bfloat16 has these numbers, and they sum to 1: rows that do not are off by so much in each decision of a block.
     """
@@ -181,8 +183,9 @@ FEW = 256
 
 
 def row_sum(row: Row) -> float:
-    """The sum of a row of floats, halves added to halves, and what each addition lost added at the end: rounded about
-    once, in a hundredth of the time of ``math.fsum``.
+    """Sum a row of floats, halves added to halves, and what each addition lost added at the end.
+
+    It is rounded about once, in a hundredth of the time of ``math.fsum``.
 
     Guarantee: off by u |sum| + (log2 V)^2 u^2 sum |row|, u = 2^-53.
     Source: Knuth, The Art of Computer Programming 2, section 4.2.2 (TwoSum).

@@ -32,7 +32,7 @@ class DecoderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def kind(self) -> type[Decoder]:
-        """The class."""
+        """Return the mutant's class."""
         module, _, name = self.decoder.partition(":")
         return getattr(import_module(f"{__package__}.{module}"), name)
 
@@ -44,7 +44,7 @@ WRONG_DECODERS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Each as a decoder of the calling convention, by its name."""
+    """Return the decoder of this name by the calling convention."""
     if name in WRONG_DECODERS:
         return decoder_of(WRONG_DECODERS[name].kind)
     raise AttributeError(name)

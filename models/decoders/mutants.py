@@ -10,12 +10,12 @@ from .reference import Decoder, DrawnToken, Row
 
 
 def without(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The settings less these."""
+    """Return the settings without these."""
     return {name: value for name, value in settings.items() if name not in names}
 
 
 class OnOneSide(Decoder):
-    """Settings that reach a part of the rows alone.
+    """A decoder whose settings reach a part of the rows alone.
 
     lost: the settings. of_block, of_bonus: whether they are lost in the rows of drafted tokens, and of the bonus token.
     """
@@ -84,16 +84,16 @@ class TopPBeforeTemperature(Decoder):
 
 
 class WithAnotherHistory(Decoder):
-    """The model reads the text as it is; the settings look at another one."""
+    """A decoder whose model reads the text as it is, while its settings look at another one."""
 
     def row_as_of(self, text: Prefix, history: Prefix) -> Row:
-        """The target's row after the text, under the settings after the history."""
+        """Return the target's row after the text, under the settings after the history."""
         asked = TextRequest(self.prompt, history, self.tokens, self.settings)
         return modified(self.target.row(self.prompt + text), asked, self.order)
 
 
 class BlockAsOfItsStart(WithAnotherHistory):
-    """History that is looked at once a block: the tokens of the block are not in it."""
+    """A decoder that looks at the history once a block: the tokens of the block are not in it."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
         fresh = super().target_row(text, place)
@@ -115,7 +115,7 @@ class GrammarOfTheBlocksStart(BlockAsOfItsStart):
 
 
 class PenaltiesOfRejectedTokens(WithAnotherHistory):
-    """Drafted tokens stay counted when they are rejected."""
+    """A decoder that goes on counting drafted tokens when they are rejected."""
 
     counted: Prefix = ()
 
@@ -128,7 +128,7 @@ class PenaltiesOfRejectedTokens(WithAnotherHistory):
 
 
 class PenaltiesTwice(WithAnotherHistory):
-    """Tokens of a block are counted when they are drafted and when they are verified."""
+    """A decoder that counts tokens of a block when they are drafted and when they are verified."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
         return self.row_as_of(text, text + text[len(self.text) :])
@@ -149,7 +149,7 @@ class FrequencyAsPresence(Decoder):
 
 
 class BehindEos(Decoder):
-    """A block is written whole, whatever token of it ends the text."""
+    """A decoder that writes a block whole, whatever token of it ends the text."""
 
     def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
         self.text = (*self.text, *emitted)[: self.tokens]
@@ -160,7 +160,7 @@ class BehindEos(Decoder):
 
 
 class BehindTheCap(Decoder):
-    """A block is drafted and written whole, whatever the cap is."""
+    """A decoder that drafts and writes a block whole, whatever the cap is."""
 
     @property
     def room(self) -> int:
@@ -171,7 +171,7 @@ class BehindTheCap(Decoder):
 
 
 class StopsWithinABlock(Decoder):
-    """A stop sequence is looked for in each block by itself."""
+    """A decoder that looks for a stop sequence in each block by itself."""
 
     whole = False
 
@@ -189,7 +189,7 @@ class StopsWithinABlock(Decoder):
 
 
 class StopsAtABlocksEnd(Decoder):
-    """A stop sequence ends the text only where a block ends with it."""
+    """A decoder that ends the text only if a block ends with the stop sequence."""
 
     def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
         for token in emitted:
@@ -198,7 +198,7 @@ class StopsAtABlocksEnd(Decoder):
 
 
 class ForcedWhereNothingWasDrafted(Decoder):
-    """The end is forced by a row of the bonus token alone."""
+    """A decoder that forces the end by a row of the bonus token alone."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
         settings = without(self.settings, "forced_eos") if place < self.gamma and self.draft else self.settings
@@ -221,7 +221,7 @@ class LogprobsOneRowOff(Decoder):
 
 
 class CacheOneTokenOff(Decoder):
-    """After a rejection the cache keeps the rejected token in place of what replaced it."""
+    """A decoder whose cache keeps a rejected token in place of what replaced it."""
 
     stale: int | None = None
 
@@ -236,14 +236,14 @@ class CacheOneTokenOff(Decoder):
 
 
 class BonusOfTheRowBefore(Decoder):
-    """The bonus token is drawn from the row of the last drafted token."""
+    """A decoder that draws the bonus token from the row of the last drafted token."""
 
     def bonus(self, text: Prefix, place: int) -> int:
         return self.chance.draw(self.target_row(text[:-1] if place else text, place))
 
 
 class ReplacedByItsContinuation(Decoder):
-    """A rejected token is replaced from the row behind it."""
+    """A decoder that replaces a rejected token from the row behind it."""
 
     def verified(self, block: Sequence[DrawnToken]) -> list[int]:
         kept: list[int] = []
@@ -261,7 +261,7 @@ class ReplacedFromTheTarget(Decoder):
 
 
 class DraftRowsOfAnotherTemperature(Decoder):
-    """Drafts at its own temperature, and verifies by rows of the request's."""
+    """A decoder that drafts at its own temperature, and verifies by rows of the request's."""
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
         right = [x ** self.settings.get("draft_temperature", 1.0) for x in q]
@@ -269,14 +269,14 @@ class DraftRowsOfAnotherTemperature(Decoder):
 
 
 class LookedUpAndKept(Decoder):
-    """What was looked up is kept wherever the target may write it."""
+    """A decoder that keeps what was looked up wherever the target may write it."""
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
         return p[token] > 0 if self.settings.get("lookup") else super().accepts(p, q, token)
 
 
 class VerifiedByArgmax(Decoder):
-    """A drafted token is kept where it is the target's most probable one; only the bonus token is drawn."""
+    """A decoder that keeps a drafted token if it is the target's most probable one. Only the bonus token is drawn."""
 
     def verified(self, block: Sequence[DrawnToken]) -> list[int]:
         kept: list[int] = []
@@ -289,7 +289,7 @@ class VerifiedByArgmax(Decoder):
 
 
 class SettingsOfANeighbour(Decoder):
-    """Rows of a batch are made under the settings of its last request."""
+    """A decoder that makes all rows of a batch under the settings of its last request."""
 
     def beside(self, batch: Sequence[Decoder]) -> None:
         self.neighbours = batch[-1].settings
@@ -300,7 +300,7 @@ class SettingsOfANeighbour(Decoder):
 
 
 class GreedyWithItsBatch(Decoder):
-    """Where one request of a batch is greedy, all are."""
+    """A decoder that is greedy for a whole batch if one of its requests is."""
 
     def beside(self, batch: Sequence[Decoder]) -> None:
         self.greedy = self.draft is not None and any(one.settings.get("temperature") == 0 for one in batch)
@@ -310,7 +310,7 @@ class GreedyWithItsBatch(Decoder):
 
 
 class ChoicesAlike(Decoder):
-    """The choices of one request draw the same numbers."""
+    """A decoder whose choices of one request draw the same numbers."""
 
     first: Decoder | None = None
 
@@ -326,7 +326,7 @@ class ChoicesAlike(Decoder):
 
 
 class PromptOfANeighbour(Decoder):
-    """The first rows of a batch are read behind the last request's prompt."""
+    """A decoder that reads the first rows of a batch behind the last request's prompt."""
 
     def beside(self, batch: Sequence[Decoder]) -> None:
         self.other = batch[-1].prompt if self.draft is not None else self.prompt
@@ -339,7 +339,7 @@ class PromptOfANeighbour(Decoder):
 
 
 class NeverWritten(Decoder):
-    """The residual is written up to the rejected token; what lies behind it is what memory held."""
+    """A decoder that writes the residual up to the rejected token. Behind it is what memory held."""
 
     def replacement(self, p: Row, q: Row, text: Prefix) -> int:
         import numpy as np

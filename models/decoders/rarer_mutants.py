@@ -8,7 +8,7 @@ from .reference import Decoder, DrawnToken, Row
 
 
 class NowAndThenFromTheTarget(Decoder):
-    """A rejected token is replaced from the target's row, where ``wrong``."""
+    """A decoder that replaces a rejected token from the target's row, where ``wrong``."""
 
     @property
     def wrong(self) -> bool:
@@ -36,7 +36,7 @@ class InABatch(NowAndThenFromTheTarget):
 
 
 class BehindAPage(NowAndThenFromTheTarget):
-    """Prompt and text, with the start token, are longer than a page of the cache."""
+    """A decoder that is wrong if prompt and text, with the start token, are longer than a page of the cache."""
 
     @property
     def wrong(self) -> bool:
@@ -44,7 +44,7 @@ class BehindAPage(NowAndThenFromTheTarget):
 
 
 class ChoicesAlikeInTheirFirstBlock(Decoder):
-    """The choices of one request draw the same numbers for the first block, where one is drafted."""
+    """A decoder whose choices of one request draw the same numbers for the first block, if one is drafted."""
 
     first: Decoder | None = None
 
@@ -60,7 +60,7 @@ class ChoicesAlikeInTheirFirstBlock(Decoder):
 
 
 class RejectedEosEnds(Decoder):
-    """An end token that was drafted ends the text, whether or not it was kept."""
+    """A decoder that ends the text at a drafted end token, whether or not it was kept."""
 
     drafted_eos = False
 
@@ -79,7 +79,7 @@ class RejectedEosEnds(Decoder):
 
 
 class GreedyLookupKept(Decoder):
-    """A greedy request keeps whatever was looked up."""
+    """A decoder whose greedy requests keep whatever was looked up."""
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
         return self.greedily_looked_up or super().accepts(p, q, token)
@@ -90,7 +90,7 @@ class GreedyLookupKept(Decoder):
 
 
 class FirstOfTheEnds(Decoder):
-    """With speculation the first of several end tokens and stop sequences alone ends a text."""
+    """A decoder that ends a text at the first of several end tokens and stop sequences alone."""
 
     @property
     def over(self) -> bool:
@@ -99,7 +99,7 @@ class FirstOfTheEnds(Decoder):
 
 
 class SeveralTogether(NowAndThenFromTheTarget):
-    """Wrong where a cut-off, a penalty and an end come together."""
+    """A decoder that is wrong if a cut-off, a penalty and an end come together."""
 
     @property
     def wrong(self) -> bool:

@@ -18,7 +18,7 @@ DrawnToken = tuple[int, Row]
 
 
 class Decoder:
-    """One request: the tokens after a prompt, in blocks (Leviathan et al. 2023, Algorithm 1), cut where the text ends.
+    """A request: the tokens after a prompt, in blocks (Leviathan et al. 2023, Algorithm 1), cut where the text ends.
 
     target, draft: the models; draft None decodes plainly.
     tokens: the cap. gamma: drafted tokens of a block.
@@ -39,38 +39,40 @@ class Decoder:
 
     @property
     def over(self) -> bool:
-        """Whether the text has ended."""
+        """Return whether the text has ended."""
         return ended(self.text, self.tokens, self.settings)
 
     def beside(self, batch: Sequence["Decoder"]) -> None:
-        """The requests that are decoded together, this one among them: nothing of a request is for another one."""
+        """Note the requests that are decoded together, this one among them. A right decoder needs none of the
+        others.
+        """
 
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
-        """A model's row after prompt and text, under the settings."""
+        """Return a model's row after prompt and text, under the settings."""
         asked = TextRequest(self.prompt, text, self.tokens, settings)
         return modified(model.row(self.prompt + text), asked, self.order)
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        """The row that token ``place`` of a block is verified by; place gamma is the bonus token's."""
+        """Return the row that token ``place`` of a block is verified by; place gamma is the bonus token's."""
         return self.row(self.target, text, self.settings)
 
     def draft_row(self, text: Prefix) -> Row:
-        """The row that a drafted token is drawn from."""
+        """Return the row that a drafted token is drawn from."""
         assert self.draft is not None
         hotter = {"temperature": self.settings["draft_temperature"]} if "draft_temperature" in self.settings else {}
         return self.row(self.draft, text, {**self.settings, **hotter})
 
     def length(self) -> int:
-        """Tokens to draft in this block: gamma, or with ``adaptive`` one more in each block."""
+        """Return how many tokens to draft in this block: gamma, or with ``adaptive`` one more in each block."""
         return 1 + self.blocks if self.settings.get("adaptive") else self.gamma
 
     @property
     def room(self) -> int:
-        """Tokens that may be drafted, so that a block with one token more stays within the cap."""
+        """Return how many tokens may be drafted, so that a block with one token more stays within the cap."""
         return self.tokens - len(self.text) - 1
 
     def drafted(self) -> list[DrawnToken]:
-        """The block: its tokens, each with the row it was drawn from."""
+        """Draft a block: its tokens, each with the row it was drawn from."""
         if self.settings.get("lookup"):
             return self.looked_up()
         block: list[DrawnToken] = []
@@ -80,30 +82,30 @@ class Decoder:
         return block
 
     def looked_up(self) -> list[DrawnToken]:
-        """What followed the last token where it came before, each token with all mass."""
+        """Look up what followed the last token where it came before, each token with all mass."""
         whole = self.prompt + self.text
         places = [i for i in range(len(whole) - 1) if whole[i] == whole[-1]]
         found = whole[places[-1] + 1 :][: min(self.gamma, self.room)] if places else ()
         return [(token, self.point(token)) for token in found]
 
     def point(self, token: int) -> Row:
-        """The row with all mass on one token."""
+        """Return the row with all mass on one token."""
         return [float(t == token) for t in range(len(self.target.row(self.prompt)))]
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
-        """Whether a drafted token is kept: with probability min(1, p / q)."""
+        """Decide whether a drafted token is kept: with probability min(1, p / q)."""
         return self.chance.flip(min(1.0, p[token] / q[token]))
 
     def replacement(self, p: Row, q: Row, text: Prefix) -> int:
-        """In place of a rejected token: from the positive part of p - q."""
+        """Draw what replaces a rejected token, from the positive part of p - q."""
         return self.chance.draw([max(a - b, 0.0) for a, b in zip(p, q, strict=True)])
 
     def bonus(self, text: Prefix, place: int) -> int:
-        """Behind a block that was kept whole."""
+        """Draw the token behind a block that was kept whole."""
         return self.chance.draw(self.target_row(text, place))
 
     def verified(self, block: Sequence[DrawnToken]) -> list[int]:
-        """The tokens of one block: what is kept of it, and one token more."""
+        """Verify a block: return what is kept of it, and one token more."""
         kept: list[int] = []
         for place, (token, q) in enumerate(block):
             text = self.text + tuple(kept)
@@ -129,13 +131,13 @@ class Decoder:
             self.text += (token,)
 
     def logprob(self, token: int, place: int, block: Sequence[DrawnToken]) -> float:
-        """The logarithm of the probability that the token has under the settings."""
+        """Return the logarithm of the probability that the token has under the settings."""
         return log(self.target_row(self.text, place)[token])
 
 
 def texts_of(kind: type[Decoder], target: Model, draft: Model | None, tokens: int, gamma: int,
              settings: Mapping[str, Any], chance: Chance) -> list[Decoder]:  # fmt: skip
-    """The decoders of one call, run to their ends, a block of each in turn: n of the request, then those beside it."""
+    """Run the decoders of one call to their ends, a block of each in turn: n of the request, then its neighbours."""
     batch = [kind(target, draft, tokens, gamma, one, chance) for one in requests_of(settings)]
     for one in batch:
         one.beside(batch)
@@ -147,13 +149,13 @@ def texts_of(kind: type[Decoder], target: Model, draft: Model | None, tokens: in
 
 @cache
 def pair_in(target: Path) -> tuple[Model, Model]:
-    """The models that a folder was forged from, as its problem has them."""
+    """Return the models that a folder was forged from, as its problem has them."""
     problem = load_problem(str(target.parent / PROBLEM_FILE))
     return problem.target, problem.draft
 
 
 def yielded(batch: Sequence[Decoder], settings: Mapping[str, Any]) -> Any:
-    """What a decoder yields: the text, several texts, or the text with its logprobs."""
+    """Return what a decoder yields: the text, several texts, or the text with its logprobs."""
     texts = [list(one.text) for one in batch]
     if settings.get("logprobs"):
         return texts[0], batch[0].logprobs
@@ -161,7 +163,9 @@ def yielded(batch: Sequence[Decoder], settings: Mapping[str, Any]) -> Any:
 
 
 def decoder_of(kind: type[Decoder]) -> Any:
-    """The decoder of the calling convention, ``decode(target, draft, start, tokens, gamma, seeds, **settings)``."""
+    """Return the decoder of the calling convention, ``decode(target, draft, start, tokens, gamma, seeds,
+    **settings)``.
+    """
 
     def decode(target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int],
                **settings: Any) -> Iterator[Any]:  # fmt: skip

@@ -23,7 +23,7 @@ WINDOWS = "sliding_window", "window_size", "attention_chunk_size"
 
 
 class CachedModel:
-    """One model, and what it has read of each row's text."""
+    """A model, and what it has read of each row's text."""
 
     def __init__(self, model: Any, batch: int, name: str = "model"):
         """model: a causal language model of transformers in evaluation mode; name: what errors call it.
@@ -47,7 +47,9 @@ class CachedModel:
         self.read = torch.zeros(batch, dtype=torch.int64)
 
     def unread(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """The ends of the texts that the cache lacks, filled up on the left: tokens and which are real, [B, n] both."""
+        """Return the ends of the texts that the cache lacks, filled up on the left: tokens and which are real, [B, n]
+        both.
+        """
         ends = [text[seen:] for text, seen in zip(texts, self.read.tolist(), strict=True)]
         width = max(map(len, ends))
         tokens = torch.tensor([[0] * (width - len(end)) + list(end) for end in ends], dtype=torch.int64)
@@ -93,15 +95,15 @@ class CachedModel:
         return f"{name}: {type(model).__name__} keeps a state that cannot be rolled back; expected keys and values"
 
     def positions(self, real: Tensor) -> Tensor:
-        """The positions of the tokens being read, counted by the row's own tokens."""
+        """Return the positions of the tokens being read, counted by the row's own tokens."""
         return self.read[:, None] + real.cumsum(1) - 1
 
     def mask(self) -> Tensor | None:
-        """Which columns hold tokens, [B, columns]; None if all do."""
+        """Return which columns hold tokens, [B, columns]; None if all do."""
         return None if self.filled.all() else self.filled
 
     def rewind(self, length: Tensor) -> None:
-        """Forget all but the first ``length`` [B] tokens of each text; a row that has read fewer keeps those."""
+        """Drop all but the first ``length`` [B] tokens of each text; a row that has read fewer keeps those."""
         self.filled &= self.filled.cumsum(1) <= length[:, None]
         used = self.filled.any(0).nonzero()
         columns = int(used[-1]) + 1 if len(used) else 0
@@ -117,17 +119,17 @@ class CachedModel:
 
 
 def cache_argument(model: Any) -> str:
-    """The name of a model's argument for its cache, another one from transformers 5.24 on."""
+    """Return the name of a model's argument for its cache, another one from transformers 5.24 on."""
     return "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
 
 
 def cache_of(output: Any) -> Any:
-    """The cache that a pass of a model gives back; None without one."""
+    """Return the cache that a pass of a model gives back; None without one."""
     return output.cache if hasattr(output, "cache") else getattr(output, "past_key_values", None)
 
 
 def empty_cache(model: Any) -> Any:
-    """A cache that keeps every column, sliding windows or not; None where the model makes its own, of tuples.
+    """Return a cache that keeps every column, sliding windows or not; None if the model makes its own, of tuples.
 
     Models of transformers before 4.42, and GPT-2 and others up to 4.50, know tuples only.
     """
@@ -138,14 +140,16 @@ def empty_cache(model: Any) -> Any:
 
 
 def can_be_cropped(cache: Any) -> bool:
-    """Whether ``crop`` applies: to a cache with ``crop``, or tuples of keys and values [B, heads, columns, size]."""
+    """Return whether ``crop`` applies: to a cache with ``crop``, or tuples of keys and values [B, heads, columns,
+    size].
+    """
     if isinstance(cache, tuple):
         return all(part.ndim == 4 for layer in cache for part in layer)
     return hasattr(cache, "crop")
 
 
 def crop(cache: Any, columns: int) -> Any:
-    """The cache without its last columns.
+    """Return the cache without its last columns.
 
     A negative argument of ``Cache.crop`` means the same in all versions of transformers; a positive one was the length
     to keep in 4.x and is refused in 5.x.
@@ -159,7 +163,7 @@ def crop(cache: Any, columns: int) -> Any:
 
 
 def select(cache: Any, rows: Tensor) -> Any:
-    """The cache of these rows of the batch."""
+    """Return the cache of these rows of the batch."""
     if cache is None:
         return cache
     if isinstance(cache, tuple):

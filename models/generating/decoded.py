@@ -29,7 +29,7 @@ class OneGenerator(Streams):
         return Uniforms(coins, torch.rand(rows, 2, dtype=torch.float64, generator=self.generator))
 
     def select(self, rows: Sequence[int]) -> None:
-        """One generator for all rows."""
+        """Keep one generator for all rows."""
 
 
 class Untimed:
@@ -42,11 +42,11 @@ class Untimed:
 
 
 class UntimedLoop(Untimed, DecodingLoop):
-    """With a draft."""
+    """A loop with a draft, without its clock."""
 
 
 class UntimedPlainLoop(Untimed, PlainLoop):
-    """Without one."""
+    """A loop without a draft and without its clock."""
 
 
 @cache
@@ -59,7 +59,7 @@ def _model(folder: Path) -> Any:
 def decode(
     target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int], **settings: Any
 ) -> Iterator[Any]:
-    """For each seed the text behind the prompt; with ``together``, whose requests have prompts alone, those of a batch.
+    """Yield for each seed the text behind the prompt, or, with ``together``, the texts of a batch of prompts.
 
     settings: ``temperature``, ``top_k``, ``top_p``, ``eos`` as of ``LoopSettings``. The verifier is token verification.
     """

@@ -25,7 +25,8 @@ class FixedLength:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Leviathan's best gamma for the acceptance rate and the cost ratio measured so far.
+    """A draft length that follows measurements: Leviathan's best gamma for the acceptance rate and the cost ratio
+    measured so far.
 
     longest: gamma is 1 to this.
     first: gamma of the first iteration.
@@ -82,7 +83,7 @@ class AdaptiveLength:
 
 
 def best_gamma(alpha: float, cost: float, longest: int) -> int:
-    """The gamma in 1..longest with the largest wall-time factor, the smallest of equals.
+    """Return the gamma in 1..longest with the largest wall-time factor, the smallest of equals.
 
     E[tau + 1] / (gamma c + 1), E[tau + 1] = 1 + alpha + ... + alpha^gamma.
     Source: Leviathan et al. 2023, Theorem 3.8 and Section 3.5; ``proofs.closed_forms`` has it exactly, with 0 allowed.
@@ -92,5 +93,5 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
 
 
 def draft_length(gamma: int | Adaptive) -> FixedLength | AdaptiveLength:
-    """The draft length that the settings ask for."""
+    """Return the draft length that the settings ask for."""
     return AdaptiveLength(gamma) if isinstance(gamma, Adaptive) else FixedLength(gamma)

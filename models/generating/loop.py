@@ -33,7 +33,7 @@ class NestedModifications:
         self.in_force: list[Modification] = []
 
     def applied(self, drafted: Drafted) -> tuple[Drafted, list[BatchRows]]:
-        """The block with the modified target, and the rows that each modification refers to.
+        """Return the block with the modified target, and the rows that each modification refers to.
 
         The last of these rows are the block's own, to which the iteration's new modification will refer.
         """
@@ -83,7 +83,7 @@ def generate(
 
 
 class DecodingLoop:
-    """One run over a batch, in methods and classes that a subclass can replace one at a time."""
+    """A run over a batch, in methods and classes that a subclass can replace one at a time."""
 
     target_cache: type[CachedModel] = CachedModel
     draft_cache: type[CachedModel] = CachedModel
@@ -157,7 +157,7 @@ class DecodingLoop:
         return Iteration(gamma, rows_now, tuple(accepted), tuple(added), *spent)
 
     def drafts(self, texts: Sequence[Sequence[int]], gamma: int) -> tuple[Tensor, Tensor]:
-        """X^gamma of each row, [B, gamma], and the scores they are verified by, [B, gamma, V]."""
+        """Draft X^gamma of each row, [B, gamma], with the scores they are verified by, [B, gamma, V]."""
         tokens, scores, draft = [], [], self.caches["draft"]
         read, real = draft.unread(texts)
         for _ in range(gamma):
@@ -169,16 +169,16 @@ class DecodingLoop:
         return torch.stack(tokens, 1), torch.stack(scores, 1)
 
     def proposal(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """One draft token of each row, and the logarithms of the law it was drawn from."""
+        """Draw one draft token of each row; return it with the logarithms of the law it was drawn from."""
         scores = self.warp(logits)
         return self.chances.draw(scores), scores
 
     def target_scores(self, logits: Tensor) -> Tensor:
-        """The logarithms of the target's law at each row of the blocks, up to constants."""
+        """Return the logarithms of the target's law at each row of the blocks, up to constants."""
         return self.warp(logits[..., : self.vocabulary])
 
     def verified(self, drafted: Drafted) -> Emitted | EmittedPaths:
-        """The verdict on a batch of blocks; under Algorithm 6 against the modified target, and noting the new one."""
+        """Verify a batch of blocks; under Algorithm 6 against the modified target, and noting the new one."""
         if not self.verifier.modifies_target:
             return self.verifier.verify(drafted, self.chances)
         now, seen = self.nested.applied(drafted)
@@ -202,7 +202,7 @@ class DecodingLoop:
         return added
 
     def cut(self, tokens: list[int]) -> list[int]:
-        """Nothing behind an end token."""
+        """Cut what is behind an end token."""
         return tokens[: next((at + 1 for at, token in enumerate(tokens) if token in self.eos), len(tokens))]
 
     def continue_with(self, rows: list[int]) -> None:
@@ -216,7 +216,7 @@ class DecodingLoop:
                 cached.rewind(torch.tensor([len(self.texts[row]) - 1 for row in self.open]))
 
     def clock(self) -> float:
-        """Seconds, with the device's work done."""
+        """Return seconds, with the device's work done."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return perf_counter()

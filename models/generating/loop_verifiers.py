@@ -37,7 +37,7 @@ class Drafted(NamedTuple):
         return rows_of(self.target, self.draft, self.tokens, logits=self.logits)
 
     def probabilities(self) -> "Drafted":
-        """The same with probabilities."""
+        """Return the rows as probabilities."""
         if not self.logits:
             return self
         return Drafted(self.target.softmax(-1), self.draft.softmax(-1), self.tokens, False)
@@ -62,13 +62,13 @@ class LoopVerifier(NamedTuple):
 
     @property
     def lossy(self) -> str:
-        """What is given up; empty for a lossless verifier."""
+        """Return what is given up; empty for a lossless verifier."""
         if self.rule is not None:
             return "" if self.rule.lossless else self.rule.source
         return "" if self.lenience is None or self.lenience == 1 else f"lenience {self.lenience:g}"
 
     def reference(self, number: Callable[[Fraction], Any] = float) -> Reference | TreeReference:
-        """Its exact form, one block or tree at a time. number: from a fraction to a number of the rows' kind."""
+        """Return its exact form, one block or tree at a time. number: from a fraction to a number of the rows' kind."""
         if self.rule is not None:
             return self.rule
         if self.lenience is None:
@@ -78,7 +78,7 @@ class LoopVerifier(NamedTuple):
 
 
 def all_at_once(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, BatchChance], Emitted]:
-    """A batched verifier of ``verifiers.batched``."""
+    """Return a batched verifier of ``verifiers.batched``."""
 
     def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         given = verify(drafted.rows(), chances.uniforms(drafted.tokens))
@@ -88,7 +88,7 @@ def all_at_once(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, B
 
 
 def block_by_block(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, BatchChance], Emitted]:
-    """A verifier of one block, ``verify(block, chance)``, for the rows of the batch in turn."""
+    """Return a verifier of one block, ``verify(block, chance)``, for the rows of the batch in turn."""
 
     def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         target, draft, tokens, _ = drafted.probabilities()
@@ -103,7 +103,8 @@ def block_by_block(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, Ba
 
 
 class LenientRows:
-    """Rows under which ``token_verification`` is lenient: the draft's probability counts l-fold in the ratios.
+    """A batch of rows under which ``token_verification`` is lenient: the draft's probability counts l-fold in the
+    ratios.
 
     The residual stays as it is (see ``verifiers.lenient_token_verification``, the reference).
     """
@@ -120,7 +121,7 @@ class LenientRows:
 
 
 def lenient(lenience: float) -> LoopVerifier:
-    """Lenient token verification, lossy for l < 1. Source: Leviathan et al. 2023, Appendix A.5.
+    """Return lenient token verification, lossy for l < 1. Source: Leviathan et al. 2023, Appendix A.5.
 
     Raises: InputError if the lenience is outside (0, 1].
     """
@@ -143,7 +144,7 @@ BATCHED_VERIFIERS = {
 
 
 def loop_verifier(verifier: str | Reference | LoopVerifier) -> LoopVerifier:
-    """The verifier of that name, batched where there is one; a ``Reference`` verifies one block at a time.
+    """Return the verifier of that name, batched if there is one. A ``Reference`` verifies one block at a time.
 
     verifier: "lenient-token:L" is lenient token verification with the lenience L.
     Raises: InputError with the known names, or for a lenience that is no number or out of its range.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Iteration(NamedTuple):
-    """One pass of the loop over the rows that were still open.
+    """A pass of the loop over the rows that were still open.
 
     gamma: tokens drafted, 0 in plain decoding.
     rows: the numbers of the prompts.
@@ -45,24 +45,24 @@ class Generated:
     seconds: float = 0.0
 
     def accepted(self, row: int) -> list[int]:
-        """tau of each iteration of one prompt."""
+        """Return tau of each iteration of one prompt."""
         return [each.accepted[each.rows.index(row)] for each in self.iterations if row in each.rows]
 
     def lengths(self, row: int) -> list[int]:
-        """How many tokens the prompt was continued by before each of its iterations, and in the end."""
+        """Return how many tokens the prompt was continued by before each of its iterations, and in the end."""
         added = (each.added[each.rows.index(row)] for each in self.iterations if row in each.rows)
         return list(accumulate(added, initial=0))
 
 
 def tokens_and_calls(runs: Iterable[Generated]) -> tuple[int, int]:
-    """Tokens decoded, and target calls that a single text waited for: a call over a batch counts once for each row."""
+    """Return the tokens decoded and the target calls waited for; a call over a batch counts once for each row."""
     runs = list(runs)
     tokens = sum(len(text) for run in runs for text in run.tokens)
     return tokens, sum(len(each.rows) for run in runs for each in run.iterations)
 
 
 def block_efficiency(runs: Iterable[Generated]) -> float:
-    """Decoded tokens per serial call of the target, 1 for plain decoding.
+    """Return the decoded tokens per serial call of the target, 1 for plain decoding.
 
     tokens / calls, over all texts of the runs. Tokens that the last block of a text had beyond its end are not decoded
     and do not count, so that short texts come out lower than E[tau] + 1.
@@ -73,13 +73,13 @@ def block_efficiency(runs: Iterable[Generated]) -> float:
 
 
 def seconds_per_token(runs: Iterable[Generated]) -> float:
-    """Wall time of the loops after their prefill, per decoded token."""
+    """Return the wall time of the loops after their prefill, per decoded token."""
     runs = list(runs)
     return sum(run.seconds for run in runs) / tokens_and_calls(runs)[0]
 
 
 def wall_clock_speedup(runs: Iterable[Generated], plain: Iterable[Generated]) -> float:
-    """How many times as fast as plain decoding, token by token: above 1 is faster.
+    """Return how many times as fast as plain decoding, token by token: above 1 is faster.
 
     Both over the same prompts and rows of a batch.
     Source: Sun et al. 2025, Section 5.

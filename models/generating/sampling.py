@@ -16,7 +16,7 @@ Warp = Callable[[Tensor], Tensor]
 
 
 def warp(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Warp:
-    """A function from logits [..., V] to the logarithms, up to a constant, of the law that is sampled.
+    """Return a function from logits [..., V] to the logarithms, up to a constant, of the law that is sampled.
 
     law = softmax(logits / T) restricted to the k most probable tokens and then to the fewest whose mass reaches top_p,
     in that order, as transformers has it. T = 0 is the limit: all mass on the largest logit, the first of equals.
@@ -52,15 +52,15 @@ class BatchChance(Protocol):
     """The random choices of a batch, one source a row."""
 
     def draw(self, scores: Tensor) -> Tensor:
-        """One draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""
+        """Draw one draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""
         ...
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
-        """The uniforms of a batched verifier for draft tokens [B, gamma]."""
+        """Return the uniforms of a batched verifier for draft tokens [B, gamma]."""
         ...
 
     def of_row(self, row: int) -> Chance:
-        """The random choices of a verifier of one block."""
+        """Return the random choices of a verifier of one block."""
         ...
 
     def select(self, rows: Sequence[int]) -> None:
@@ -69,7 +69,8 @@ class BatchChance(Protocol):
 
 
 class Streams:
-    """Three independent streams for each row of the batch: for draft tokens, for acceptance, for residual draws.
+    """A set of three independent streams for each row of the batch: for draft tokens, for acceptance, for residual
+    draws.
 
     Philox of NumPy, keyed by seed, row and stream, uniforms in float64. They are drawn on the CPU, so that a seed means
     the same on every device, and a row's numbers do not depend on the rows beside it.
@@ -80,7 +81,7 @@ class Streams:
         self.drafts, self.acceptance, self.residual = map(list, zip(*made, strict=True))
 
     def generators(self, seed: int, row: int) -> list[np.random.Generator]:
-        """The draft's, acceptance's and residual's generator of one row."""
+        """Return the draft's, acceptance's and residual's generator of one row."""
         keys = np.random.SeedSequence(seed, spawn_key=(row,)).generate_state(6, np.uint64).reshape(3, 2)
         return [np.random.Generator(np.random.Philox(key=key)) for key in keys]
 
@@ -101,19 +102,19 @@ class Streams:
 
 
 def uniform_draws(generators: Sequence[np.random.Generator], count: int) -> Tensor:
-    """``count`` uniforms on [0, 1) from each generator, [B, count] float64."""
+    """Draw ``count`` uniforms on [0, 1) from each generator, [B, count] float64."""
     return torch.from_numpy(np.stack([generator.random(count) for generator in generators]))
 
 
 class RowChance:
-    """Chance that flips with one generator and draws with another."""
+    """A chance that flips with one generator and draws with another."""
 
     def __init__(self, acceptance: Any, residual: Any):
         self.flip, self.draw = RandomChance(acceptance).flip, RandomChance(residual).draw
 
 
 class GivenChances:
-    """One ``Chance`` for each row, for draft tokens and verification alike: the loop becomes a program over chance."""
+    """A ``Chance`` for each row, for draft tokens and verification: the loop becomes a program over chance."""
 
     def __init__(self, chances: Sequence[Chance]):
         self.chances = list(chances)

@@ -20,7 +20,7 @@ DEVICES = ("cpu", "cuda", "mps")
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """What the decoding loop is asked to do.
+    """A set of what the decoding loop is asked to do.
 
     gamma: draft tokens an iteration, or ``Adaptive``.
     temperature, top_k, top_p: see ``sampling.warp``, for both models alike.
@@ -54,7 +54,7 @@ class LoopSettings:
 
     @property
     def first_gamma(self) -> int:
-        """gamma of the first iteration."""
+        """Return gamma of the first iteration."""
         return self.gamma.first if isinstance(self.gamma, Adaptive) else self.gamma
 
     @property
@@ -63,17 +63,17 @@ class LoopSettings:
 
     @property
     def greedy(self) -> bool:
-        """Whether the most probable token is taken."""
+        """Return whether the most probable token is taken."""
         return self.temperature == 0
 
     @property
     def end_tokens(self) -> frozenset[int]:
-        """The tokens that end a text."""
+        """Return the tokens that end a text."""
         return frozenset([self.eos] if isinstance(self.eos, int) else self.eos)
 
 
 def must_be_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Raises InputError unless the value is a whole number from ``least`` to ``most``."""
+    """Check that the value is a whole number from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} {value!r}: expected a whole number of at least {least}")
     if most is not None and value > most:
@@ -81,12 +81,12 @@ def must_be_whole(name: str, value: Any, least: int, most: int | None = None) ->
 
 
 def text_config(model: Any) -> Any:
-    """The part of a model's configuration that is of its text."""
+    """Return the part of a model's configuration that is of its text."""
     return model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
 
 
 def checked_device(device: str | None, model: Any) -> Any:
-    """The torch device of that name, the model's own if none is named.
+    """Return the torch device of that name, the model's own if none is named.
 
     Raises: InputError if there is no such device here, or it is of a kind that computes nothing (meta) or is untried.
     """
@@ -106,7 +106,7 @@ def checked_device(device: str | None, model: Any) -> Any:
 
 
 def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
-    """How many ids both models have, padding apart.
+    """Return how many ids both models have, padding apart.
 
     Raises: InputError if their numbers differ and none is given, or one is given that a model does not have.
     """
@@ -126,7 +126,7 @@ def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
 def checked_prompts(
     prompts: Sequence[Sequence[int]], models: dict[str, Any], vocabulary: int, settings: LoopSettings
 ) -> list[list[int]]:
-    """The prompts as lists.
+    """Return the prompts as lists.
 
     Raises: InputError for none, an empty one, a token outside the vocabulary, or a text too long for a context.
     """
@@ -148,7 +148,7 @@ def checked_prompts(
 
 
 def checked_models(models: dict[str, Any]) -> None:
-    """Raises InputError if a model would drop units at random."""
+    """Check that no model drops units at random. Raises: InputError."""
     for name, model in models.items():
         if model.training:
             raise InputError(f"the {name} is in training mode, with dropout; expected model.eval()")

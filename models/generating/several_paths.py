@@ -26,7 +26,7 @@ VerifyPaths = Callable[[Drafted, BatchChance], EmittedPaths]
 
 
 def path_verifier(rule: str | TreeReference, paths: int, gamma: int, batched: bool = True) -> LoopVerifier:
-    """A verifier of K independent draft paths, for ``SeveralPaths``.
+    """Return a verifier of K independent draft paths, for ``SeveralPaths``.
 
     rule: a rule for trees, or its name in ``verifiers.trees.registry``.
     paths, gamma: K, and the tokens of the longest block.
@@ -45,17 +45,17 @@ def path_verifier(rule: str | TreeReference, paths: int, gamma: int, batched: bo
 
 
 def independent_paths(paths: int, gamma: int) -> Drafting:
-    """K independent paths of gamma tokens, as a way of drafting."""
+    """Return K independent paths of gamma tokens, as a way of drafting."""
     return Drafting((paths, *[1] * (gamma - 1)))
 
 
 def in_doubles(drafted: Drafted) -> Drafted:
-    """The rows as probabilities in float64."""
+    """Return the rows as probabilities in float64."""
     return drafted._replace(target=drafted.target.double(), draft=drafted.draft.double()).probabilities()
 
 
 def all_at_once(name: str, paths: int) -> VerifyPaths:
-    """A rule of ``verifiers.batched.independent_paths``."""
+    """Return a rule of ``verifiers.batched.independent_paths``."""
 
     def verified(drafted: Drafted, chances: BatchChance) -> EmittedPaths:
         rows = (each.unflatten(0, (-1, paths)) for each in in_doubles(drafted)[:3])
@@ -65,7 +65,7 @@ def all_at_once(name: str, paths: int) -> VerifyPaths:
 
 
 def tree_by_tree(rule: TreeReference, paths: int) -> VerifyPaths:
-    """A rule of ``verifiers.trees``, for the texts of the batch in turn."""
+    """Return a rule of ``verifiers.trees``, for the texts of the batch in turn."""
 
     def verified(drafted: Drafted, chances: BatchChance) -> EmittedPaths:
         target, draft, tokens, _ = in_doubles(drafted)
@@ -83,7 +83,7 @@ def tree_by_tree(rule: TreeReference, paths: int) -> VerifyPaths:
 
 
 class RoundedChance:
-    """Chance for rules that compute in floats: what rounding has carried out of its range is taken back to its end."""
+    """A chance for rules that compute in floats: it takes what rounding carried out of its range back to its end."""
 
     def __init__(self, chance: Chance):
         self.chance = chance
@@ -96,7 +96,7 @@ class RoundedChance:
 
 
 def tree_of_paths(target: list[Any], draft: list[Any], tokens: list[list[int]]) -> DraftTree:
-    """The draft tree of K paths, level by level: node i K + k is token i of path k.
+    """Return the draft tree of K paths, level by level: node i K + k is token i of path k.
 
     target, draft, tokens: [K, gamma + 1, V], [K, gamma, V], [K, gamma].
     """
@@ -131,7 +131,7 @@ def generate_by_paths(
 
 
 class SeveralPaths(DecodingLoop):
-    """One run over a batch of texts with K rows each. Its verifier is one of ``path_verifier``."""
+    """A run over a batch of texts with K rows each. Its verifier is one of ``path_verifier``."""
 
     def __init__(self, target: Any, draft: Any, prompts: Sequence[Sequence[int]], verifier: LoopVerifier,
                  settings: LoopSettings, chance: Sequence[Chance] | None = None, device: str | None = None,
@@ -143,7 +143,7 @@ class SeveralPaths(DecodingLoop):
         self.accepted_rows: list[int] = []
 
     def run(self) -> Generated:
-        """As of a single path; each text is in the result once."""
+        """Run as a single path does. Each text is in the result once."""
         result, every = super().run(), slice(None, None, self.paths)
         result.tokens = result.tokens[every]
         result.iterations = [self._once(each) for each in result.iterations]
@@ -155,7 +155,7 @@ class SeveralPaths(DecodingLoop):
         return each._replace(rows=rows, accepted=each.accepted[every], added=each.added[every])
 
     def verified(self, drafted: Drafted) -> EmittedPaths:
-        """The verdict on the paths of each text, for all of its rows."""
+        """Return the verdict on the paths of each text, for all of its rows."""
         given = self.verifier.verify(drafted, self.chances)
         assert isinstance(given, EmittedPaths), "a verifier of blocks"
         self.accepted_rows = given.rows.tolist()

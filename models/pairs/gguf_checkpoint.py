@@ -13,18 +13,20 @@ from ..libraries import reason, require
 ARCHITECTURE = "llama"
 
 Change = Callable[[str, np.ndarray], np.ndarray]
-"""From a tensor's name in GGUF and its weights, [rows, columns] or [columns], to other weights of that shape."""
+"""Function of a tensor's name in GGUF and its weights, [rows, columns] or [columns], that returns other weights."""
 
 
 class GGUFCheckpoint(NamedTuple):
-    """configuration: fields of LlamaConfig. weights: by the names of transformers, float32."""
+    """A checkpoint read from a GGUF file. configuration: fields of LlamaConfig. weights: by the names of transformers,
+    float32.
+    """
 
     configuration: dict[str, Any]
     weights: dict[str, np.ndarray]
 
 
 def read_gguf(file: Path, change: Change = lambda name, weights: weights) -> GGUFCheckpoint:
-    """The configuration and the weights of a Llama model.
+    """Return the configuration and the weights of a Llama model.
 
     change: see ``Change``; by default the weights as they are.
     Guarantee: each weight is the number that its quantised block stands for, in float32.
@@ -65,7 +67,7 @@ def read_gguf(file: Path, change: Change = lambda name, weights: weights) -> GGU
 
 
 def rounded(weights: np.ndarray, bits: int, group: int) -> np.ndarray:
-    """Every ``group`` weights of a row on 2^bits evenly spaced numbers from the least to the greatest of them.
+    """Round every ``group`` weights of a row to 2^bits evenly spaced numbers from the least to the greatest of them.
 
     Guarantee: none is moved by more than (greatest - least) / (2 (2^bits - 1)).
     """
@@ -77,7 +79,7 @@ def rounded(weights: np.ndarray, bits: int, group: int) -> np.ndarray:
 
 
 def layer_of(name: str) -> int | None:
-    """The layer of a matrix by its name in GGUF; None for norms, the embedding and the last layer."""
+    """Return the layer of a matrix by its name in GGUF; None for norms, the embedding and the last layer."""
     place, *rest = name.removeprefix("blk.").split(".")
     return int(place) if name.startswith("blk.") and not rest[0].endswith("_norm") else None
 
@@ -114,7 +116,7 @@ def _field(reader: Any, file: Path, name: str, default: Any = _REQUIRED) -> Any:
 
 
 def _renamed(name: str, file: Path) -> str:
-    """A tensor's name in transformers."""
+    """Return a tensor's name in transformers."""
     others = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
     stem, _, kind = name.rpartition(".")
     if stem in others and kind == "weight":
@@ -127,6 +129,6 @@ def _renamed(name: str, file: Path) -> str:
 
 
 def _as_transformers(weights: np.ndarray, heads: int) -> np.ndarray:
-    """The rows of a query or key matrix in transformers' order: the halves of a head apart, in GGUF they alternate."""
+    """Reorder the rows of a query or key matrix: transformers has the halves of a head apart, GGUF alternates."""
     rows, columns = weights.shape
     return weights.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)

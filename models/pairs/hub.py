@@ -23,8 +23,9 @@ class WeightsIndex(msgspec.Struct):
 
 
 def checkpoint_folder(name: str) -> Path:
-    """The folder named, or the Hub's snapshot of the model named: from the cache if it is whole there, else downloaded;
-    of a packaged pair what ``packaged_pair`` makes.
+    """Return the folder of that name, or of a packaged pair, or the Hub's snapshot of the model of that name.
+
+    The snapshot is downloaded unless the cache has it whole. ``packaged_pair`` makes the folder of a packaged pair.
 
     Raises: InputError that says what is missing, and what to download and where to put it.
     """
@@ -39,7 +40,7 @@ def checkpoint_folder(name: str) -> Path:
 
 
 def missing_from(folder: Path) -> str | None:
-    """The first file that a checkpoint needs and that is not there."""
+    """Return the first file that a checkpoint needs and that is not there."""
     from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, WEIGHTS_INDEX_NAME, WEIGHTS_NAME
 
     if not (folder / "config.json").is_file():
@@ -54,7 +55,7 @@ def missing_from(folder: Path) -> str | None:
 
 
 def commit_of(folder: Path) -> str | None:
-    """The commit of a snapshot in the Hub's cache."""
+    """Return the commit of a snapshot in the Hub's cache."""
     return folder.name if folder.parent.name == "snapshots" else None
 
 

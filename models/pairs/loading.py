@@ -55,7 +55,8 @@ def load_pair(
 
 
 def must_agree(names: tuple[str, str], vocabularies: list[dict[str, int]], rows: int) -> None:
-    """Raises InputError that names the first id below ``rows`` at which two tokenizers have different tokens.
+    """Check two tokenizers. Raises: InputError that names the first id below ``rows`` at which two tokenizers have
+    different tokens.
 
     rows: the ids that both models have; tokens beyond it can come from neither.
     """
@@ -112,7 +113,7 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
 
 
 def _end(model: Any, tokenizer: Any, vocabulary: int) -> tuple[int, ...]:
-    """The ids at which the model's own settings end a text; the tokenizer's where they say nothing."""
+    """Return the ids at which the model's own settings end a text; the tokenizer's if they say nothing."""
     given = model.generation_config.eos_token_id if model.generation_config else None
     if given is None:
         given = tokenizer.eos_token_id

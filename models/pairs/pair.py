@@ -9,7 +9,7 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models with one tokenizer, as ``loading.load_pair`` loads them.
+    """A pair of models with one tokenizer, as ``loading.load_pair`` loads them.
 
     target, draft: causal language models of transformers, in evaluation mode on ``device`` in ``dtype``.
     vocabulary: ids below it are tokens of both; from it on there is padding, or one model only.
@@ -35,7 +35,7 @@ class Pair:
     template: str = "{prompt}"
 
     def mask(self, logits: Any) -> Any:
-        """The logits of the common vocabulary, [..., vocabulary], as a view.
+        """Return the logits of the common vocabulary, [..., vocabulary], as a view.
 
         softmax(mask(logits)) is the model's law given that it emits a common token. Every law of the pair is this one:
         cut before the softmax, not after it, so that no mass is lost to padding.
@@ -43,7 +43,7 @@ class Pair:
         return logits[..., : self.vocabulary]
 
     def encode(self, prompt: str, room: int = 0) -> list[int]:
-        """The prompt's ids, in the template and after the start token if the tokenizer puts one; never empty.
+        """Return the prompt's ids, in the template and after the start token if the tokenizer puts one; never empty.
 
         room: tokens that are to follow it.
         Raises: InputError if both do not fit the context, or the tokenizer knows tokens that a model does not.
@@ -59,7 +59,9 @@ class Pair:
         return ids
 
     def encode_question(self, prompt: str, room: int) -> list[int]:
-        """The ids of a question as the target was trained to answer it; ``encode`` where its tokenizer cannot say."""
+        """Return the ids of a question as the target was trained to answer it; ``encode`` if its tokenizer cannot
+        say.
+        """
         if not getattr(self.tokenizer, "chat_template", None):
             return self.encode(prompt, room)
         question = [{"role": "user", "content": prompt}]
@@ -67,5 +69,5 @@ class Pair:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of these ids, without special tokens."""
+        """Return the text of these ids, without special tokens."""
         return self.tokenizer.decode(list(tokens), skip_special_tokens=True)

@@ -56,7 +56,7 @@ PRESETS = {
 
 
 def named_pair(preset: str, drafter: int = 0) -> tuple[str, str, str]:
-    """Target, draft and template of a preset, for ``load_pair``.
+    """Return target, draft and template of a preset, for ``load_pair``.
 
     drafter: which of its drafters, 0 the best.
     Raises: InputError for a preset or drafter there is not, and for "trained" if none has been trained here.
@@ -76,6 +76,6 @@ def named_pair(preset: str, drafter: int = 0) -> tuple[str, str, str]:
 
 
 def load_preset(preset: str, drafter: int = 0, device: str = "cpu", dtype: str = "float32") -> Pair:
-    """``load_pair`` of a preset. Raises: InputError as ``named_pair`` and ``load_pair`` do."""
+    """Load the pair of a preset. Raises: InputError as ``named_pair`` and ``load_pair`` do."""
     target, draft, template = named_pair(preset, drafter)
     return load_pair(target, draft, device, dtype, template)

