@@ -54,7 +54,7 @@ class Output:
 
     @property
     def console(self) -> Console:
-        """Where tables go: standard output, or standard error if a file has taken that."""
+        """Console for tables: standard output, or standard error if a file has taken that."""
         from rich.console import Console
 
         return Console(stderr=self.to_stderr, highlight=False)

@@ -1,5 +1,8 @@
-"""What the verifier is given: rows read from the right text, of the models' own law, warped as asked for; draft tokens
-drawn from the draft's rows; random numbers that are used once."""
+"""What the verifier is given, examined on one batch.
+
+The rows have to be read from the right text, follow the models' own law and be warped as asked for. Draft tokens have
+to be drawn from the draft's rows, and random numbers used once.
+"""
 
 from collections.abc import Sequence
 
@@ -9,18 +12,19 @@ from torch import Tensor
 from ....proofs.laws import verdict_rule
 from ....stattests.betting import bets_on
 from ....verifiers.details import ListeningDetail, ReadingDetail, RowsDetail
-from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method
 from .drift import MAX_DRIFT, DriftMeasurement, TokenBets
 from .observed_loop import Observations, RowDistance, observed
 from .session import LoopSession, seen
 
 BET_FAMILIES = "argmax", "tail"
+"""Sets of tokens that drafts are bet on."""
 
 MAX_OBSERVED_ROWS = 8
 """Rows of the batch that is observed."""
 
 SOFTMAX_TOLERANCE = 1e-6
-"""Total variation of two computations of the same softmax."""
+"""Total variation allowed between two computations of the same softmax."""
 
 
 class BlockInputs:
@@ -40,12 +44,12 @@ class BlockInputs:
         session.decode(prompts, session.options.new_tokens, seed, loop=loop)
 
     def bet(self, law: Tensor, tokens: Tensor) -> None:
-        """Bet on the draft tokens of a block; at temperature 0 there is nothing to bet on."""
+        """Bet on the draft tokens of a block. At temperature 0 there is nothing to bet on."""
         if not self.session.settings.greedy:
             self.bets.observe(bets_on(law.double().cpu().numpy(), tokens.cpu().numpy()))
 
     def notices(self) -> dict[str, str]:
-        """What could not be examined."""
+        """Return what could not be examined."""
         return {f"left out: {part}": why for part, why in self.observations.unobserved.items()}
 
     def evidence(self, complete: bool) -> list[Evidence]:
@@ -75,7 +79,7 @@ class BlockInputs:
         return self.session.finding("rows", Method.READING, verdict, self.problem, detail, witness)
 
     def rows_evidence(self, model: str, method: Method, rows: Sequence[RowDistance]) -> Evidence:
-        """Refuted by a row beyond the largest drift, or the mean beyond the mean drift, if drift is not too wide."""
+        """Compare rows: one beyond the largest drift refutes, or a mean beyond the mean drift."""
         warped = method is Method.WARP
         most, mean = (SOFTMAX_TOLERANCE,) * 2 if warped else self.drift.allowed(model)
         worst = max(rows, key=lambda row: row.distance)
@@ -94,12 +98,8 @@ class BlockInputs:
 
     def drafts_evidence(self) -> Evidence:
         fortune = self.bets.fortune
-
-        def witness(family: str, expected: str, observed: str) -> Witness:
-            sequence = f"draft tokens in the set {family!r}, of {fortune.steps:,}"
-            return seen({"draft token": fortune.refuted_at}, sequence, expected, observed)
-
-        return self.bets.evidence("drafts", self.problem, BET_FAMILIES, witness, tokens=fortune.steps)
+        place = {"draft token": fortune.refuted_at}
+        return self.bets.evidence("drafts", self.problem, BET_FAMILIES, place, "draft tokens", tokens=fortune.steps)
 
     def noise_evidence(self) -> Evidence:
         numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None

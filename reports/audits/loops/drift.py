@@ -1,6 +1,6 @@
 """Drift between passes of different shapes, and what it allows: measured first, and apart from the loop under test."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,38 +10,44 @@ from ....stattests.arguments import BETA
 from ....stattests.betting import Bets, Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....verifiers.details import BettingDetail
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method
 from .forward_passes import Drift, measure_drift
-from .session import LoopSession
+from .session import LoopSession, seen
 
 DRIFT_TEXTS = 4
 """Texts that are read in every shape, written by plain decoding."""
 
-FEWEST_DRIFT_TEXTS, DRIFT_SHARE = 2, 0.25
-"""Texts that are read where more would take longer than this share of the run's time."""
+FEWEST_DRIFT_TEXTS = 2
+"""Texts that are read in any case."""
+
+DRIFT_SHARE = 0.25
+"""Share of the run's time that reading further texts may take."""
 
 MIN_DRIFT_TOKENS = 32
-"""Tokens that these texts have at least, and three blocks: what is read in one chunk does not drift."""
+"""Tokens of these texts at least, and three blocks: what is read in one chunk does not drift."""
 
 ROW_MARGIN = 4.0
-"""How many times the largest measured drift a single row or gap may be off, and the mean of all rows the mean drift."""
+"""Multiple of the largest measured drift that a row or gap may be off, and of the mean drift for the mean row."""
 
 BET_MARGIN = 2.0
-"""The same for the probability of a set that is bet on: every token pays for it, one that is off gains little."""
+"""The same for the probability of a set that is bet on. It is smaller: every token pays for it."""
 
 SOFTMAX_ROUNDING = 64 * 2.0**-23
-"""Total variation that the rounding of a softmax in float32 is granted in any case."""
+"""Total variation that is allowed in any case, for the rounding of a softmax in float32."""
 
 LOGIT_ULPS = 2.0
-"""Units in the last place of the largest logit that each logit may be off by in any case: with d of them together, a
-gap by 2 d, and total variation by tanh(d / 2) <= d / 2."""
+"""Units in the last place of the largest logit that each logit may be off by in any case. If d is what they make,
+a gap may be off by 2 d, and total variation by tanh(d / 2) <= d / 2."""
 
 MAX_DRIFT = 0.25
-"""Total variation of drift, with its margin, beyond which rows are not judged at all."""
+"""Total variation of drift, with its margin, above which rows are not judged."""
 
 
 class DriftMeasurement:
-    """The drift of each shape on texts of this pair as plain decoding writes them, for target and draft."""
+    """The drift of each shape of pass on texts that plain decoding writes, for target and draft.
+
+    It is no part of the verdict.
+    """
 
     def __init__(self, session: LoopSession):
         self.session = session
@@ -64,19 +70,22 @@ class DriftMeasurement:
             )
 
     def affordable(self, texts: int, seconds: float, batched: bool) -> int:
-        """Texts that there is time to read token by token, by both models. seconds: that writing all of them took."""
+        """Return how many texts there is time to read token by token with both models.
+
+        seconds: time in which all of them were written.
+        """
         each = 2 * seconds / (1 if batched else texts)
         return max(FEWEST_DRIFT_TEXTS, min(texts, int(DRIFT_SHARE * self.session.options.timeout / max(each, 1e-9))))
 
     def length(self, prompt: int, block: int, batched: bool) -> int:
-        """Tokens to write: as many as the loop, at the least; more than that only as far as the context allows."""
+        """Return the tokens to write: at least as many as the loop; more only as far as the context allows."""
         context = self.session.pair.context or 2**62
         if batched:
             context = min(context, CachedModel(self.session.pair.target, 1).window)
         return max(self.session.options.new_tokens, min(max(MIN_DRIFT_TOKENS, 3 * block), context - prompt))
 
     def allowed(self, model: str) -> tuple[float, float]:
-        """Total variation that a row, and the rows' mean, of this model may be off by; no limit above MAX_DRIFT."""
+        """Return the total variation that a row of this model, and the rows' mean, may be off by."""
         drifts = self.drifts[model]
         measured = ([each.total_variation[name] for each in drifts] for name in ("max", "mean"))
         most, mean = (_limit(ROW_MARGIN, values, LOGIT_ULPS / 2, drifts) for values in measured)
@@ -84,28 +93,27 @@ class DriftMeasurement:
 
     @property
     def set_drift(self) -> float:
-        """What the probability of a set may be off by, as sampled."""
+        """Distance that the probability of a set, as sampled, may be off by."""
         drifts = [each for part in self.drifts.values() for each in part]
         return _limit(BET_MARGIN, [each.warped["max"] for each in drifts], LOGIT_ULPS / 2, drifts)
 
     @property
     def slack(self) -> float:
-        """What bets pay for drift."""
+        """Probability that bets pay for drift."""
         return min(MAX_DRIFT, self.set_drift)
 
     @property
     def too_wide(self) -> bool:
-        """Whether drift is too wide for bets to be evidence."""
+        """True if drift is too wide for bets to be evidence."""
         return self.set_drift > MAX_DRIFT
 
     @property
     def tie(self) -> float:
-        """Gaps of two logits of the target below this are ties."""
+        """Gap of two logits of the target below which they are a tie."""
         drifts = self.drifts["target"]
         return _limit(ROW_MARGIN, [each.gap for each in drifts], 2 * LOGIT_ULPS, drifts)
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        """None: drift is not part of the verdict."""
         return []
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
@@ -113,19 +121,15 @@ class DriftMeasurement:
 
 
 def _limit(margin: float, measured: Sequence[float], ulps: float, drifts: Sequence[Drift]) -> float:
-    """So many times the largest that was measured, and at least so many units in the last place."""
+    """Return a multiple of the largest measured value, and at least so many units in the last place."""
     return max(margin * max(measured) + SOFTMAX_ROUNDING, ulps * max(each.rounding for each in drifts))
-
-
-MakeWitness = Callable[[str, str, str], Witness]
-"""From a family, and how many tokens were expected in its sets and observed, as text."""
 
 
 class TokenBets:
     """Bets of several families of sets, which pay for the drift of the rows.
 
-    fortune: what they have come to.
-    expected, observed: for each family, how many tokens should have been in the sets, and how many were.
+    fortune: the fortune that they have won.
+    expected, observed: tokens of each family that should have been in the sets, and that were.
     """
 
     def __init__(self, families: Sequence[str], alpha: float, drift: DriftMeasurement):
@@ -143,11 +147,13 @@ class TokenBets:
         self.fortune = self.betting.observe(bets)
 
     def evidence(
-        self, claim: str, problem: str, limited_by: Sequence[str], witness: MakeWitness, **detail: Any
+        self, claim: str, problem: str, limited_by: Sequence[str], place: dict[str, Any], what: str, **detail: Any
     ) -> Evidence:
-        """Refuted if the bets have won, unless drift is too wide.
+        """Return the evidence: refuted if the bets have won, unless drift is too wide.
 
-        limited_by: the families whose largest detection limit is the bound. detail: fields of ``BettingDetail``.
+        limited_by: the families whose largest detection limit is the bound.
+        place, what: of a witness: where the bets had won, and what they are on.
+        detail: fields of ``BettingDetail``.
         """
         fortune, too_wide, families = self.fortune, self.drift.too_wide, self.betting.families
         limits = {
@@ -157,7 +163,8 @@ class TokenBets:
         refuted, shown = fortune.refuted_at is not None and not too_wide, None
         if refuted and fortune.family:
             expected, observed = self.expected[fortune.family], self.observed[fortune.family]
-            shown = witness(fortune.family, f"{expected:.1f}", str(observed))
+            sequence = f"{what} in the set {fortune.family!r}, of {fortune.steps:,}"
+            shown = seen(place, sequence, f"{expected:.1f}", str(observed))
         bound = None if refuted else 1.0 if too_wide else max(limits[name] for name in limited_by)
         known = BettingDetail(
             **detail, p_value=fortune.p_value, limits=limits, slack=self.drift.slack,

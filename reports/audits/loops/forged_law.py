@@ -27,10 +27,10 @@ from .forward_passes import full_pass
 from .session import LoopSession, seen
 
 MAX_DENOMINATOR = 1000
-"""Denominator up to which a row that was read back is taken for the rational row that it was forged from."""
+"""Largest denominator of the rational row that a row as loaded is taken to be forged from."""
 
 FORGE_ROUNDING = Fraction(1, 10**6)
-"""How near the rows read back have to be: what ``models.forge`` guarantees in float32."""
+"""Distance of each probability as loaded from that rational: what ``models.forge`` guarantees in float32."""
 
 Row = tuple[Fraction, ...]
 
@@ -41,8 +41,8 @@ class ForgedLaw(NamedTuple):
     problem: target and draft as they are sampled, order 1, over rationals.
     source: where the rows are from, in words.
     start: the start token, which is V of the forged problem.
-    end: the token that ends texts, if one of them does; then the token V of ``problem`` stands for "the text has
-        ended", and follows itself.
+    end: the token that ends texts, if one does. The token V of ``problem`` then stands for "the text has ended", and
+        follows itself.
     """
 
     problem: Problem
@@ -51,12 +51,12 @@ class ForgedLaw(NamedTuple):
     end: int | None
 
     def countable(self, gamma: int) -> Problem:
-        """The problem with the largest gamma up to this one whose gamma + 1 tokens can be counted."""
+        """Return the problem with the largest gamma up to this one whose gamma + 1 tokens can be counted."""
         most = int(MOST_LOG2 / log2(self.problem.vocabulary)) - 1
         return replace(self.problem, gamma=max(1, min(gamma, most)))
 
     def text(self, tokens: Sequence[int], length: int) -> tuple[int, ...]:
-        """A text as ``problem`` writes it: filled up behind its end; a shorter one that has not ended stays short."""
+        """Return a text as ``problem`` writes it, filled up after its end; -1 stands after one that ended too early."""
         shift = 0 if self.end is None else 1
         text = [token + shift if token >= self.start else token for token in tokens]
         fill = self.start if text and text[-1] == self.end else -1
@@ -64,10 +64,10 @@ class ForgedLaw(NamedTuple):
 
 
 def forged_law(session: LoopSession, start: int) -> ForgedLaw:
-    """The law of a forged pair as it is loaded, from one forward pass over <s>, 0, ..., V-1.
+    """Return the law of a forged pair as it is loaded, from one forward pass over <s>, 0, ..., V-1.
 
-    The rationals that it was forged from, where temperature, top-k and top-p change nothing and all rows are rationals
-    of small denominators to 1e-6, as they are in float32; else the float rows as sampled, each divided by its sum.
+    If the settings change nothing and all rows are near rationals of small denominators, as they are in float32, the
+    law is those rationals. Else it is the float rows as sampled, each divided by its sum.
     """
     settings = session.settings
     logits = [full_pass(m, [start, *range(start)], session.pair.vocabulary) for m in session.models.values()]
@@ -85,7 +85,7 @@ def forged_law(session: LoopSession, start: int) -> ForgedLaw:
 
 
 def _rationals(models: Sequence[Tensor]) -> list[list[Row]] | None:
-    """The rows as small rationals; None unless all are."""
+    """Return the rows as small rationals; None unless all are."""
     rows = [[tuple(Fraction(p).limit_denominator(MAX_DENOMINATOR) for p in row) for row in m.tolist()] for m in models]
     near = all(
         sum(exact) == 1 and all(abs(Fraction(p) - q) <= FORGE_ROUNDING for p, q in zip(row, exact, strict=True))
@@ -100,7 +100,7 @@ def _normalized(rows: Tensor) -> list[Row]:
 
 
 def _markov(rows: list[Row], end: int | None) -> Markov:
-    """Order 1; with an end token, the token V follows it and itself."""
+    """Return a model of order 1. With an end token, the token V follows that and itself."""
     if end is None:
         return Markov(rows[0], tuple(rows[1:]))
     rows = [(*row, Fraction(0)) for row in rows]
@@ -110,19 +110,19 @@ def _markov(rows: list[Row], end: int | None) -> Markov:
 
 
 MAX_PATHS = 20_000
-"""Ways chance can fall that are walked."""
+"""Paths of random choices that are traced at most."""
 
 MAX_GREEDY_TOKENS = 512
-"""Tokens of a text that is walked at temperature 0, where there is one path."""
+"""Tokens of a text whose one path is traced at temperature 0."""
 
 ROUNDING_PER_TOKEN = 1e-6
-"""Total variation that the rounding of rows in float32 may make, for each token."""
+"""Total variation for each token that the rounding of rows in float32 may make."""
 
 
 class EnumeratedLaw:
-    """The verifier in its exact form, one block at a time, driven by the loop on every way chance can fall.
+    """The law of the first tokens with the verifier's exact form, one block at a time, on every random path.
 
-    The loop's own random streams and its batched verifier are examined by ``TextCounts`` and ``written_texts``.
+    ``TextCounts`` and ``written_texts`` examine the loop's own random streams and its batched verifier.
     """
 
     def __init__(self, session: LoopSession, forged: ForgedLaw):
@@ -130,21 +130,21 @@ class EnumeratedLaw:
         self.length = session.settings.first_gamma + 2
         drafts = session.verifier.paths * session.settings.first_gamma
         if session.verifier.paths > 1 and forged.start ** (2 * drafts + 2) > MAX_PATHS:
-            self.length = 2  # of two iterations the ways are too many
+            self.length = 2  # two iterations have too many paths
         if session.settings.greedy:
             self.length = max(self.length, min(MAX_GREEDY_TOKENS, session.options.new_tokens))
         self.holds = False
         self.law: dict[Prefix, float] | None = None
 
     def run(self) -> None:
-        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0 from all."""
+        """Find the law of the longest texts that have few enough paths."""
         while self.length and self.law is None:
-            self.law = self.walked()
+            self.law = self.traced()
             if self.law is None:
                 self.length //= 2
 
-    def walked(self) -> dict[Prefix, float] | None:
-        """law(text) = sum over the paths that end in it; None if they are too many. All open paths in one batch."""
+    def traced(self) -> dict[Prefix, float] | None:
+        """Return text -> the sum over the paths that end in it; None if they are too many."""
         session, verifier = self.session, self.session.exact_verifier
         law: dict[Prefix, float] = {}
         scripts, paths = [((), 1.0)], 0
@@ -152,18 +152,18 @@ class EnumeratedLaw:
             session.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
             if paths + len(scripts) > MAX_PATHS:
                 return None
-            walks = []
+            branches = []  # all open paths, decoded in one batch
             for script in scripts:
-                walks.append(Branching(1.0))
-                walks[-1].pending = [script]
-                walks[-1].begin()
-            prompts, chance = [[self.forged.start]] * len(walks), [EnumeratedChance(walk) for walk in walks]
+                branches.append(Branching(1.0))
+                branches[-1].pending = [script]
+                branches[-1].begin()
+            prompts, chance = [[self.forged.start]] * len(branches), [EnumeratedChance(path) for path in branches]
             written = session.decode(prompts, self.length, verifier=verifier, chance=chance)
-            for walk, tokens in zip(walks, written.tokens, strict=True):
+            for path, tokens in zip(branches, written.tokens, strict=True):
                 text = self.forged.text(tokens, self.length)
-                law[text] = law.get(text, 0.0) + walk.probability
-            paths += len(walks)
-            scripts = [script for walk in walks for script in walk.pending]
+                law[text] = law.get(text, 0.0) + path.probability
+            paths += len(branches)
+            scripts = [script for path in branches for script in path.pending]
         return law
 
     def evidence(self, complete: bool) -> list[Evidence]:
@@ -189,18 +189,21 @@ class EnumeratedLaw:
         return [finding("lossless", Method.ENUMERATION, verdict, problem.name, detail, witness, **measured)]
 
 
-COUNTED_TEXTS, COUNTED_ROWS = 20_000, 2_000
-"""Texts, and rows of a batch, where the command does not say."""
+COUNTED_TEXTS = 20_000
+"""Texts, if the command does not say."""
+
+COUNTED_ROWS = 2_000
+"""Rows of a batch, if the command does not say."""
 
 COUNTS_SHARE = 0.5
-"""Share of the run's time after which no further batch is begun: the limits are those of the texts that there are."""
+"""Share of the run's time after which no further batch is begun."""
 
 MAX_OUTCOMES = 100_000
-"""V^gamma (gamma + 1) V up to which E[tau] is enumerated."""
+"""Largest V^gamma (gamma + 1) V for which E[tau] is enumerated."""
 
 
 class TextCounts:
-    """Texts of 2 gamma + 1 tokens behind <s>, counted; and tau of their first iterations."""
+    """Counts of texts of 2 gamma + 1 tokens after <s>, and of tau of their first iterations."""
 
     def __init__(self, session: LoopSession, forged: ForgedLaw, alpha: float):
         self.session, self.forged, self.alpha = session, forged, alpha
@@ -230,7 +233,7 @@ class TextCounts:
         return [law] if expected is None else [law, self.acceptance_evidence(expected)]
 
     def acceptance_evidence(self, expected: float) -> Evidence:
-        """E[tau] of the first iteration, which is known exactly, against what was accepted."""
+        """Compare what was accepted with E[tau] of the first iteration, which is known exactly."""
         calls = sum(self.accepted.values())
         measured = mean_interval(self.accepted, self.gamma, self.alpha)
         refuted = not measured.lower <= expected <= measured.upper
@@ -247,7 +250,7 @@ class TextCounts:
         return self.session.finding("acceptance", Method.MEAN, verdict, name, detail, witness, bound=bound)
 
     def expected_accepted(self) -> float | None:
-        """E[tau] of the verifier's first block, exactly; None if that takes too long."""
+        """Return E[tau] of the verifier's first block, exactly; None if that takes too long."""
         gamma = self.gamma
         drafts = gamma + self.session.verifier.paths - 1  # one path, and the first token of each other one
         if self.forged.start ** (drafts + 1) * (drafts + 1) > MAX_OUTCOMES:

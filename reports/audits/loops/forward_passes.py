@@ -14,13 +14,14 @@ from ....models.generating.caches import cache_argument, cache_of, empty_cache
 from ....models.generating.sampling import Warp
 
 QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
+"""Quantiles of drift that are reported."""
 
 
 @torch.inference_mode()
 def full_pass(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
-    """The logits after each token of a text, [len(text), vocabulary], from one pass over all of it and no cache.
+    """Return the logits after each token of a text, [len(text), vocabulary], from one pass over it without a cache.
 
-    float32, or float64 if the model has that.
+    They are float32, or float64 if the model has that.
     """
     return _cut(model(input_ids=_tokens(model, [text]), use_cache=False).logits[0], vocabulary)
 
@@ -29,7 +30,10 @@ def full_pass(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
 def chunked_passes(
     model: Any, text: Sequence[int], size: int, vocabulary: int, before_pass: Callable[[], None] = lambda: None
 ) -> Tensor:
-    """The same, ``size`` tokens at a time on a cache that only grows. before_pass: called to end it by an exception."""
+    """Return the same logits, from passes of ``size`` tokens on a cache that only grows.
+
+    before_pass: called before each pass; it may raise to end them.
+    """
     cache, parts = empty_cache(model), []
     for start in range(0, len(text), size):
         before_pass()
@@ -42,7 +46,7 @@ def chunked_passes(
 
 @torch.inference_mode()
 def padded_pass(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> list[Tensor]:
-    """The same for several texts in one batch, the shorter ones filled up on the left and masked."""
+    """Return the same logits of several texts, from one batch: shorter texts are padded on the left and masked."""
     width = max(map(len, texts))
     tokens = _tokens(model, [[0] * (width - len(text)) + list(text) for text in texts])
     real = torch.arange(width) >= width - torch.tensor([len(text) for text in texts])[:, None]
@@ -54,12 +58,12 @@ def padded_pass(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> 
 
 
 def row_distance(logits: Tensor, other: Tensor) -> Tensor:
-    """Total variation of the laws softmax(logits) and softmax(other), [..., V] to [...]."""
+    """Return the total variation of softmax(logits) and softmax(other), [..., V] to [...]."""
     return (logits.softmax(-1) - other.softmax(-1)).abs().sum(-1) / 2
 
 
 class Drift(NamedTuple):
-    """How far passes of one shape are from one pass over the whole text, over all positions of some texts.
+    """Distance of passes of one shape from one pass over the whole text, over all positions of some texts.
 
     Three quantities have a median, 99 % quantile, largest value and mean over the positions.
     shape: of the passes, in words.
@@ -84,9 +88,9 @@ def measure_drift(
     model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, batched: bool = True,
     before_pass: Callable[[], None] = lambda: None,
 ) -> list[Drift]:  # fmt: skip
-    """Drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
+    """Measure the drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
 
-    texts: of several blocks each, as a first chunk is read as the whole text is; of n texts in the batch, text k is
+    texts: of several blocks each, since a first chunk is read as the whole text is. In the batch of n texts, text k is
     shortened by the part k / 2n of it, so that it is padded.
     batched: False for a model that takes no batch.
     """

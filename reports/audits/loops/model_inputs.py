@@ -1,7 +1,7 @@
 """What a loop used: what its models were given to read, compared with its texts, and its random numbers.
 
-Exact, whatever the weights are and in every dtype: a cache that has lost a token, or has a rejected one, shows here
-also where the rows do not depend on it.
+This is exact for all weights and every dtype: a cache that has lost a token, or has a rejected one, shows here even if
+the rows do not depend on it.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from ....verifiers.batched.sampling import Uniforms
 
 
 class PassInputs(NamedTuple):
-    """One forward pass: the tokens in all columns, old and new, their positions, which are attended to; [B, n] each."""
+    """One forward pass, [B, n] each: the tokens in all columns, old and new, their positions, and the mask."""
 
     tokens: Tensor
     positions: Tensor
@@ -30,7 +30,7 @@ class Misread(NamedTuple):
     """A row of a pass that did not read its text.
 
     model: "target" or "draft".
-    prompt, iteration, position: where; the position in the text, from 0.
+    prompt, iteration, position: place of the row; positions in a text count from 0.
     part: "tokens" or "positions".
     expected, observed: both from the first difference on.
     """
@@ -45,12 +45,12 @@ class Misread(NamedTuple):
 
 
 class InputRecorder:
-    """The forward passes of one model, recorded by a hook.
+    """A recorder of one model's forward passes, by hooks.
 
     A cache is taken to hold the columns that were read, cut at the end to the length that it states; whether it does
-    shows in the rows that come out. Of no use for a model that is handed embeddings in the place of tokens.
-    A prefill calls the base model, a block the model, which may call a part of the base model only: both are recorded,
-    and what the model calls of the base is the same pass.
+    shows in the rows that it gives. A model that is given embeddings instead of tokens cannot be recorded.
+    A prefill calls the base model, a block the model, which may call a part of the base model only. Both are recorded;
+    what the model calls of its base is the same pass.
     """
 
     def __init__(self, cached: CachedModel):
@@ -89,12 +89,12 @@ class InputRecorder:
         self.passes.append(PassInputs(self.tokens, self.positions, mask))
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch, as the cache does, whichever rows the loop means."""
+        """Keep these rows of the batch, as the cache does, whichever rows the loop means."""
         self.select_cached(rows)
         self.tokens, self.positions = self.tokens[rows], self.positions[rows]
 
     def difference(self, inputs: PassInputs, row: int, text: list[int]) -> tuple[str, list[int], list[int]] | None:
-        """Part, expected and observed where one row of a pass has not read this text."""
+        """Return part, expected and observed if one row of a pass has not read this text."""
         mask = inputs.mask[row]
         tokens, positions = inputs.tokens[row][mask].tolist(), inputs.positions[row][mask].tolist()
         if tokens != text:
@@ -106,7 +106,7 @@ class InputRecorder:
 
 
 def _columns(cache: Any) -> int:
-    """How many columns a cache states that it has."""
+    """Return how many columns a cache states that it has."""
     if cache is None:
         return 0
     return cache[0][0].shape[-2] if isinstance(cache, tuple) else int(cache.get_seq_length())
@@ -120,10 +120,11 @@ def _from_first_difference(expected: list[int], observed: list[int], most: int =
 
 
 PURPOSES = {"drafts": "a draft token", "acceptance": "a coin", "residual": "the last token of a block"}
+"""Stream of random numbers -> what one of its numbers decides."""
 
 
 class Use(NamedTuple):
-    """What one number decided, of which row of the batch and in which iteration."""
+    """A use of one number: what it decided, for which row of the batch and in which iteration."""
 
     purpose: str
     row: int
@@ -134,14 +135,14 @@ class Use(NamedTuple):
 
 
 class RandomNumberLog:
-    """Every number used so far.
+    """A log of every random number used so far.
 
-    Two of n independent uniforms on the lattice of 2^-53 are equal with probability below n^2 / 2^54: a number that is
-    used twice is no coincidence.
-    count, by_purpose: how many were used, in all and of each of PURPOSES.
+    Two of n independent uniforms on the lattice of 2^-53 are equal with probability below n^2 / 2^54. So a number that
+    is used twice is no coincidence.
+    count, by_purpose: how many were used, in all and for each of PURPOSES.
     reused: number, first use and second use.
-    iteration: of the loop, now.
-    paused: whether numbers are being drawn that count when they are handed on.
+    iteration: the loop's present one.
+    paused: True while numbers are drawn that count when they are handed on.
     """
 
     def __init__(self) -> None:
@@ -160,7 +161,7 @@ class RandomNumberLog:
             self.reused.append((number, before, use))
 
     def attach(self, streams: Any) -> None:
-        """From now on log every number of these streams; a given chance has none."""
+        """Log every number of these streams from now on; a given chance has none."""
         if not isinstance(streams, Streams):
             return
         for purpose in PURPOSES:

@@ -1,7 +1,7 @@
 """Decoding loops with a known bug each: ``DecodingLoop`` with one part replaced, and the bugs they descend from.
 
-Each runs as ``generate(..., verifier=mutant.verifier, loop=mutant.loop, **mutant.settings)``, those of several paths by
-``generate_by_paths``.
+Run one by ``generate(..., verifier=mutant.verifier, loop=mutant.loop, **mutant.settings)``, or by ``generate_by_paths``
+if it has several paths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,16 +28,15 @@ class LoopMutant(NamedTuple):
     """A loop with a known bug, and what shows it.
 
     name: "L01", ...
-    loop: the mutant.
+    loop: its class.
     title: the bug.
     breaks: "text", the law of one text; "target rows" or "draft rows", what the verifier is given differs from a
         forward pass over the whole text (wrong draft rows cost acceptance, not the law); "batch", texts of a batch
         depend on each other.
     ancestor: the bug of real software, or the source, that it descends from.
     link: its address.
-    settings: under which it shows, beside the defaults.
-    verifier: with which it shows.
-    paths: draft paths of a text, with which it shows.
+    settings, verifier: those with which it shows, besides the defaults.
+    paths: draft paths of a text with which it shows.
     ragged: whether it shows only in batches of prompts of several lengths.
     """
 
@@ -57,7 +56,7 @@ class LoopMutant(NamedTuple):
 
 
 class OneShort(CachedModel):
-    """Forgets one token too many, and takes it for read."""
+    """A cache that drops one token too many, and takes it for read."""
 
     def rewind(self, length: Tensor) -> None:
         super().rewind(length - 1)
@@ -65,7 +64,7 @@ class OneShort(CachedModel):
 
 
 class OneLong(CachedModel):
-    """Does not forget the first rejected token, if there is one."""
+    """A cache that keeps the first rejected token, if there is one."""
 
     def rewind(self, length: Tensor) -> None:
         read = torch.minimum(self.read, length)
@@ -74,7 +73,7 @@ class OneLong(CachedModel):
 
 
 class Stale(CachedModel):
-    """Takes all of the text but the last token for read, X_gamma included, which has only been drawn."""
+    """A cache that takes all but the last token for read, X_gamma included, which has only been drawn."""
 
     def rewind(self, length: Tensor) -> None:
         super().rewind(length)
@@ -82,7 +81,7 @@ class Stale(CachedModel):
 
 
 class CountsColumns(CachedModel):
-    """Positions counted by columns, holes and padding included."""
+    """A cache whose positions are counted by columns, holes and padding included."""
 
     def positions(self, real: Tensor) -> Tensor:
         columns = torch.arange(self.filled.shape[1] - real.shape[1], self.filled.shape[1])
@@ -90,7 +89,7 @@ class CountsColumns(CachedModel):
 
 
 class SeesHoles(CachedModel):
-    """Attends to padding and to rejected tokens."""
+    """A cache that attends to padding and to rejected tokens."""
 
     def mask(self) -> None:
         return None
@@ -122,7 +121,7 @@ class BonusFromRowBefore(DecodingLoop):
 
 
 class LastTokenEnds(DecodingLoop):
-    """Looks for the end token in the last place of what was added only."""
+    """A loop that looks for the end token only in the last place of what was added."""
 
     def cut(self, tokens: list[int]) -> list[int]:
         return tokens
@@ -137,14 +136,14 @@ class NotCarried(DecodingLoop):
 
 
 class SameForAllRows(Streams):
-    """One seed for every row of the batch."""
+    """Streams with one seed for every row of the batch."""
 
     def generators(self, seed: int, row: int) -> list[np.random.Generator]:
         return super().generators(seed, 0)
 
 
 class SeededAlike(Streams):
-    """The sampler of the draft, the coins and the residual begin in one state."""
+    """Streams of draft, coins and residual that begin in one state."""
 
     def generators(self, seed: int, row: int) -> list[np.random.Generator]:
         state = super().generators(seed, row)[0]
@@ -152,7 +151,7 @@ class SeededAlike(Streams):
 
 
 class CoinDrawsToo(Streams):
-    """The last token of a block is drawn with the number that the last draft token was tested with."""
+    """Streams that draw the last token of a block with the number that the last draft token was tested with."""
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
         coins = uniform_draws(self.acceptance, tokens.shape[1]).to(tokens.device)
@@ -163,7 +162,7 @@ class CoinDrawsToo(Streams):
 
 
 class ShiftedByChoice(CachedModel):
-    """Positions one too large once a path was chosen."""
+    """A cache whose positions are one too large once a path was chosen."""
 
     shift = 0
 
@@ -176,7 +175,7 @@ class ShiftedByChoice(CachedModel):
 
 
 class SameForAllPaths(Streams):
-    """The draft tokens of all paths of a text, two here, are drawn with the same random numbers."""
+    """Streams that draw all paths of a text, two here, with the same random numbers."""
 
     def generators(self, seed: int, row: int) -> list[np.random.Generator]:
         first = super().generators(seed, row - row % 2)
@@ -197,7 +196,7 @@ class RowsOfAnotherPath(SeveralPaths):
 
 
 def _mutant(loop: str, parts: Mapping[str, str] = MappingProxyType({}), **known: Any) -> LoopMutant:
-    """The mutant of a row of the catalogue. parts: of the loop, replaced by classes of this module."""
+    """Return the mutant of a row of the catalogue. parts: of the loop, replaced by classes of this module."""
     base, replaced = globals()[loop], {name: globals()[part] for name, part in parts.items()}
     return LoopMutant(loop=type(known["name"], (base,), replaced) if replaced else base, **known)
 

@@ -1,7 +1,4 @@
-"""A loop that is observed while it runs: what its models read, and the rows that its verifier is given.
-
-``observed(loop, observations)`` is the loop itself, unchanged in what it does.
-"""
+"""A loop that is observed while it runs: what its models read, and the rows that its verifier is given."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,8 +20,8 @@ class RowDistance(NamedTuple):
     """One row that the verifier was given.
 
     model: "target" or "draft".
-    prompt, iteration, position: where; the position in the text, from 0.
-    distance: in total variation from what it should have been.
+    prompt, iteration, position: place of the row; positions in a text count from 0.
+    distance: total variation from what it should have been.
     """
 
     model: str
@@ -36,18 +33,18 @@ class RowDistance(NamedTuple):
 
 @dataclass
 class Observations:
-    """What was observed of a loop.
+    """The observations of a loop.
 
     on_block: called with the law that the draft tokens of a block should have, [gamma, V], by a pass of our own, and
         with the tokens, [gamma].
     warp: that of the settings asked for, whatever the loop makes of them; None for the loop's own.
-    passes: rows of forward passes that were compared with their texts.
+    passes: how many rows of forward passes were compared with their texts.
     misread: those that were wrong.
     rows: the loop's logits compared with a pass of our own over the whole text.
     laws: the laws that were verified compared with the warped logits.
     numbers: the random numbers that were used.
     blocks: how many batches of blocks were verified.
-    draft_tokens: how many there were to draw.
+    draft_tokens: how many had to be drawn.
     unobserved: what could not be observed of this loop, and why.
     """
 
@@ -64,9 +61,9 @@ class Observations:
 
 
 def observed(loop: type[DecodingLoop], observations: Observations, rows: int = 2) -> type[DecodingLoop]:
-    """The loop, with observations of each block.
+    """Return the loop, unchanged in what it does, with observations of each block.
 
-    rows: of how many rows of the batch, in turn, the logits are compared with a pass of our own.
+    rows: how many rows of the batch, in turn, have their logits compared with a pass of our own.
     """
 
     class Observed(loop):
@@ -109,10 +106,10 @@ def observed(loop: type[DecodingLoop], observations: Observations, rows: int = 2
 
 
 class BlockObserver:
-    """Observes one batch of blocks, before it is verified.
+    """An observer of one batch of blocks, before it is verified.
 
-    logits: [B, n, V] of target and draft; None of a model whose logits did not pass through ``target_scores`` or
-    ``proposal``.
+    logits: [B, n, V] of target and draft; None for a model whose logits did not pass through ``target_scores`` or
+        ``proposal``.
     """
 
     def __init__(self, loop: Any, observations: Observations, drafted: Drafted, logits: dict[str, Tensor | None]):
@@ -125,7 +122,7 @@ class BlockObserver:
                 observations.unobserved[f"{name} rows"] = f"this loop does not hand the {name}'s logits to {method}()"
 
     def compare_inputs(self) -> None:
-        """The target's last pass read text and block, the draft's last gamma passes the text and 0, 1, ... of it."""
+        """Compare what was read: text and block by the target's last pass, text and 0, 1, ... by the draft's."""
         gamma, observations = self.drafted.tokens.shape[1], self.observations
         for name, recorder in self.loop.recorders.items():
             lengths = [gamma] if name == "target" else list(range(gamma))
@@ -146,7 +143,7 @@ class BlockObserver:
                         observations.misread.append(Misread(name, *place, *difference))
 
     def compare_laws(self) -> None:
-        """The laws to be verified are the warped logits: the same numbers, worked on in the same way."""
+        """Compare the laws to be verified with the warped logits: the same numbers, worked on in the same way."""
         drafted = self.drafted.probabilities()
         for name, law in (("target", drafted.target), ("draft", drafted.draft)):
             logits = self.logits[name]
@@ -155,7 +152,7 @@ class BlockObserver:
                     self._add(self.observations.laws, name, row, distances)
 
     def compare_rows(self, row: int) -> None:
-        """The logits of one row of the batch are those of a pass over its whole text."""
+        """Compare the logits of one row of the batch with those of a pass over its whole text."""
         text, block = self.texts[row], self.blocks[row]
         for name, whole in (("target", text + block), ("draft", text + block[:-1])):
             recorder = self.loop.recorders[name]
@@ -177,5 +174,5 @@ class BlockObserver:
             rows.append(RowDistance(name, self.prompt(row), self.observations.blocks, start + place, distance))
 
     def prompt(self, row: int) -> int:
-        """The number of the prompt behind which a row of the batch is written."""
+        """Return the number of the prompt after which a row of the batch is written."""
         return self.loop.open[row] // self.loop.verifier.paths

@@ -10,11 +10,12 @@ from ....models.generating.settings import LoopSettings
 from ..replay import command_line
 
 ADAPTIVE = "adaptive"
+"""Value of --gamma for a draft length that follows the acceptance."""
 
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """The options of ``draftproof e2e``. A pair is target and draft, or a preset.
+    """Options of ``draftproof e2e``. A pair is target and draft, or a preset.
 
     target, draft: folders, or names of the Hub.
     preset: a named pair.
@@ -28,10 +29,10 @@ class LoopOptions:
     eos: the token that ends a text; None for the mutant's, or the model's own.
     prompts: a file or a name of ``models.pairs.prompts``.
     new_tokens: tokens of a text.
-    samples: texts, behind the start token of a forged pair or the prompts of another.
+    samples: texts, after the start token of a forged pair or the prompts of another.
     batch: rows decoded together.
-    seed: of all randomness.
-    mutant: the name of a loop with a known bug, which is decoded with.
+    seed: for every random choice.
+    mutant: the name of a loop with a known bug, to decode with.
     timeout: limit for the whole run, in seconds.
     Raises: InputError for no pair, or two.
     """
@@ -70,7 +71,7 @@ class LoopOptions:
         return command_line("e2e", **{n: v for n, v in given.items() if n == "gamma" or v != defaults[n]})
 
     def settings(self, mutant: Mapping[str, Any] | None = None) -> LoopSettings:
-        """The settings of the loop, without end tokens if none are given.
+        """Return the settings of the loop, without end tokens if none are given.
 
         mutant: a mutant's settings, used where the options say nothing.
         Raises: InputError for one out of its range.
@@ -82,7 +83,7 @@ class LoopOptions:
         )
 
     def draft_length(self) -> int | Adaptive:
-        """gamma, as the loop takes it. Raises: InputError."""
+        """Return gamma as the loop takes it. Raises: InputError."""
         word, colon, cost = self.gamma.partition(":")
         try:
             if word == ADAPTIVE:

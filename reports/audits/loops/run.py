@@ -1,4 +1,4 @@
-"""An end-to-end run: its parts one after the other; what was measured before one fails is in the report."""
+"""An end-to-end run: its parts one after the other. What was measured before one fails is in the report."""
 
 import hashlib
 from dataclasses import replace
@@ -15,7 +15,7 @@ from ....stattests.arguments import ALPHA
 from ....verifiers.claims import LOOP, claims_of
 from ..report import OUT_OF_TIME, EndToEnd, Report
 from ..runner import Examination, examine
-from ..settings import Progress
+from ..settings import Progress, silent
 from .block_inputs import BlockInputs
 from .drift import DriftMeasurement
 from .forged_law import EnumeratedLaw, TextCounts, forged_law
@@ -31,22 +31,23 @@ STATISTICAL_TESTS = 4
 """Tests that share the rate of false alarms: law, acceptance, texts, drafts."""
 
 MEMORY_HINT = " (a smaller --batch or fewer --new-tokens need less)"
+"""Hint for a run that is out of memory."""
 
 MAX_SINGLE_THREAD_PARAMETERS = 30_000_000
-"""Parameters of a target up to which one thread is as fast as several, and does not wait for other programs."""
+"""Parameters of a target up to which one thread is used: as fast as several, without waiting for other programs."""
 
 MAX_DIGEST_BYTES = 2**30
-"""Size of a checkpoint up to which it is read for its digest."""
+"""Bytes of a checkpoint up to which it is read for its digest."""
 
 
-def run_e2e(options: LoopOptions, progress: Progress = lambda stage, done, total: None) -> Report:
+def run_e2e(options: LoopOptions, progress: Progress = silent) -> Report:
     """Examine a decoding loop on a pair of models.
 
     Guarantee: a loop that is lossless, reads its texts and draws its drafts from their rows is refuted by a statistical
     test with probability at most ALPHA, all tests together. The evidence has the detection limit of each test.
-    Raises: InputError for what cannot be run at all. Out of memory, interrupted: a report with the failure and
-    everything before it; so for a mutant of the loop that raises. Out of time: what there is, be it nothing, at best
-    inconclusive, with what was not examined.
+    If memory runs out, the run is interrupted or a mutant raises, the report has the failure and everything before it.
+    If time runs out, the report has what there is, is at best inconclusive, and says what was not examined.
+    Raises: InputError for what cannot be run at all.
     """
     session = open_session(options, progress)
     small = session.pair.device == "cpu" and session.pair.target.num_parameters() <= MAX_SINGLE_THREAD_PARAMETERS
@@ -88,7 +89,7 @@ def _examined(session: LoopSession) -> Report:
 
 
 def _in_the_time_given(report: Report, session: LoopSession, lacked: list[str]) -> None:
-    """A run whose time is up has not failed: it is at best inconclusive, and says what it lacked."""
+    """Turn a failure by time into a notice: such a run is at best inconclusive, and says what it lacked."""
     failure = report.failure
     if failure and failure["kind"] == "timeout" and session.past(1.0):
         report.failure = None
@@ -96,7 +97,7 @@ def _in_the_time_given(report: Report, session: LoopSession, lacked: list[str]) 
 
 
 def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], EnumeratedLaw | None]:
-    """What examines the law of the first tokens, which is known on a forged pair; the enumerated law apart, if any."""
+    """Return what examines the law of the first tokens of a forged pair; the enumerated law also apart, if any."""
     if session.start is None or session.options.prompts is not None:
         return [], None
     law = forged_law(session, session.start)
@@ -136,7 +137,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
 
 
 def _decoding(session: LoopSession) -> str:
-    """The verifier, and the draft paths that it is given of each text."""
+    """Return the verifier's name, and the draft paths that it is given of each text."""
     name, paths = session.options.verifier or session.verifier.name, session.verifier.paths
     return f"{name} with {paths} draft paths" if session.verifier.rule else name
 
@@ -149,7 +150,7 @@ def _device(session: LoopSession) -> dict[str, str]:
 
 
 def _digest(session: LoopSession) -> str:
-    """Of both models: the commits of Hub snapshots, else of their files, if they are not too large."""
+    """Return a digest of both models: of the commits of Hub snapshots, else of files that are not too large."""
     digest = hashlib.sha256()
     for name, commit in zip(session.pair.names, session.pair.commits, strict=True):
         if commit:

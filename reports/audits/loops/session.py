@@ -26,12 +26,12 @@ from ....verifiers.chance import Chance
 from ....verifiers.details import AnyDetail
 from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
 from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
-from ..settings import Progress
+from ..settings import Progress, silent
 from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import LoopOptions
 
 DEFAULT_BATCH = 8
-"""Rows of a batch, where none are asked for."""
+"""Rows of a batch, if the command does not say."""
 
 SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
 """The parts of a run with seeds of their own; the order is part of what a seed means."""
@@ -39,17 +39,17 @@ SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
 
 @dataclass
 class LoopSession:
-    """What is examined.
+    """A pair and a loop that are examined.
 
     options: what was asked for.
     pair: target and draft, loaded.
     verifier: that of the loop.
-    mutant: the loop with a known bug that is examined in the place of the loop, if any.
-    settings: of the loop; each batch has a seed and a length of its own.
+    mutant: the loop with a known bug that is examined instead, if any.
+    settings: of the loop; each batch has its own seed and length.
     start: the start token of a forged pair, else None.
-    prompts: token ids behind which texts are written.
+    prompts: token ids after which texts are written.
     progress: called with the stage, the steps done, and their number.
-    began, used: the time at which the run began, and the processor time by then, in seconds: loading is part of it.
+    began, used: wall-clock and processor time in seconds when the run began. Loading is part of the run.
     """
 
     options: LoopOptions
@@ -59,7 +59,7 @@ class LoopSession:
     settings: LoopSettings
     start: int | None
     prompts: list[list[int]]
-    progress: Progress = lambda stage, done, total: None
+    progress: Progress = silent
     began: float = field(default_factory=monotonic)
     used: float = field(default_factory=process_time)
 
@@ -71,7 +71,7 @@ class LoopSession:
 
     @property
     def exact_verifier(self) -> LoopVerifier:
-        """The verifier one block or tree at a time, as a given chance drives it."""
+        """The verifier for one block or tree at a time, as a given chance drives it."""
         reference = self.verifier.reference()
         if isinstance(reference, TreeReference):
             return path_verifier(reference, self.verifier.paths, self.settings.longest_gamma, batched=False)
@@ -96,22 +96,24 @@ class LoopSession:
 
     @property
     def spent(self) -> float:
-        """Seconds of processor time, so that a busy machine ends no run; by the clock where that is less, as with
-        several threads; one in WALL_CLOCK_FACTOR by the clock at least."""
+        """Seconds that count: processor time, so that a busy machine ends no run.
+
+        With several threads the clock is less, and counts; one in WALL_CLOCK_FACTOR by the clock counts in any case.
+        """
         clock = monotonic() - self.began
         return max(min(clock, process_time() - self.used), clock / WALL_CLOCK_FACTOR)
 
     def past(self, share: float) -> bool:
-        """Whether this share of the run's seconds is over: a part that can end early does then, with what it has."""
+        """Check whether this share of the run's seconds is over. A part that can end early then does."""
         return self.spent > share * self.options.timeout
 
     def check_time(self) -> None:
-        """Raises: RunFailed when the seconds of the whole run are over."""
+        """Raise RunFailed when the seconds of the whole run are over."""
         if self.past(1.0):
             raise RunFailed("timeout", f"not done within {self.options.timeout:g} s")
 
     def seeds(self, part: str) -> Iterator[int]:
-        """Seeds for the batches of one of SEEDED_PARTS."""
+        """Yield seeds for the batches of one of SEEDED_PARTS."""
         sequence = np.random.SeedSequence(self.options.seed, spawn_key=(SEEDED_PARTS.index(part) + 1,))
         while True:
             yield int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
@@ -120,9 +122,9 @@ class LoopSession:
         self, prompts: Sequence[Sequence[int]], length: int, seed: int = 0, *, loop: type[DecodingLoop] | None = None,
         verifier: LoopVerifier | None = None, chance: Sequence[Chance] | None = None,
     ) -> Generated:  # fmt: skip
-        """The continuation of a batch of prompts by the loop that is examined.
+        """Continue a batch of prompts with the loop that is examined.
 
-        loop, verifier: in the place of the session's.
+        loop, verifier: those to use instead of the session's.
         chance: see ``loop.generate``.
         Raises: RunFailed for a mutant that raises, and before an iteration or a draft token when the time is up.
         """
@@ -137,7 +139,7 @@ class LoopSession:
             raise RunFailed("raises", f"the loop raised {type(error).__name__}: {reason(error)}") from error
 
     def decode_plainly(self, prompts: Sequence[Sequence[int]], length: int, seed: int, **changes: Any) -> Generated:
-        """Plain decoding of the same prompts. changes: of the settings. Raises: RunFailed when the time is up."""
+        """Continue a batch by plain decoding. changes: of the settings. Raises: RunFailed when the time is up."""
         settings = replace(self.settings, gamma=1, seed=seed, max_new_tokens=length, **changes)
         return PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings, before_step=self.check_time).run()
 
@@ -145,7 +147,7 @@ class LoopSession:
         self, claim: str, method: Method, verdict: EvidenceVerdict, problem: str, detail: AnyDetail,
         witness: Witness | None = None, total_variation: float | None = None, bound: float | None = None,
     ) -> Evidence:  # fmt: skip
-        """Evidence in the numbers of the pair; the witness is that of a refutation, and dropped where there is none."""
+        """Return evidence in the pair's dtype. Only a refutation keeps its witness."""
         return Evidence(
             claim=claim, method=method, verdict=verdict, problem=problem, total_variation=total_variation, bound=bound,
             witness=witness if verdict == REFUTED else None,
@@ -153,16 +155,16 @@ class LoopSession:
         )  # fmt: skip
 
     def batch(self, rows: int | None = None) -> list[list[int]]:
-        """Prompts for a batch, those of the session in turn."""
+        """Return prompts for a batch, those of the session in turn."""
         return list(islice(cycle(self.prompts), rows or self.batch_size))
 
 
 def seen(problem: dict[str, Any], sequence: str, expected: str, observed: str) -> Witness:
-    """The witness of an outcome that came out otherwise than expected."""
+    """Return the witness of an outcome that differs from what was expected."""
     return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
 
 
-def open_session(options: LoopOptions, progress: Progress = lambda stage, done, total: None) -> LoopSession:
+def open_session(options: LoopOptions, progress: Progress = silent) -> LoopSession:
     """Load the pair and the prompts.
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
@@ -202,7 +204,7 @@ def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> Lo
 
 
 def start_token(pair: Pair) -> int | None:
-    """The token behind which a forged pair's law is known; None if the pair is not forged."""
+    """Return the token after which a forged pair's law is known; None if the pair is not forged."""
     configs = pair.target.config, pair.draft.config
     if not all(getattr(config, "forged_from", None) for config in configs):
         return None
@@ -210,7 +212,7 @@ def start_token(pair: Pair) -> int | None:
 
 
 def forged_prompts(start: int, pair: Pair, options: LoopOptions) -> list[list[int]]:
-    """Prompts of a forged pair: the start token and 0, 1, 2, ... of its tokens, so that a batch is ragged."""
+    """Return prompts of a forged pair: the start token and 0, 1, 2, ... of its tokens, so that a batch is ragged."""
     lengths = range(min(DEFAULT_BATCH, (pair.context or 4096) - options.new_tokens))
     if not lengths:
         raise InputError(f"{options.new_tokens} new tokens: expected fewer than the context of {pair.context}")

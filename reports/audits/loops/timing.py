@@ -11,14 +11,17 @@ from ....verifiers.evidence import Evidence
 from .session import LoopSession
 
 TIMED_REPEATS = 5
+"""Times that the loop and plain decoding are timed."""
 
 TIMING_SHARE = 0.9
 """Share of the run's time after which no further repeat is begun."""
+
 CONFIDENCE = 0.95
+"""Confidence of the intervals of both figures."""
 
 
 class Timing:
-    """The loop and plain decoding in turns, the one that begins changing; nothing else runs between them."""
+    """Wall clock of the loop and of plain decoding, in turns; they take turns at beginning, too."""
 
     def __init__(self, session: LoopSession):
         self.session = session
@@ -48,15 +51,15 @@ class Timing:
         return []
 
     def notices(self) -> dict[str, str]:
-        """That the time was up before all repeats."""
+        """Return a notice if the time was up before all repeats."""
         limit = f"--timeout {self.session.options.timeout:g}"
         done = f"{len(self.pairs)} of {TIMED_REPEATS} repeats in the time given ({limit})"
         return {"fewer repeats": f"wall clock: {done}"} if self.late else {}
 
     def figures(self) -> dict[str, Any]:
-        """Both figures with their intervals; empty if nothing was measured.
+        """Return both figures with their intervals; nothing if nothing was measured.
 
-        Student's interval for the mean of the logarithms of the ratios, one for each repeat.
+        They are Student's intervals for the mean of the logarithms of the ratios, one for each repeat.
         """
         if not self.pairs:
             return {}
@@ -76,7 +79,7 @@ class Timing:
 
 
 def _interval(logs: list[float]) -> list[float] | None:
-    """Of a positive quantity, from the logarithms of independent measurements."""
+    """Return the interval of a positive quantity from the logarithms of independent measurements."""
     n = len(logs)
     if n < 2:
         return None

@@ -1,4 +1,4 @@
-"""Texts that the loop wrote, token by token against the target's rows by a forward pass over the finished text."""
+"""Texts that the loop wrote, token by token against the target's rows of a forward pass over the finished text."""
 
 from abc import ABC, abstractmethod
 from math import log
@@ -26,15 +26,16 @@ WRITTEN_TEXTS = 64
 TEXTS_SHARE = 0.75
 """Share of the run's time after which no further batch of texts is begun."""
 
-FAVOURITE, TWIN, BONUS = "draft's favourite", "the row beside", "bonus"
+FAVOURITE, NEIGHBOUR, BONUS = "draft's favourite", "the row beside", "bonus"
 EVERY_TOKEN = "argmax", "tail", "draft above target"
+"""Families of sets that every token is bet on with."""
 
 LIMITED_BY = "argmax", "draft above target"
-"""Families of sets whose limits are the bound of a pass; the others often have nothing to bet on."""
+"""Families whose limits are the bound of a pass; the others often have nothing to bet on."""
 
 
 class WrittenTexts(ABC):
-    """Texts behind the prompts.
+    """Texts after the prompts.
 
     copies: how often each prompt is decoded in a batch.
     """
@@ -69,27 +70,27 @@ class WrittenTexts(ABC):
             for row, prompt in enumerate(prompts):
                 self.take(prompt, run, row, run.tokens[row - 1] if row % copies else [])
 
-    def take(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
-        """One finished text. twin: the text behind the same prompt in the row before."""
+    def take(self, prompt: list[int], run: Generated, row: int, neighbour: list[int]) -> None:
+        """Take one finished text. neighbour: the text after the same prompt in the row before."""
         tokens = run.tokens[row]
         self.check_end(prompt, tokens)
-        self.examine(prompt, run, row, twin)
+        self.examine(prompt, run, row, neighbour)
         self.count += 1
         self.tokens += len(tokens)
 
     @abstractmethod
-    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
-        """One finished text against the rows of the models."""
+    def examine(self, prompt: list[int], run: Generated, row: int, neighbour: list[int]) -> None:
+        """Compare one finished text with the rows of the models."""
 
     @abstractmethod
     def law_evidence(self) -> list[Evidence]:
-        """What the texts show of the law of their tokens."""
+        """Return what the texts show of the law of their tokens."""
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [*self.ends_evidence(), *self.law_evidence()] if self.count else []
 
     def notices(self) -> dict[str, str]:
-        """That the time was up before all texts were written."""
+        """Return a notice if the time was up before all texts were written."""
         if not 0 < self.count < self.samples:
             return {}
         done = f"{self.count} of {self.samples} texts, {self.tokens} tokens"
@@ -97,11 +98,11 @@ class WrittenTexts(ABC):
         return {"fewer texts": f"{done}, in the time given ({limit}); limits are as wide as that makes them"}
 
     def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
-        """The logits before each token of a text."""
+        """Return the logits before each token of a text."""
         return full_pass(model, prompt + tokens, self.session.pair.vocabulary)[len(prompt) - 1 : -1]
 
     def check_end(self, prompt: list[int], tokens: list[int]) -> None:
-        """A text ends with its first end token, or has all the tokens that were asked for."""
+        """Check that a text ends with its first end token, or has all the tokens that were asked for."""
         ends = self.session.settings.end_tokens
         length = next((at + 1 for at, token in enumerate(tokens) if token in ends), self.session.options.new_tokens)
         if len(tokens) != length:
@@ -109,14 +110,14 @@ class WrittenTexts(ABC):
             self.wrong_ends.append(self.witness(prompt, place, "tokens of the text", str(length), str(len(tokens))))
 
     def ends_evidence(self) -> list[Evidence]:
-        """Of texts that end wrongly, if there are any."""
+        """Return the evidence of texts that end wrongly, if there are any."""
         if not self.wrong_ends:
             return []
         detail = EndsDetail(**self.detail(), wrong_ends=len(self.wrong_ends))
         return [self.session.finding("lossless", Method.ENDS, REFUTED, self.problem, detail, self.wrong_ends[0])]
 
     def detail(self) -> dict[str, Any]:
-        """The fields of ``WrittenDetail``."""
+        """Return the fields of ``WrittenDetail``."""
         return {"texts": self.count, "tokens": self.tokens, "block_efficiency": block_efficiency(self.runs)}
 
     def witness(self, prompt: list[int], place: int, sequence: str, expected: str, observed: str) -> Witness:
@@ -124,9 +125,9 @@ class WrittenTexts(ABC):
 
 
 class GreedyTexts(WrittenTexts):
-    """At temperature 0 every token has to be the target's most probable one.
+    """Texts at temperature 0, where every token has to be the target's most probable one.
 
-    Each prompt is decoded once, copies only fill up a batch, and the same text counts once.
+    Each prompt is decoded once; copies only fill up a batch, and the same text counts once.
     """
 
     def __init__(self, session: LoopSession, drift: DriftMeasurement, enumerated: EnumeratedLaw | None = None):
@@ -137,7 +138,7 @@ class GreedyTexts(WrittenTexts):
         self.wrong: list[Witness] = []
         self.distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
 
-    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+    def examine(self, prompt: list[int], run: Generated, row: int, neighbour: list[int]) -> None:
         tokens = run.tokens[row]
         text = tuple(prompt), tuple(tokens)
         if text not in self.distinct:
@@ -145,7 +146,7 @@ class GreedyTexts(WrittenTexts):
         self.distinct[text] = len(tokens)
 
     def compare(self, prompt: list[int], tokens: list[int], logits: Tensor) -> None:
-        """Tokens with the argmax. A smaller gap than passes of different shapes make is a tie."""
+        """Compare tokens with the argmax. A smaller gap than passes of different shapes make is a tie."""
         for at, token in enumerate(tokens):
             best = int(logits[at].argmax())
             if best == token:
@@ -154,17 +155,20 @@ class GreedyTexts(WrittenTexts):
             if gap <= self.drift.tie:
                 self.ties.append(gap)
             else:
-                self.wrong.append(self.witness(prompt, at, f"token {at + 1} behind the prompt", str(best), str(token)))
+                self.wrong.append(self.witness(prompt, at, f"token {at + 1} after the prompt", str(best), str(token)))
 
     @property
     def enumerated(self) -> bool:
-        """Whether the exact law of texts as long as these was enumerated and is the target's."""
+        """True if the exact law of texts as long as these was enumerated and is the target's."""
         law = self.enumerated_law
         return law is not None and law.holds and law.length >= self.session.options.new_tokens
 
     def law_evidence(self) -> list[Evidence]:
-        """What agreed is no proof: a loop that is off at the share f of the tokens, at random, agrees on n of them with
-        probability (1 - f)^n. It holds where the exact law of such texts was enumerated and no tie was excused."""
+        """Return the evidence: it holds if the exact law of such texts was enumerated and no tie was excused.
+
+        Agreement alone is no proof: a loop that is off at a random share f of the tokens agrees on n of them with
+        probability (1 - f)^n.
+        """
         refuted, n, ties = bool(self.wrong), sum(self.distinct.values()), len(self.ties)
         holds = not refuted and not ties and self.enumerated
         bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
@@ -177,45 +181,47 @@ class GreedyTexts(WrittenTexts):
         return [self.session.finding("lossless", Method.ARGMAX, verdict, self.problem, detail, witness, bound=bound)]
 
     def notices(self) -> dict[str, str]:
-        """How far agreement at temperature 0 reaches."""
+        """Return how far agreement at temperature 0 reaches."""
         if not self.distinct or self.wrong:
             return super().notices()
         tokens, reach = sum(self.distinct.values()) - len(self.ties), "other texts were not examined"
         if self.enumerated and not self.ties:
             length = self.session.options.new_tokens
-            reach = f"the exact law was enumerated for texts of {length} tokens behind the start token"
+            reach = f"the exact law was enumerated for texts of {length} tokens after the start token"
         agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} texts"
         return super().notices() | {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
 
 
 class SampledTexts(WrittenTexts):
-    """Bets on every token; each prompt is twice in a batch, so that a row can bet on what the row beside it took."""
+    """Texts whose every token is bet on. Each prompt is twice in a batch, so that a row can bet on its neighbour's."""
 
     copies = 2
 
     def __init__(self, session: LoopSession, drift: DriftMeasurement, alpha: float):
         super().__init__(session, drift)
-        families = [*EVERY_TOKEN, FAVOURITE, TWIN] + ([] if session.verifier.modifies_target else [BONUS])
+        families = [*EVERY_TOKEN, FAVOURITE, NEIGHBOUR] + ([] if session.verifier.modifies_target else [BONUS])
         self.bets = TokenBets(families, alpha, drift)
         self.refuting: tuple[list[int], int] | None = None
         self.biases: list[tuple[float, list[int]]] = []
 
-    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+    def examine(self, prompt: list[int], run: Generated, row: int, neighbour: list[int]) -> None:
         tokens, warp = run.tokens[row], self.session.warp
         logits = (self.logits(model, prompt, tokens) for model in self.session.models.values())
         rows = tuple(warp(part).double().softmax(-1).cpu().numpy() for part in logits)
-        self.bet(prompt, tokens, rows, bonus_places(run, row), twin)
+        self.bet(prompt, tokens, rows, bonus_places(run, row), neighbour)
 
     def bet(
-        self, prompt: list[int], tokens: list[int], rows: tuple[np.ndarray, ...], bonus: list[int], twin: list[int]
+        self, prompt: list[int], tokens: list[int], rows: tuple[np.ndarray, ...], bonus: list[int], neighbour: list[int]
     ) -> None:
-        """The bets on one text. rows: of target and draft, [len(tokens), V]; bonus: places of bonus tokens."""
+        """Settle the bets on one text. rows: of target and draft, [len(tokens), V]. bonus: places of bonus tokens."""
         target, draft = rows
         drawn, beside = np.array(tokens), np.full(len(tokens), -1)
-        same = next((k for k, (a, b) in enumerate(zip(tokens, twin)) if a != b), min(len(tokens), len(twin)) - 1)
-        beside[: same + 1] = twin[: same + 1]
+        same = next(
+            (k for k, (a, b) in enumerate(zip(tokens, neighbour)) if a != b), min(len(tokens), len(neighbour)) - 1
+        )
+        beside[: same + 1] = neighbour[: same + 1]
         bets = bets_on(target, drawn, draft, proposed=beside, bonus=np.isin(np.arange(len(tokens)), bonus))
-        bets[TWIN] = bets.pop("proposed")
+        bets[NEIGHBOUR] = bets.pop("proposed")
         favourite = np.zeros(target.shape, dtype=bool)
         favourite[np.arange(len(tokens)), draft.argmax(1)] = True
         bets[FAVOURITE] = bets_on_sets(target, drawn, favourite)
@@ -232,18 +238,14 @@ class SampledTexts(WrittenTexts):
 
     def bets_evidence(self) -> Evidence:
         bets, fortune = self.bets, self.bets.fortune
-
-        def witness(family: str, expected: str, observed: str) -> Witness:
-            assert self.refuting is not None, "not refuted"
-            sequence = f"tokens in the set {family!r}, of {self.tokens:,}"
-            return self.witness(*self.refuting, sequence, expected, observed)
-
+        prompt, place = self.refuting or ([], 0)
+        where = {"prompt": prompt, "position": len(prompt) + place}
         families = {n: {"expected": bets.expected[n], "observed": bets.observed[n]} for n in bets.betting.families}
         won = {"log_evidence": fortune.log_evidence, "families": families, "refuted_at_token": fortune.refuted_at}
-        return bets.evidence("lossless", self.problem, LIMITED_BY, witness, **self.detail(), **won)
+        return bets.evidence("lossless", self.problem, LIMITED_BY, where, "tokens", **self.detail(), **won)
 
     def lenience_evidence(self) -> Evidence:
-        """The bias of a verifier that is lossy by name, in closed form: not measured, and no accusation."""
+        """Return the bias of a verifier that is lossy by name, in closed form: it is not measured."""
         worst, prompt = max(self.biases)
         verdict = verdict_rule.decide(worst, verdict_rule.NEVER, self.drift.slack)
         witness = self.witness(prompt, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}")
@@ -256,14 +258,14 @@ class SampledTexts(WrittenTexts):
 def written_texts(
     session: LoopSession, drift: DriftMeasurement, alpha: float, enumerated: EnumeratedLaw | None
 ) -> GreedyTexts | SampledTexts:
-    """The examination of texts for the session's temperature."""
+    """Return the examination of texts for the session's temperature."""
     if session.settings.greedy:
         return GreedyTexts(session, drift, enumerated)
     return SampledTexts(session, drift, alpha)
 
 
 def bonus_places(run: Generated, row: int) -> list[int]:
-    """Where a text has the token behind a block that was accepted in full, counted from the prompt's end."""
+    """Return the places, from the prompt's end, of tokens after a block that was accepted in full."""
     taus, lengths = run.accepted(row), run.lengths(row)
     gammas = [each.gamma for each in run.iterations if row in each.rows]
     return [start + tau for start, tau, gamma in zip(lengths, taus, gammas) if tau == gamma]

@@ -153,7 +153,7 @@ class Fit(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Whether any test refutes."""
+        """True if any test refutes."""
         return any(test.refuted for test in self.tests.values())
 
 

@@ -57,7 +57,7 @@ class Seen:
 
     @property
     def drafts(self) -> bool:
-        """Whether answers show drafts."""
+        """True if answers show drafts."""
         return len(self.speculation()) > 1
 
 

@@ -189,6 +189,6 @@ def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(tr
     texts.compare([5, 6], [1, 2], logits)
     assert texts.wrong == [
         Witness(
-            problem={"prompt": [5, 6], "position": 3}, sequence="token 2 behind the prompt", expected="0", observed="2"
+            problem={"prompt": [5, 6], "position": 3}, sequence="token 2 after the prompt", expected="0", observed="2"
         )
     ]
