@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError, OutOfMemoryError
+from draftproof.models.pairs.cached_pair import trained_folder
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.presets import load_preset
 from draftproof.models.pairs.prompts import prompts
@@ -205,11 +206,11 @@ def test_a_pair_that_is_not_whole_is_not_offered(made, cache, monkeypatch, tmp_p
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     half = tmp_path / "draftproof" / "pairs" / "half"
     half.mkdir(parents=True)
-    assert trained.trained_folder() is None
+    assert trained_folder() is None
     (half / "pair.json").write_text(json.dumps({"format": "something else"}))
-    assert trained.trained_folder() is None
+    assert trained_folder() is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    assert trained.trained_folder().name == made[1]["key"]
+    assert trained_folder().name == made[1]["key"]
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (16, 40), (40, 16)])

@@ -127,7 +127,7 @@ def test_a_run_is_kept_with_its_exit_status_and_what_it_was_run_on(tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["law", "block"], "'law' cannot be kept; expected one of audit, e2e, engine, tables"),
+        (["law", "block"], "'law' cannot be kept; expected one of audit, e2e, engine, server, tables"),
         (["e2e", "--json", "x"], "--json: the files of a kept run are those of --out DIR"),
         (["tables", "--out=x"], "--out: the files of a kept run are those of --out DIR"),
     ],

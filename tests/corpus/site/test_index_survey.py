@@ -27,7 +27,7 @@ def test_the_page_is_what_the_rows_say_and_each_row_is_of_a_mode():
         assert bool(package.modes) != bool(package.why), package.package
         for mode in package.modes:
             file = mode.subject.partition(":")[0]
-            assert (FOLDER.parents[1] / file).is_file() or file in {adapter.name for adapter in ADAPTERS.values()}
+            assert (FOLDER.parents[2] / file).is_file() or file in {adapter.name for adapter in ADAPTERS.values()}
 
 
 def lacking(kept):
