@@ -32,7 +32,8 @@ own, unpacked by `make engines` or installed, and not edited but as its report r
 paper's example, and rows with zeros; fewer under Triton's interpreter): `draftproof audit NAME` has the battery.
 *Not refuted* speaks of these problems, to the limit stated under the name, and is no proof; a CPU ran everything, and
 no kernel was compiled for a GPU. Loops around the verifiers, samplers and temperatures are examined only from outside,
-on forged models, by samples: these never show that something is right. Written by `draftproof engines --out FOLDER`."""
+on forged models, by samples: these never show that something is right. Written by
+`python -m draftproof.corpus.site engines --out FOLDER`."""
 
 LOSSY = """\
 The first token against the target at the same temperature, over the first rows of the audits' problems of up to 16

@@ -27,8 +27,8 @@ def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
         "# What the test vectors catch",
         "",
         f"Vectors `{suite()['digest']}` ({len(suite()['vectors'])} of a block and its random numbers, "
-        f"{len(suite()['laws'])} of a law), answered by every mutant and control of the zoo. `draftproof vectors zoo "
-        "--out corpus/site/vectors.md` writes this page.",
+        f"{len(suite()['laws'])} of a law), answered by every mutant and control of the zoo. "
+        "`python -m draftproof.corpus.site vectors --out corpus/site/vectors.md` writes this page.",
         "",
         f"Of {len(mutants)} mutants ({_counted(mutants)}) {sum(e in mutants for e, _ in caught)} fail at least one "
         f"vector, {len(by_block)} of them one of a block and its random numbers; of {len(controls)} controls "

@@ -77,7 +77,7 @@ def history_named(name: str) -> VerifierHistory:
     if name not in HISTORIES:
         raise InputError(f"{name}: expected one of {', '.join(HISTORIES)}")
     if missing := not_installed(REMOTE):
-        raise InputError(f"needs {', '.join(missing)}; expected what pip install 'draftproof[history]' brings")
+        raise InputError(f"needs {', '.join(missing)}; expected what pip install draftproof-engines brings")
     return HISTORIES[name]
 
 
