@@ -78,8 +78,9 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
       "paths": of a wide problem how many are walked on a draft block, or None.
     """
     rows = _rows(problem, subject, request["scales"], request["paths"])
-    wide, array = not isinstance(problem, Problem), subject.array or "numpy"
-    arithmetic = Arithmetic(subject.dtype, array, wide) if wide or subject.dtype != "float64" else None
+    wide = not isinstance(problem, Problem)
+    seen = subject.array == "torch" and (wide or subject.dtype != "float64")
+    arithmetic = Arithmetic(subject.dtype) if seen else None
     subject.exploration.arithmetic = arithmetic
     subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
     yield from rows.answers()

@@ -4,12 +4,14 @@ NumPy runs comparisons, arithmetic, cumulative sums and searches of object array
 so most code needs no more than this; what is special here is what object arrays lack (log, astype, argmax).
 """
 
+import importlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from .monotone import applied
 from .numbers import REFLECTED, UFUNCS, Traced
 from .places import constant_key, place
 from .race import race
@@ -17,12 +19,11 @@ from .sources import points_at
 from .tracer import Tracer, active
 
 COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}
-MONOTONE_UNARY = {
-    np.log, np.log2, np.log10, np.log1p, np.exp, np.exp2, np.expm1, np.sqrt, np.cbrt, np.floor, np.ceil, np.trunc,
-    np.rint, np.tanh, np.arctan, np.negative, np.positive, np.absolute, np.fabs, np.square, np.reciprocal,
-}  # fmt: skip
 ARITHMETIC = {UFUNCS[name]: name for name in ("add", "sub", "mul", "truediv", "pow")}
+UMATH = "numpy._core.umath" if hasattr(np, "_core") else "numpy.core.umath"
 FINITE = {np.isnan: False, np.isinf: False, np.isfinite: True}
+NUMPYS = {x for x in vars(importlib.import_module(UMATH)).values() if isinstance(x, np.ufunc)}
+"""NumPy's own functions of elements. Others may do anything between the points at which they are looked at."""
 
 
 Array: Any = np.ndarray
@@ -195,28 +196,27 @@ def _as_objects(x):
     return objects
 
 
-def _one(ufunc, operands):
-    traced = [x for x in operands if isinstance(x, Traced)]
-    if not traced:
+def _one(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
+    """Return one element of what a ufunc returns: it has to be monotone in the one random operand."""
+    random = [x for x in operands if isinstance(x, Traced)]
+    if not random:
         return ufunc(*operands)
-    number, tracer = traced[0], traced[0].source.tracer
-    if ufunc.__name__ == "clip":
-        if operands[0] is not number or len(traced) > 1:
-            tracer.give_up(f"random limits in numpy.clip at {place()}")
-        return number.then(lambda value: ufunc(value, *operands[1:]), "clip", *map(constant_key, operands[1:]))
-    if len(traced) > 1:
+    number, tracer = random[0], random[0].source.tracer
+    if len(random) > 1:
         tracer.give_up(f"two random numbers meet in numpy.{ufunc.__name__} at {place()}")
     if ufunc in FINITE:
         return FINITE[ufunc]
-    if ufunc in MONOTONE_UNARY:
-        return number.unary(ufunc, ufunc.__name__)
-    first = operands[0] is number
-    other = operands[1] if first else operands[0]
+    where = next(k for k, x in enumerate(operands) if x is number)
     if ufunc in COMPARISONS:
         name = COMPARISONS[ufunc]
-        return number.compare(other, name if first else REFLECTED.get(name, name))
+        return number.compare(operands[1 - where], REFLECTED.get(name, name) if where else name)
     if ufunc in ARITHMETIC:
-        return number._binary(other, ARITHMETIC[ufunc], not first)
-    if ufunc in (np.minimum, np.maximum, np.fmin, np.fmax):
-        return number.then(lambda value: ufunc(value, other), ufunc.__name__, constant_key(other))
-    return tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")
+        return number._binary(operands[1 - where], ARITHMETIC[ufunc], where == 1)
+    others = (*operands[:where], *operands[where + 1 :])
+    if ufunc not in NUMPYS or ufunc.nout > 1 or not all(map(np.isscalar, others)):
+        tracer.give_up(f"{ufunc.__name__} of a random number at {place()} is not followed")
+
+    def apply(value: Any) -> Any:
+        return ufunc(*operands[:where], value, *operands[where + 1 :])
+
+    return applied(number, apply, f"numpy.{ufunc.__name__}", ufunc.__name__, where, *map(constant_key, others))

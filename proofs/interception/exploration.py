@@ -32,6 +32,8 @@ class Exploration:
     rehearsals: how often a path is walked with plain numbers: three are its middle and its ends.
     repeated: how many paths were, so far.
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
+    monotone: operations that were seen to be monotone where they were asked for.
+    effects: what calls of torch's functions were seen to do to random entries.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``time_limits``).
@@ -52,6 +54,8 @@ class Exploration:
     unlike: int = 0
     loops_left: int = MOST_LOOPS
     values_left: int = CALLS_OF_VALUES
+    monotone: set[tuple] = field(default_factory=set)
+    effects: dict[tuple, Any] = field(default_factory=dict)
     thresholds: dict[tuple, tuple[bool, int, bool]] = field(default_factory=dict)
     edges: dict[tuple, tuple[int, ...]] = field(default_factory=dict)
     ladders: dict[tuple, Any] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_numpy, hook_random, numbers, race, watched_arrays
+from . import arrays, hook_numpy, hook_random, numbers, race
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
@@ -22,7 +22,6 @@ def install() -> None:
     hook_random.install()
     hook_numpy.install()
     arrays.install()
-    watched_arrays.watch_conversions()
     hook_random.follow_math()
     hook_random.follow_fractions()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
@@ -218,22 +217,6 @@ def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int])
     return Walk(points, drawn, tracer.one_by_one, outcome, weights, numbers)
 
 
-def _weigh(tracer: Tracer, call: Callable[[], Outcome]) -> None:
-    """Walk the path with arrays that watch in which type is computed, while that is not known. It decides nothing."""
-    arithmetic, findings = tracer.exploration.arithmetic, dict(tracer.findings)
-    if arithmetic is None or not arithmetic.wanting:
-        return
-    tracer.rehearse(0)
-    arithmetic.watching = True
-    arithmetic.looks -= 1
-    try:
-        following_once(tracer, call)
-    except NotInterceptable:
-        pass
-    finally:
-        arithmetic.watching, tracer.failure, tracer.findings = False, None, findings
-
-
 def rehearse(
     tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None,
     seen_otherwise: Callable[[int], bool] = lambda which: False,
@@ -247,7 +230,6 @@ def rehearse(
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1
-    _weigh(tracer, call)
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         if which in ENDS[1:] and seen_otherwise(which):
             continue

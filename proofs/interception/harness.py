@@ -156,7 +156,7 @@ class Subject:
         arithmetic = self.exploration.arithmetic
         try:
             if arithmetic is not None:
-                arithmetic.noting, arithmetic.additions, arithmetic.entries = True, 0, 0
+                arithmetic.noting, arithmetic.additions = True, 0
             function, plan = (rows.steps[1], self.by_place) if rows.steps else (self.function, self.plan)
             called = functools.partial(call, function, plan, given, generator)
             return timed_call(self.limits, first, lambda: self._tokens(self.outside.calling(called)))

@@ -49,8 +49,6 @@ def _uniforms(tracer: Tracer, size, dtype=np.float64):
         return tracer.plain_number(in_double_precision)
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64
-    if tracer.exploration.arithmetic is not None:
-        tracer.exploration.arithmetic.note(np.dtype(kind))
 
     def draw(in_array):
         exact = kind if in_array else float  # a single number comes as a Python float in either precision

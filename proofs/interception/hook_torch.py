@@ -26,8 +26,8 @@ from .noise_tensors import follow as follow_noise
 from .numbers import Traced, handed_out, register, whole_number
 from .places import place
 from .sources import Exponential, Lattice
-from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
-from .torch_functions import COMPARE, FINITE, MOVE, PASSIVE, Functions
+from .tensors import TracedTensor, become, is_traced, numbers_of, tensor_of
+from .torch_functions import Functions
 from .torch_generators import GLOBAL, scratch
 from .tracer import Tracer
 
@@ -39,10 +39,6 @@ UNFOLLOWED = {
     "poisson",
     "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
 }  # fmt: skip
-
-
-EXACT = COMPARE.keys() | FINITE.keys() | MOVE | PASSIVE
-"""Functions that move, compare or describe elements and round none."""
 
 
 def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -> Lattice:
@@ -105,8 +101,9 @@ def _all_ordinary(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 
 class _Named(NamedTuple):
-    """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing.
+    """What of a function of torch its name says. bare: without underscores.
 
+    foreign: whether it comes from elsewhere, so that it may do anything between the points at which it is looked at.
     call: how it is called, if not as it is. compiled: whether no code in Python runs in it unless an argument has some.
     """
 
@@ -114,8 +111,8 @@ class _Named(NamedTuple):
     bare: str
     dunder: bool
     in_place: bool
-    exact: bool
     of_chance: bool
+    foreign: bool
     call: Call | None
     compiled: bool
 
@@ -129,7 +126,9 @@ def _named(func: Any) -> _Named:
     of_chance = name in RANDOM or name in UNFOLLOWED
     in_place = name.endswith("_") and not dunder
     compiled = isinstance(func, COMPILED) and not isinstance(getattr(func, "__self__", None), property)
-    return _Named(name, bare, dunder, in_place, bare in EXACT, of_chance, CALLS.get(name), compiled)
+    module = getattr(func, "__module__", None) or "torch"
+    foreign = not module.startswith("torch") or (module.startswith("torch._ops.") and module != "torch._ops.aten")
+    return _Named(name, bare, dunder, in_place, of_chance, foreign, CALLS.get(name), compiled)
 
 
 class Following(TorchFunctionMode):
@@ -168,9 +167,8 @@ class Following(TorchFunctionMode):
         else:
             result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic
-        of_rows = not named.exact or len(args) == 2  # comparisons, and what is taken out of a row
-        if of_rows and arithmetic is not None and arithmetic.noting:
-            arithmetic.torch_call(named.bare, args, kwargs, result, named.exact)
+        if arithmetic is not None and arithmetic.noting:
+            arithmetic.torch_call(named.bare, args, kwargs, result)
         return result
 
     def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
@@ -181,15 +179,22 @@ class Following(TorchFunctionMode):
             return RANDOM[name](self, func, *args, **kwargs)
         if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
+        if named.foreign and (is_noise((args, kwargs)) or is_traced((args, kwargs))):
+            self.tracer.give_up(f"{name} of random numbers at {place()} is not torch's own and not followed")
         if is_noise((args, kwargs)):
             return follow_noise(func, bare, args, kwargs, in_place)
         if not is_traced((args, kwargs)):
             return func(*args, **kwargs)
         if kwargs.get("out") is not None:
             self.tracer.give_up(f"torch's {name} of random numbers with out= at {place()}")
+        if name == "__setitem__":
+            func, in_place = _with_entries_set, True
         if not in_place:
             return self.functions.follow(func, bare, args, kwargs, dunder)
-        outcome = self.functions.follow(getattr(torch.Tensor, bare, func), bare, args, kwargs)
+        other = getattr(torch.Tensor, bare, None)
+        if name != "__setitem__" and callable(other):
+            func = other
+        outcome = self.functions.follow(func, bare, args, kwargs)
         if outcome.dtype != args[0].dtype:
             outcome = self.functions.follow(torch.Tensor.to, "to", (outcome, args[0].dtype), {})
         return become(args[0], np.broadcast_to(numbers_of(outcome), tuple(args[0].shape)).copy())
@@ -364,6 +369,13 @@ MOST_CATEGORIES = 2**24
 """Entries of a row beyond which torch does not draw from it."""
 
 
+def _with_entries_set(tensor: Tensor, where: Any, value: Any) -> Tensor:
+    """Return a copy of the tensor with the value at these places."""
+    tensor = tensor.clone()
+    tensor[where] = value
+    return tensor
+
+
 def _after(number, apply, *key):
     return number.then(apply, "after", *key) if isinstance(number, Traced) else apply(number)
 
@@ -373,8 +385,7 @@ def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
     if not hasattr(torch.Tensor, f"__{name}__") or "floordiv" in name or "mod" in name:
         number.source.tracer.give_up(f"a tensor and a random number in '{name}' at {place()}")
     func = getattr(torch.Tensor, f"__{name}__")
-    functions = Functions(number.source.tracer)
-    return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
+    return Functions(number.source.tracer).follow(func, name, (tensor, number), {})
 
 
 WRAPPING = _half_types()

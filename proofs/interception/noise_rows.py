@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import NUMPYS
 from .places import place
 from .tracer import NotInterceptable, active
 
@@ -131,7 +132,7 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         noisy = [k for k, x in enumerate(inputs) if isinstance(x, NoiseRow)]
         plain = [x for x in inputs if not isinstance(x, NoiseRow)]
         wider = math.prod(np.broadcast_shapes(self.shape, *map(np.shape, plain))) > self.size
-        if method != "__call__" or options or len(noisy) != 1 or wider or ufunc.nout > 1 or _decides(ufunc):
+        if method != "__call__" or options or len(noisy) != 1 or wider or ufunc.nout > 1 or _is_not_numpys(ufunc):
             self.stop(f"numpy.{ufunc.__name__}")
         k = noisy[0]
 
@@ -245,8 +246,9 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         return np.asarray(value if at is None else value[at], dtype=np.float64)
 
 
-def _decides(ufunc: np.ufunc) -> bool:
-    return ufunc.types[-1].endswith("?") or ufunc in (np.floor_divide, np.remainder, np.matmul)
+def _is_not_numpys(ufunc: np.ufunc) -> bool:
+    """Return whether a ufunc mixes entries, decides, or comes from elsewhere."""
+    return bool(ufunc.signature) or ufunc.types[-1].endswith("?") or ufunc not in NUMPYS
 
 
 def noise_row(tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:

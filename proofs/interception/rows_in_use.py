@@ -27,7 +27,6 @@ from .outcomes import Outcome, Walk, encoded
 from .row_draws import MOST_PATHS
 from .surroundings import with_gaps
 from .tracer import active
-from .watched_arrays import watched, watching
 from .wide_laws import BUDGET, explore_wide
 
 MOST_KEPT = 4096
@@ -103,7 +102,7 @@ class RowsInUse:
             self._kept[tokens] = self.arguments(tokens)
         kept = self._kept[tokens]
         given = self.arguments(tokens) if self.subject.gaps else copied(kept)  # a copy of an array with gaps has none
-        return (watched(given), watched(kept)) if watching() else (given, kept)
+        return given, kept
 
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
@@ -295,7 +294,7 @@ class WideRows:
         # What was compared after a call and had not changed is handed out again. Lists are copied: what knows one
         # again, or finds in it what it wrote there, would do so in calls on the same rows alone.
         given = self.arguments(tokens) if self.subject.written else copied(handed, _in_place)
-        return (watched(given), watched(kept)) if watching() else (given, kept)
+        return given, kept
 
     def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
         array, dtype = self.subject.array or "numpy", self.subject.dtype

@@ -1,10 +1,11 @@
-"""What torch's functions do to random tensors: each is followed in one of a few ways, or given up.
+"""What torch's functions do to random tensors, found by doing it.
 
-Elementwise functions run element by element with the real kernels on one-element tensors, so that precision and
-promotion are torch's own; functions that only move elements run on positions; an argmax is a race.
+A function that moves entries is seen to do so on entries without meaning (``torch_probes``). One that works element by
+element is run on each element with the real kernel, so that precision and promotion are torch's own, and has to be
+monotone there (``monotone``). Comparisons, searches, races and what takes numbers out of torch need their meaning.
+Anything else ends the trace.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .arithmetic import COMPARE
 from .arrays import compared_with_row, traced_array
+from .monotone import applied
 from .numbers import Traced
-from .places import place, plain_key
+from .places import place
 from .race import race
 from .sources import Lattice
 from .tensors import (
@@ -32,40 +35,12 @@ from .tensors import (
     sized,
     tensor_of,
 )
+from .torch_calls import Call, Part, by_element, effect_of, of_one_number, works_by_element
+from .torch_probes import call_key
 from .tracer import Tracer
 
-COMPARE = {
-    "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt", "ge": "ge",
-    "greater_equal": "ge", "eq": "eq", "ne": "ne", "not_equal": "ne",
-}  # fmt: skip
-MONOTONE = {
-    "add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide", "true_divide", "truediv", "rdiv", "rtruediv",
-    "radd", "rmul", "neg", "negative", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sqrt", "pow", "floor",
-    "ceil", "round", "trunc", "clamp", "clamp_min", "clamp_max", "clip", "minimum", "maximum", "sigmoid", "tanh", "to",
-    "float", "double", "half", "bfloat16", "type", "type_as", "logit", "positive", "pos", "long", "int", "short",
-}  # fmt: skip
-EVEN = {"abs", "absolute", "square", "reciprocal"}
-DIVIDE = {"div", "divide", "true_divide", "truediv"}
-JOIN = {"stack", "cat", "concat", "hstack", "vstack"}
-MOVE = JOIN | {
-    "getitem", "view", "reshape", "squeeze", "unsqueeze", "expand", "expand_as", "flatten", "transpose", "permute", "t",
-    "T", "mT", "flip", "select", "narrow", "index_select", "gather", "repeat", "tile", "unbind", "split", "chunk",
-    "broadcast_to", "contiguous", "clone", "detach", "movedim", "swapaxes", "diagonal", "take", "iter", "roll", "cpu",
-    "view_as", "reshape_as", "atleast_1d",
-}  # fmt: skip
-PASSIVE = {
-    "shape", "dtype", "device", "ndim", "size", "dim", "numel", "nelement", "len", "is_cuda", "layout", "requires_grad",
-    "is_contiguous", "stride", "is_floating_point", "get_device", "element_size", "is_sparse", "is_complex", "is_meta",
-    "is_quantized", "names", "storage_offset", "is_leaf", "grad_fn",
-}  # fmt: skip
-KEEPS_WHOLE = DIVIDE | {"to", "float", "double", "half", "bfloat16", "type", "type_as", "item", "tolist", "tensor"}
 FINITE = {"isnan": False, "isinf": False, "isfinite": True}
-
-
-def _looks(moved: torch.Tensor, original: Any) -> bool:
-    """Whether a result of moving elements is a view of the argument and not a copy."""
-    compared = isinstance(original, torch.Tensor) and moved.numel()
-    return bool(compared) and moved.untyped_storage().data_ptr() == original.untyped_storage().data_ptr()
+"""What tests of a random number come to: a number that is not finite is a path of its own where it is met."""
 
 
 class Functions:
@@ -74,49 +49,55 @@ class Functions:
     def __init__(self, tracer: Tracer):
         self.tracer = tracer
 
-    def follow(self, func: Callable, name: str, args: tuple[Any, ...], kwargs: dict, dunder: bool = False) -> Any:
-        """func(*args, **kwargs) where some argument is random; name: without underscores."""
+    def follow(self, func: Callable, name: str, args: tuple, kwargs: dict, dunder: bool = False) -> Any:
+        """Return func(*args, **kwargs) where some argument is random. name: without underscores."""
         if name in ("tensor", "as_tensor") and not isinstance(args[0], torch.Tensor):
             return self.tensor(*args, **kwargs)
-        bare = replaced((args, kwargs), plain)
-        if name in PASSIVE:
-            return func(*bare[0], **bare[1])
-        if not self._keeps_whole(name, args, kwargs):
-            args, kwargs = replaced((args, kwargs), lambda t: t if t.is_floating_point() else known(t))
-            return self.follow(func, name, args, kwargs, dunder) if is_traced((args, kwargs)) else func(*args, **kwargs)
+        if name in ("repr", "format"):
+            return "<random tensor>"
+        if name == "type_as":
+            func, name, args = torch.Tensor.to, "to", (args[0], args[1].dtype)
         if name in ("item", "tolist", "numpy") or (dunder and name in ("float", "int", "bool", "index")):
             return self.take_out(name, args[0])
-        if name in MOVE:
-            return self.move(func, name, args, kwargs)
-        if name == "where" and len(args) == 3:
-            return self.select(args[0], args[1], args[2], func(*bare[0]))
-        if name == "masked_fill" and len(args) == 3:
-            return self.select(args[1], args[2], args[0], func(*bare[0]))
+        if name in COMPARE:
+            return self.compare(func, name, args, kwargs)
+        if any(isinstance(x, TracedTensor) and not x.is_floating_point() for x in flatten((args, kwargs))[0]):
+            return self.of_whole_numbers(func, name, args, kwargs, dunder)
         if name in ("argmax", "argmin"):
             return self.winners(name == "argmax", *args, **kwargs)[1]
-        if name in ("max", "min") and len(args) == 2 and isinstance(args[1], torch.Tensor):
-            func, name = getattr(torch, name + "imum"), name + "imum"
-        if name in ("max", "min") and (len(args) > 1 or "dim" in kwargs):
+        if name in ("max", "min") and ((len(args) > 1 and not isinstance(args[1], torch.Tensor)) or "dim" in kwargs):
             return torch.return_types.max(self.winners(name == "max", *args, **kwargs))
         if name in ("searchsorted", "bucketize"):
             return self.searchsorted(name, *args, **kwargs)
         if name in FINITE:
-            return torch.full(bare[0][0].shape, FINITE[name])
-        if name in COMPARE or name in MONOTONE or name in EVEN:
-            return self.elementwise(func, name, args, kwargs, func(*bare[0], **bare[1]))
-        if name in ("repr", "format"):
-            return "<random tensor>"
-        return self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
+            return torch.full(args[0].shape, FINITE[name])
+        call = Call(func, name, args, kwargs)
+        try:
+            result = self.by_what_it_does(call)
+        except (RuntimeError, IndexError, TypeError, ValueError):
+            call.in_the_middle()  # raises what torch raises of any numbers
+            result = None
+        if result is None:
+            self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
+        return result
 
-    def _keeps_whole(self, name: str, args: tuple, kwargs: dict) -> bool:
-        """Whether random whole numbers stay random here: where they become floats, are compared or only moved."""
-        whole = [x for x in flatten((args, kwargs))[0] if isinstance(x, TracedTensor) and not x.is_floating_point()]
-        if not whole or name in COMPARE or name in KEEPS_WHOLE:
-            return True
-        return name in MOVE - JOIN and not is_traced((args[1:], kwargs))
+    def of_whole_numbers(self, func: Callable, name: str, args: tuple, kwargs: dict, dunder: bool) -> Any:
+        """Call a function of random whole numbers: they stay random if they are only moved or become floats.
+
+        Anywhere else they are taken as they are, one branch for each value.
+        """
+        if args and isinstance(args[0], TracedTensor) and not is_traced((args[1:], kwargs)):
+            try:
+                result = self.by_what_it_does(Call(func, name, args, kwargs), whole=True)
+            except (RuntimeError, IndexError, TypeError, ValueError):
+                result = None
+            if result is not None:
+                return result
+        args, kwargs = replaced((args, kwargs), lambda t: t if t.is_floating_point() else known(t))
+        return self.follow(func, name, args, kwargs, dunder) if is_traced((args, kwargs)) else func(*args, **kwargs)
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None, **options: Any) -> Tensor:
-        """torch.tensor of Python numbers, some of them random."""
+        """Return torch.tensor of Python numbers, some of them random."""
         leaves = np.array(data, dtype=object)
         kind = dtype or torch.get_default_dtype()
         shape = (1,) if leaves.ndim else ()
@@ -128,7 +109,7 @@ class Functions:
         return tensor_of(numbers, kind)
 
     def take_out(self, name: str, tensor: Tensor) -> Any:
-        """Python or NumPy numbers out of a tensor: still followed, unless Python insists on a float."""
+        """Return Python or NumPy numbers out of a tensor: still followed, unless Python insists on a float."""
         numbers = numbers_of(tensor)
         if name == "tolist":
             return nested(numbers)
@@ -147,93 +128,111 @@ class Functions:
             return number.compare(0, "ne")
         return number.whole(int, "int") if name in ("int", "index") else float(number)
 
-    def move(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
-        """A function that only moves elements: run on their positions."""
-        numbers: list[Any] = []
-        origins: list[torch.Tensor] = []
+    def by_what_it_does(self, call: Call, whole: bool = False) -> Any:
+        """Call a function that describes random tensors, moves their entries, or works on each; None if it does not.
 
-        def positions(t):
-            start, flat = len(numbers), numbers_of(t)
-            numbers.extend(flat.flat)
-            origins.append(t)
-            return torch.arange(start, start + flat.size, dtype=torch.int64).reshape(flat.shape)
+        whole: whether the entries are whole numbers, which stay random only if they become floats.
+        """
+        effects, key = self.tracer.exploration.effects, call_key(call.func, call.name, call.slots, call.build)
+        effect = effects.get(key) if key else None
+        if effect is None:
+            effect = effect_of(call)
+            if key:
+                effects[key] = effect
+        if effect.describes:
+            args, kwargs = call.build([plain(x) if isinstance(x, TracedTensor) else x for x in call.slots])
+            return call.func(*args, **kwargs)
+        if effect.parts is not None:
+            numbers = [x for k in call.random for x in numbers_of(call.slots[k]).flat]
+            return effect.container(iter([self._moved(call, part, numbers) for part in effect.parts]))
+        if effect.like is None or (whole and not effect.like.dtype.is_floating_point):
+            return None
+        return self.elementwise(call, effect.like)
 
-        moved_args, moved_kwargs = replaced((args, kwargs), positions, every=name in JOIN)
-        moved = func(*moved_args, **moved_kwargs)
-        dtype = origins[0].dtype
-        for other in origins[1:]:
-            dtype = torch.promote_types(dtype, other.dtype)
-        if any(t.dtype != dtype for t in origins):
-            self.tracer.give_up(f"tensors of different types are joined with random ones at {place()}")
+    def _moved(self, call: Call, part: Part, numbers: list[Any]) -> Tensor:
+        """Return one tensor of what a function returns that moves entries."""
+        taken = np.empty(part.places.shape, dtype=object)
+        dtype, scalar = part.constants.dtype, part.places.ndim == 0
+        for where in np.ndindex(*taken.shape):
+            came = part.places[where]
+            number = numbers[came] if came >= 0 else part.constants[where].clone()
+            number = sized(number, scalar)
+            if dtype not in call.kinds:  # it holds them exactly
+                number = (
+                    number.then(lambda v: v.to(dtype), "to", dtype) if isinstance(number, Traced) else number.to(dtype)
+                )
+            taken[where] = number
+        if part.view_of is None:
+            return tensor_of(taken, dtype)
+        # A view has to be traced even if no entry of it is random yet: it can be filled in place.
+        start = call.starts[call.random.index(part.view_of)]
+        return register_view(tensor_of(taken, dtype, traced=True), call.slots[part.view_of], part.places - start)
 
-        def restored(index):
-            if not isinstance(index, torch.Tensor):
-                return index
-            taken = np.empty(tuple(index.shape), dtype=object)
-            scalar = index.ndim == 0
-            changes = scalar != (origins[0].ndim == 0)
-            for where in np.ndindex(*taken.shape):
-                number = numbers[int(index[where])]
-                taken[where] = sized(number, scalar) if changes else number
-            if not _looks(index, moved_args[0]):
-                return tensor_of(taken, dtype)
-            # A view has to be traced even if no element of it is random yet: it can be filled in place.
-            return register_view(tensor_of(taken, dtype, traced=True), origins[0], index.numpy())
-
-        if isinstance(moved, torch.Tensor):
-            return restored(moved)
-        if isinstance(moved, (tuple, list)):
-            return type(moved)(map(restored, moved))
-        return map(restored, moved)  # an iterator
-
-    def select(self, condition: Tensor, yes: Any, no: Any, like: Tensor) -> Tensor:
-        """torch.where and masked_fill: each element from one side or the other, by a condition that is known."""
-        if isinstance(condition, TracedTensor):
-            self.tracer.give_up(f"a random condition at {place()}")
+    def elementwise(self, call: Call, like: Tensor) -> Tensor | None:
+        """Run a function element by element; None if it does not work so. like: what it returns of other entries."""
         shape = tuple(like.shape)
-
-        def side(x):
-            if isinstance(x, Traced):
-                self.tracer.give_up(f"a random Python number in torch.where at {place()}")
-            tensor = x if isinstance(x, torch.Tensor) else torch.tensor(x, dtype=like.dtype)
-            if tensor.dtype != like.dtype:
-                if isinstance(tensor, TracedTensor):
-                    self.tracer.give_up(f"a random tensor changes its type in torch.where at {place()}")
-                tensor = tensor.to(like.dtype)
-            return np.broadcast_to(numbers_of(tensor), shape)
-
-        sides = side(no), side(yes)
-        which = torch.broadcast_to(condition, shape)
-        numbers = np.empty(shape, dtype=object)
-        for where in np.ndindex(*shape):
-            numbers[where] = sized(sides[bool(which[where])][where], shape == ())
-        return tensor_of(numbers, like.dtype)
-
-    def elementwise(self, func: Callable, name: str, args: tuple, kwargs: dict, like: Tensor) -> Tensor:
-        """func element by element; ``like`` has the shape and type of the result."""
-        shape = tuple(like.shape)
-        if name in COMPARE and not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
-            return passed.reshape(shape)
-        slots, build = flatten((args, kwargs))
-        columns = []
-        for slot in slots:
-            if isinstance(slot, TracedTensor):
-                columns.append(np.broadcast_to(slot._numbers, shape).ravel())
-            elif isinstance(slot, torch.Tensor) and slot.ndim and name != "type_as":
-                # A copy: what is recorded must not change when third-party code writes to its tensor later.
-                columns.append(torch.broadcast_to(slot, shape).reshape(-1, 1).clone().unbind())
-            else:
-                columns.append(itertools.repeat(slot.clone() if type(slot) is torch.Tensor else slot))
+        try:
+            columns = by_element(call.slots, shape)
+            if not works_by_element(call, like):
+                return None
+        except (RuntimeError, ValueError, IndexError):
+            return None
         results = np.empty(math.prod(shape), dtype=object)
         for k, operands in zip(range(len(results)), zip(*columns)):
-            results[k] = self._one(func, name, build, operands, like)
-        if name in COMPARE or not like.dtype.is_floating_point:
-            return torch.tensor([x.item() if isinstance(x, torch.Tensor) else x for x in results],
-                                dtype=like.dtype).reshape(shape)  # fmt: skip
+            results[k] = self._one(call, operands, like)
+        if not like.dtype.is_floating_point:
+            return torch.tensor([int(x) for x in results], dtype=like.dtype).reshape(shape)
         return tensor_of(results.reshape(shape), like.dtype)
 
+    def _one(self, call: Call, operands: tuple, like: Tensor) -> Any:
+        """Return one element of a result: a number, or what it has become."""
+        random = [x for x in operands if isinstance(x, Traced)]
+        if not random:
+            args, kwargs = call.build(operands)
+            return call.func(*args, **kwargs)
+        number, what = random[0], f"torch's {call.name}"
+        if len(random) > 1:
+            alone = len(random) == len(operands) == 2 and not call.build(operands)[1]
+            return number.with_itself(random[1], call.func, call.name if alone else "", what)
+        apply, key = of_one_number(call, operands, number)
+        if not like.dtype.is_floating_point:
+            return number.whole(lambda v: int(apply(v)), call.name, *key)
+        return applied(number, apply, what, *key)
+
+    def compare(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Tensor:
+        """Compare random tensors with others, element by element."""
+        call = Call(func, name, args, kwargs)
+        shape = tuple(call.returned(call.given([plain(call.slots[k]) for k in call.random])).shape)
+        if not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
+            return passed.reshape(shape)
+        answers = [
+            self._compared(call, operands)
+            for _, operands in zip(range(math.prod(shape)), zip(*by_element(call.slots, shape)))
+        ]
+        return torch.tensor(answers, dtype=torch.bool).reshape(shape)
+
+    def _compared(self, call: Call, operands: tuple) -> bool:
+        """Return what one comparison comes to on this path."""
+        random = [x for x in operands if isinstance(x, Traced)]
+        if not random:
+            args, kwargs = call.build(operands)
+            return bool(call.func(*args, **kwargs))
+        number = random[0]
+        if len(random) > 1:
+            self.tracer.give_up(f"two random numbers meet in torch's {call.name} at {place()}")
+        if any(isinstance(x, torch.Tensor) and bool(x.isnan().any()) for x in operands):
+            self.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
+        if COMPARE[call.name] not in ("eq", "ne"):
+            apply, key = of_one_number(call, operands, number)
+            return number.decide(lambda v: bool(apply(v)), *key)
+        # Equality is not monotone; "below" and "not above" are.
+        sides = [of_one_number(call, operands, number, side) for side in (torch.lt, torch.le)]
+        (below, one), (up_to, other) = sides
+        same = not number.decide(lambda v: bool(below(v)), *one) and number.decide(lambda v: bool(up_to(v)), *other)
+        return same == (COMPARE[call.name] == "eq")
+
     def _looked_up(self, func: Callable, name: str, one: Any, other: Any) -> Tensor | None:
-        """A random number compared with a row that is kept whole; None where it is no such comparison."""
+        """Return a comparison of a random number with a row that is kept whole; None if it is no such comparison."""
         first = isinstance(one, TracedTensor)
         number, cuts = (one, other) if first else (other, one)
         if name in ("eq", "ne") or not isinstance(number, TracedTensor) or type(cuts) is not torch.Tensor:
@@ -250,44 +249,6 @@ class Functions:
 
         ascending = (name in ("gt", "ge")) == first
         return torch.from_numpy(compared_with_row(self.tracer, single, true, ascending, row.tolist))
-
-    def _one(self, func: Callable, name: str, build: Callable, operands: tuple, like: Tensor) -> Any:
-        random = [x for x in operands if isinstance(x, Traced)]
-        if not random:
-            args, kwargs = build(operands)
-            return func(*args, **kwargs)
-        number = random[0]
-        if len(random) > 1:
-            alone = len(random) == len(operands) == 2 and not build(operands)[1]
-            return random[0].with_itself(random[1], func, name if alone else "", f"torch's {name}")
-        where = next(k for k, x in enumerate(operands) if x is number)
-
-        def applied(function):
-            def apply(value):
-                args, kwargs = build((*operands[:where], value, *operands[where + 1 :]))
-                return function(*args, **kwargs)
-
-            return apply
-
-        others = tuple(key_of(x) for k, x in enumerate(operands) if k != where)
-        # The plain Python arguments (a scalar, min=, alpha=) are part of what is done.
-        key = (name, where, plain_key(build(["?"] * len(operands))), *others)
-        if name in COMPARE:
-            if any(isinstance(x, torch.Tensor) and bool(x.isnan().any()) for x in operands):
-                self.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
-            if COMPARE[name] in ("eq", "ne"):
-                below = number.decide(lambda v: bool(applied(torch.lt)(v)), "lt", *key)
-                same = not below and number.decide(lambda v: bool(applied(torch.le)(v)), "le", *key)
-                return same == (COMPARE[name] == "eq")
-            return number.decide(lambda v: bool(applied(func)(v)), *key)
-        turns = name in EVEN or (name in DIVIDE and where == 1) or name in ("rdiv", "rtruediv")
-        if turns and number.sign_changes():
-            self.tracer.give_up(f"torch's {name} of a random number that changes sign at {place()}")
-        if name == "pow" and (where == 1 or min(number.ends()) < 0):
-            self.tracer.give_up(f"a power of or with a random number that may be negative at {place()}")
-        if not like.dtype.is_floating_point:
-            return number.whole(lambda v: int(applied(func)(v)), name, *key)
-        return number.then(applied(func), *key)
 
     def winners(self, largest: bool, tensor: Tensor, dim: int | None = None, keepdim: bool = False, *,
                 axis: int | None = None, keepdims: bool = False) -> tuple[Any, Tensor]:  # fmt: skip

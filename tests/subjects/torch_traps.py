@@ -114,6 +114,47 @@ def half_precision_against_a_wider_number(target_probs, draft_probs, draft_token
     return [int(torch.rand((), dtype=torch.bfloat16) < torch.tensor(0.3345, dtype=torch.float64))]
 
 
+def below(cut, change, size=()):
+    """Return a function that emits 1 if change(uniforms) is below the cut."""
+
+    def verify(target_probs, draft_probs, draft_tokens):
+        return [int(change(torch.rand(size, dtype=torch.float64)) < cut)]
+
+    return verify
+
+
+@torch.library.custom_op("draftproof_traps::bump", mutates_args=())
+def bump(x: torch.Tensor) -> torch.Tensor:
+    """Return x, but 0.9 between 0.4 and 0.41: between any points at which it is looked at."""
+    return torch.where((x > 0.4) & (x < 0.41), 0.9, x)
+
+
+def put(u):
+    row = torch.zeros(3, dtype=torch.float64)
+    row[1] = u
+    return row.flip(0)[1]
+
+
+bump_of_another_library = below(0.7, bump)
+bump_by_its_packet = below(0.7, torch.ops.draftproof_traps.bump)
+sine = below(0.0, lambda u: torch.sin(20 * u))
+fraction = below(0.5, lambda u: (4 * u).frac())
+remainder_near_the_end = below(1e-5, lambda u: torch.remainder(u, 0.9999))
+distance = below(0.1, lambda u: (u - 0.3).abs())
+reciprocal_around_zero = below(4.0, lambda u: 1 / (u - 0.5))
+soft_maximum = below(0.5, lambda u: u.softmax(0)[0], 2)
+smallest_of_two = below(0.5, lambda u: u.sort().values[0], 2)
+sum_of_two = below(0.5, lambda u: u.sum(), 2)
+matrix = below(0.5, lambda u: (torch.tensor([[1.0, 0.0], [0.5, 0.5]], dtype=torch.float64) @ u)[1], 2)
+equal_to_itself = below(0.5, lambda u: int(torch.equal(u, u + 0)))
+no_largest_of_a_huge = below(2000.0, lambda u: (1 / u).clamp(max=2000.0))
+rectified = below(1e-9, lambda u: (u - 0.5).relu())
+interpolated = below(0.5, lambda u: torch.lerp(torch.zeros((), dtype=u.dtype), torch.full((), 2.0, dtype=u.dtype), u))
+error_function = below(0.5204998778130465, torch.erf)
+put_at_an_index = below(0.25, put)
+chosen_by_a_mask = below(0.25, lambda u: torch.where(torch.tensor([True, False]), u, 2.0)[0])
+lower_triangle = below(0.25, lambda u: u.tril()[1, 0], (2, 2))
+
 TRUE = {
     "python_scalar_threshold_a": 0.25, "python_scalar_threshold_b": 0.5, "python_scalar_factor": 0.25,
     "option_of_clamp": 0.75, "several_elements_as_float": 0.25, "out_argument": 0.5,
@@ -121,10 +162,16 @@ TRUE = {
     "a_view_was_taken_before": 0.5, "a_view_is_changed": 0.5, "rows_are_filled_one_by_one": 0.25,
     "constant_changed_later": 0.5, "values_of_a_maximum": 1 - 0.36787944117144233**1.0, "even_power": 0.8,
     "state_is_taken_and_set": 1.0, "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
-    "half_precision_against_a_wider_number": 0.3369140625,
+    "half_precision_against_a_wider_number": 0.3369140625, "bump_of_another_library": 0.69,
+    "bump_by_its_packet": 0.69, "sine": 0.47123889803846897, "fraction": 0.5, "remainder_near_the_end": 2e-5,
+    "distance": 0.2, "reciprocal_around_zero": 0.75, "soft_maximum": 0.5, "smallest_of_two": 0.75, "sum_of_two": 0.125,
+    "matrix": 0.5, "equal_to_itself": 0.0, "no_largest_of_a_huge": 0.9995, "rectified": 0.5, "interpolated": 0.25,
+    "error_function": 0.5, "put_at_an_index": 0.25, "chosen_by_a_mask": 0.25, "lower_triangle": 0.25,
 }  # fmt: skip
 FOLLOWED = (
     "python_scalar_threshold_a", "python_scalar_threshold_b", "python_scalar_factor", "option_of_clamp",
     "several_elements_as_float", "a_view_is_filled", "a_view_is_changed", "rows_are_filled_one_by_one",
     "constant_changed_later", "masked_to_minus_infinity", "half_precision_against_a_wider_number",
+    "no_largest_of_a_huge", "rectified", "interpolated", "error_function", "put_at_an_index", "chosen_by_a_mask",
+    "lower_triangle",
 )  # fmt: skip

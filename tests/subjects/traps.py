@@ -94,11 +94,34 @@ def clipped(target_probs, draft_probs, draft_tokens, rng):
     return [int(np.clip(rng.random(3), 0.2, 0.8)[1] <= 0.2)]
 
 
+def below(cut, change):
+    """Return a function that emits 1 if change(uniforms) is below the cut."""
+    return lambda target_probs, draft_probs, draft_tokens: [int(change(RNG.random(2))[0] < cut)]
+
+
+def _bump(x):
+    """Return x, but 0.9 between 0.4 and 0.41: between any points at which it is looked at."""
+    return 0.9 if 0.4 < x < 0.41 else x
+
+
+bump_as_a_ufunc = below(0.7, np.frompyfunc(_bump, 1, 1))
+bump_as_a_table = below(0.7, lambda u: np.interp(u, [0, 0.4, 0.405, 0.41, 1], [0, 0.4, 0.9, 0.41, 1]))
+sine = below(0.0, lambda u: np.sin(20 * u))
+remainder_near_the_end = below(1e-5, lambda u: np.fmod(u, 0.9999))
+distance = below(0.1, lambda u: np.abs(u - 0.3))
+reciprocal_around_zero = below(4.0, lambda u: np.reciprocal(u - 0.5))
+hyperbolic = below(0.4621171572600098, np.tanh)
+cube_root = below(0.5, np.cbrt)
+no_less_than = below(0.5, lambda u: np.maximum(u, 0.25))
+
 TRUE = {
     "even_power": 0.8, "numpy_even_power": 0.8, "absolute_value_of_math": 0.8, "copied_generator": 1.0,
     "pickled_generator": 1.0, "rewound_generator": 1.0, "copied_plain_random": 1.0,
     "bit_generator_seeded_in_the_call": 0.0, "one_uniform_for_each_bound": 0.25, "bounds_in_lists": 0.25,
     "whole_numbers_between_lists": 0.25, "operating_system_for_a_rare_event": 0.5005, "another_thread": 0.5,
     "asks_for_the_type_in_half_of_the_cases": 0.4, "single_precision_bound": 1.0, "clipped": 0.2,
+    "bump_as_a_ufunc": 0.69, "bump_as_a_table": 0.695, "sine": 0.47123889803846897, "remainder_near_the_end": 2e-5,
+    "distance": 0.2, "reciprocal_around_zero": 0.75, "hyperbolic": 0.5, "cube_root": 0.125, "no_less_than": 0.5,
 }  # fmt: skip
-FOLLOWED = ("one_uniform_for_each_bound", "bounds_in_lists", "single_precision_bound", "clipped")
+FOLLOWED = ("one_uniform_for_each_bound", "bounds_in_lists", "single_precision_bound", "clipped",
+            "hyperbolic", "cube_root", "no_less_than")  # fmt: skip

@@ -57,13 +57,11 @@ def test_rows_divided_by_sums_in_order_are_not_refuted_for_it(name, refuted):
     assert law.rounding["theorem"] > 1e-3 > law.rounding["theorem_pairwise"]
 
 
-def test_what_is_seen_of_numpy_is_the_type_of_its_operations_and_sums_in_order():
-    problem = wide(1_003, 1)
-    right, in_order = (law_of(name, "float32", "numpy", problem) for name in ("right", "divided_in_order"))
-    in_float64 = law_of("in_float64", "float32", "numpy", problem)
-    assert right.certain == in_order.certain == math.inf
-    assert in_order.rounding["theorem"] > right.rounding["theorem"]
-    assert in_float64.certain < in_float64.tolerance, "that nothing is in float32 is not known of NumPy"
+@pytest.mark.parametrize("name", ["right", "divided_in_order", "in_float64"])
+def test_numpy_is_out_of_sight_and_granted_what_the_dtype_of_its_rows_allows(name):
+    law = law_of(name, "float32", "numpy", wide(1_003, 1))
+    assert lossless(law).holds and law.rounding["theorem"] > 1e-4 > law.rounding["theorem_pairwise"]
+    assert law.certain < law.tolerance, "a deviation of float32 holds only if it computes in float32"
 
 
 def test_what_only_unseen_arithmetic_excuses_holds_with_a_condition():
