@@ -20,7 +20,7 @@ LOOKED_AT = 64
 """Elements that are compared, at most, to see whether a function works element by element."""
 
 
-class Part(NamedTuple):
+class MovedPart(NamedTuple):
     """A tensor of what a function returned that moves entries.
 
     places: where each entry comes from among all random ones, -1 for a constant. constants: holds those.
@@ -41,11 +41,11 @@ class Effect(NamedTuple):
 
     describes: bool = False
     like: Tensor | None = None
-    parts: tuple[Part, ...] | None = None
+    parts: tuple[MovedPart, ...] | None = None
     container: Callable[[Iterator[Tensor]], Any] = next
 
 
-class Call:
+class FollowedCall:
     """A call of a function of torch with random arguments.
 
     slots, build: its tensors and followed numbers, and what makes the arguments from others in their place.
@@ -75,7 +75,7 @@ class Call:
         return slots
 
     def returned(self, slots: list[Any]) -> Any:
-        """Call the function with these; what it returns one by one comes as a tuple."""
+        """FollowedCall the function with these; what it returns one by one comes as a tuple."""
         args, kwargs = self.build(slots)
         result = self.func(*args, **kwargs)
         return tuple(result) if hasattr(result, "__next__") else result
@@ -133,7 +133,9 @@ def _memory(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def of_one_number(call: Call, operands: tuple, number: Traced, func: Callable | None = None) -> tuple[Callable, tuple]:
+def of_one_number(
+    call: FollowedCall, operands: tuple, number: Traced, func: Callable | None = None
+) -> tuple[Callable, tuple]:
     """Return what is done to the one random operand, and its key. func: in place of the function that was called."""
     func, where = func or call.func, next(k for k, x in enumerate(operands) if x is number)
 
@@ -146,7 +148,7 @@ def of_one_number(call: Call, operands: tuple, number: Traced, func: Callable | 
     return apply, (func, where, plain_key(call.build(["?"] * len(operands))), *others)
 
 
-def works_by_element(call: Call, like: Tensor) -> bool:
+def works_by_element(call: FollowedCall, like: Tensor) -> bool:
     """Return whether a function does to each element what it does to it alone. like: what it returns of entries."""
     columns = [
         [*itertools.islice(column, like.numel())]
@@ -165,7 +167,7 @@ def works_by_element(call: Call, like: Tensor) -> bool:
     return True
 
 
-def effect_of(call: Call) -> Effect:
+def effect_of(call: FollowedCall) -> Effect:
     """See what a function does to entries without meaning."""
     pieces = call.entries(0)
     first, second = (call.returned(call.given(row)) for row in (pieces, call.entries(1)))
@@ -186,5 +188,5 @@ def effect_of(call: Call) -> Effect:
         return Effect(like=like)
     inputs = [(k, _memory(piece)) for k, piece in zip(call.random, pieces) if piece.numel()]
     views = [next((k for k, memory in inputs if x.numel() and memory == _memory(x)), None) for x in results[0]]
-    parts = [Part(came, x.clone(), view) for came, x, view in zip(places, results[0], views)]
+    parts = [MovedPart(came, x.clone(), view) for came, x, view in zip(places, results[0], views)]
     return Effect(like=like, parts=tuple(parts), container=next if like is not None else type(first))

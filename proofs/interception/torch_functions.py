@@ -35,7 +35,7 @@ from .tensors import (
     sized,
     tensor_of,
 )
-from .torch_calls import Call, Part, by_element, effect_of, of_one_number, works_by_element
+from .torch_calls import FollowedCall, MovedPart, by_element, effect_of, of_one_number, works_by_element
 from .torch_probes import call_key
 from .tracer import Tracer
 
@@ -71,7 +71,7 @@ class Functions:
             return self.searchsorted(name, *args, **kwargs)
         if name in FINITE:
             return torch.full(args[0].shape, FINITE[name])
-        call = Call(func, name, args, kwargs)
+        call = FollowedCall(func, name, args, kwargs)
         try:
             result = self.by_what_it_does(call)
         except (RuntimeError, IndexError, TypeError, ValueError):
@@ -88,7 +88,7 @@ class Functions:
         """
         if args and isinstance(args[0], TracedTensor) and not is_traced((args[1:], kwargs)):
             try:
-                result = self.by_what_it_does(Call(func, name, args, kwargs), whole=True)
+                result = self.by_what_it_does(FollowedCall(func, name, args, kwargs), whole=True)
             except (RuntimeError, IndexError, TypeError, ValueError):
                 result = None
             if result is not None:
@@ -128,7 +128,7 @@ class Functions:
             return number.compare(0, "ne")
         return number.whole(int, "int") if name in ("int", "index") else float(number)
 
-    def by_what_it_does(self, call: Call, whole: bool = False) -> Any:
+    def by_what_it_does(self, call: FollowedCall, whole: bool = False) -> Any:
         """Call a function that describes random tensors, moves their entries, or works on each; None if it does not.
 
         whole: whether the entries are whole numbers, which stay random only if they become floats.
@@ -149,7 +149,7 @@ class Functions:
             return None
         return self.elementwise(call, effect.like)
 
-    def _moved(self, call: Call, part: Part, numbers: list[Any]) -> Tensor:
+    def _moved(self, call: FollowedCall, part: MovedPart, numbers: list[Any]) -> Tensor:
         """Return one tensor of what a function returns that moves entries."""
         taken = np.empty(part.places.shape, dtype=object)
         dtype, scalar = part.constants.dtype, part.places.ndim == 0
@@ -168,7 +168,7 @@ class Functions:
         start = call.starts[call.random.index(part.view_of)]
         return register_view(tensor_of(taken, dtype, traced=True), call.slots[part.view_of], part.places - start)
 
-    def elementwise(self, call: Call, like: Tensor) -> Tensor | None:
+    def elementwise(self, call: FollowedCall, like: Tensor) -> Tensor | None:
         """Run a function element by element; None if it does not work so. like: what it returns of other entries."""
         shape = tuple(like.shape)
         try:
@@ -184,7 +184,7 @@ class Functions:
             return torch.tensor([int(x) for x in results], dtype=like.dtype).reshape(shape)
         return tensor_of(results.reshape(shape), like.dtype)
 
-    def _one(self, call: Call, operands: tuple, like: Tensor) -> Any:
+    def _one(self, call: FollowedCall, operands: tuple, like: Tensor) -> Any:
         """Return one element of a result: a number, or what it has become."""
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
@@ -201,7 +201,7 @@ class Functions:
 
     def compare(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Tensor:
         """Compare random tensors with others, element by element."""
-        call = Call(func, name, args, kwargs)
+        call = FollowedCall(func, name, args, kwargs)
         shape = tuple(call.returned(call.given([plain(call.slots[k]) for k in call.random])).shape)
         if not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
             return passed.reshape(shape)
@@ -211,7 +211,7 @@ class Functions:
         ]
         return torch.tensor(answers, dtype=torch.bool).reshape(shape)
 
-    def _compared(self, call: Call, operands: tuple) -> bool:
+    def _compared(self, call: FollowedCall, operands: tuple) -> bool:
         """Return what one comparison comes to on this path."""
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
