@@ -23,6 +23,7 @@ from draftproof.corpus.literature.literature import (
     first_rate,
     lossless,
     lossless_where_meant,
+    opposite,
     same_law,
     transport,
 )
@@ -89,8 +90,8 @@ SOLVER = 0.003
 
 RESOLUTION = "Thomas and Pal 2025 (Global Resolution, 2511.15898; abstract, the shares derived here)"
 LISTS = "Rowan et al. 2025 (list matching, 2506.05632; abstract, its lemma derived here)"
-UNIVER = "Weng et al. 2026 (UniVer, 2605.04543; abstract, the rule derived here)"
-OURS = "an ordering examined here, of UniVer as derived here"
+UNIVER = "scaled transport (derived here from the abstract of UniVer, Weng et al. 2026, 2605.04543)"
+OURS = "scaled transport (orderings examined here)"
 SPEC_HUB = "Sun et al. 2024 (SpecHub, 2411.05289; code at b67e1213)"
 BLOCKS = "Lin et al. 2026 (SpecTr-GBV, 2604.25925; abstract)"
 BLOCKS_CODE = "Lin et al. 2026 (SpecTr-GBV; junemily/SpecTr-GBV at e399f446)"
@@ -101,7 +102,7 @@ SUBSETS = "Guo and Ermon 2025 (any-subset decoding, 2504.20456; code at 056f3882
 
 
 CASCADE = "Narasimhan et al. 2024 (speculative cascades; from memory)"
-ENSEMBLE = "DIVERSE, transformers (static ensemble, w = 1/2)"
+ENSEMBLE = "DIVERSED (2604.07622), transformers (static ensemble, w = 1/2)"
 GRAMMAR = "arXiv 2605.07698 (grammars; abstract)"
 EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3; as described there)"
 CACTUS = "Hao and Mou 2026 (Cactus, 2604.04987; code at 3b01b816)"
@@ -188,7 +189,7 @@ _RULES = [
      lambda: at_least(ONE_STEP, first_rate("list-gumbel", 2), first_rate("spec-infer", 2), (2,))),
     (LISTS, "with K drafts of one token a noise gives the same token whichever drafter is used",
      lambda: same_text_whichever_drafter(1, False)),
-    (LISTS, "the same for texts of two tokens", lambda: same_text_whichever_drafter(2, False),
+    (LISTS, "(asked here) the same for texts of two tokens", lambda: same_text_whichever_drafter(2, False),
      "the target goes on with the noise of all paths, not only of those that have matched"),
     (LISTS, "the same with the noise of all paths", lambda: same_text_whichever_drafter(2, True)),
     (UNIVER, "it keeps the target's law", lossless_where_meant("scaled-transport")),
@@ -197,7 +198,7 @@ _RULES = [
      lambda: _univer_against("without-replacement", 2, 2, how=WITHOUT)),
     (UNIVER, "it is optimal (read as: of all valid rules), two independent paths, V = 2 and small denominators",
      lambda: reaches_the_bound(_as_drawn("scaled-transport"), _trees_of(2, 1))),
-    (UNIVER, "the same for three independent paths",
+    (UNIVER, "(asked here) the same for three independent paths",
      lambda: reaches_the_bound(_as_drawn("scaled-transport"), [drawing(toy(2), 3, 1)]),
      "the frame is one plan a level: a rule that looks ahead goes on with the siblings that have the better children"),
     (OURS, "it accepts at least as much as optimal transport step by step, without replacement",
@@ -252,12 +253,13 @@ _RULES = [
      lambda: at_least(ONE_STEP, IN_RACE, transport(2, how=WITHOUT), (2,), WITHOUT)),
     (TREES, "of all trees of a size the best-first tree has the most mass under the drafter's rows",
      partial(best_first_has_the_most_mass, False)),
-    (TREES, "so it accepts most of all trees of its size", partial(best_first_has_the_most_mass, True),
+    (TREES, "(asked here) so it accepts most of all trees of its size", partial(best_first_has_the_most_mass, True),
      "the target's rows are the drafter's"),
     (TREES, "verified by samples of the target it keeps the target's law", best_first_is_lossless),
     (SUBSETS, "texts follow the model's joint law", any_order_is_the_joint_law),
     (SUBSETS, "never more calls than tokens", lambda: any_order_needs_few_calls(2)),
-    (SUBSETS, "the same for blocks of one place", lambda: any_order_needs_few_calls(1), "blocks of two places or more"),
+    (SUBSETS, "(asked here) the same for blocks of one place", lambda: any_order_needs_few_calls(1),
+     "blocks of two places or more"),
     (SUBSETS, "the law does not depend on the order (read so of \"the joint distribution\")", every_order_has_one_law,
      "the rows are conditionals of one law of texts; a network's are not, and then each order has a law of its own"),
     (SUBSETS, "the mask token's probability may be set to 0 before rows are compared, as the code does",
@@ -277,8 +279,8 @@ _LAWS = [
      "row is needed there"),
     (GRAMMAR, "masked speculative decoding has the law of masked decoding, projected row by row",
      lambda: keeps_what_is_asked(("token", "block"), MASKS, PAIRS)),
-    (GRAMMAR, "that is the target's law given that the grammar takes the text",
-     lambda: masked_text_is_conditional(PAIRS), "no text that the mask allows so far leads where the grammar ends"),
+    (GRAMMAR, "that is not the target's law given that the grammar takes the text",
+     lambda: opposite(masked_text_is_conditional(PAIRS), "the two laws differ:")),
     (EARS, "no accuracy regression (read as: the target's law)",
      lambda: lossless(tree_reference("entropy-adaptive"), ONE_STEP), "tolerance 0, or a target that is sure"),
     (EARS, "(ours) its first token is off by the sum over q > p of min(q - p, t q), t = tolerance (1 - max p)",
@@ -288,7 +290,8 @@ _LAWS = [
     (CACTUS, "so is the law of what comes out", lambda: law_stays_near(0.1), "the same"),
     (CACTUS, "it accepts at least as often as token verification",
      lambda: at_least(ONE_STEP, first_rate("cactus", 1), accepted("token"))),
-    (JUDGE, "what a judge keeps is still the target's", lambda: lossless(tree_reference("judge"), ONE_STEP),
+    (JUDGE, "(asked here: the paper gives the guarantee up) what a judge keeps is still the target's",
+     lambda: lossless(tree_reference("judge"), ONE_STEP),
      "it keeps no token that is drafted more often than the target has it"),
     (JUDGE, "(ours) its first token is off by the sum over kept x with q > p of q - p, whatever the judge",
      judge_variation),
@@ -303,7 +306,7 @@ _LAWS = [
 _WATERMARKS = [
     (NO_GO, "no picks decided by key and row alone, one key for both sides, accept as often as without keys, V >= 3",
      lambda: no_key_space_has_both(3)),
-    (NO_GO, "the same, V = 2", lambda: no_key_space_has_both(2), "three tokens or more"),
+    (NO_GO, "(asked here) the same, V = 2", lambda: no_key_space_has_both(2), "three tokens or more"),
     (PSEUDORANDOM, "with keys for draft, coin and replacement the target's law is kept over keys (lossless-over-keys)",
      lambda: lossless_over_keys(True)),
     (PSEUDORANDOM, "a key decides the token", lambda: decided_by_the_key(True)),
