@@ -95,22 +95,22 @@ def statistics(page: str) -> str:
     return page.replace(MADE_HERE, stattests.__doc__ or "")
 
 
-REPORTS = Path(__file__).parents[1] / "reports"
+SITE = Path(__file__).parents[1] / "corpus" / "site"
 
 
 def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    return (REPORTS / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
+    return (SITE / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
 
 
 def index_survey(page: str) -> str:
     """The page of the index's packages."""
-    return (REPORTS / "index-survey.md").read_text(encoding="utf-8")
+    return (SITE / "index-survey.md").read_text(encoding="utf-8")
 
 
 def history(page: str) -> str:
     """The page of histories, as it stands in ``reports``."""
-    return (REPORTS / "history.md").read_text(encoding="utf-8")
+    return (SITE / "history.md").read_text(encoding="utf-8")
 
 
 COMPARED = ("vllm-ascend-block-lossless", "hsd-lossless", "M04", "M44", "M45", "hsd-support", "transformers-support")
