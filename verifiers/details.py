@@ -86,6 +86,7 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
     transport_bound, first_accepted: of trees: the largest probability with which any valid rule accepts a first token,
         and this one's.
     loop: how the law was completed, where that is not by the target.
+    between_levels: of races of noise: total variation that may hide between the levels at which they were looked at.
     """
 
     exactness: Strength | None = None
@@ -104,6 +105,7 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
     transport_bound: float | None = None
     first_accepted: float | None = None
     loop: str | None = None
+    between_levels: float | None = None
 
 
 class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):

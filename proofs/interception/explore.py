@@ -96,6 +96,7 @@ class Explored:
     reason: why the law is not known.
     findings: what was noticed on the way.
     coarsest: the fewest bits of a uniform that was compared, 0 if none was.
+    between_levels: as in ``Tracer``.
     """
 
     law: dict[Outcome, Any] | None
@@ -105,6 +106,7 @@ class Explored:
     reason: str | None = None
     findings: dict[str, str] = field(default_factory=dict)
     coarsest: int = 0
+    between_levels: float = 0.0
 
 
 def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk] | None = None) -> Explored:
@@ -168,6 +170,7 @@ def _recurring(
     tracer.resolution, coarsest = part.error, min(tracer.lattices, default=0)
     law = {outcome: _rounded(probability) for outcome, probability in part.law.items()}
     known = Explored(law, tracer.exactness, tracer.resolution, recurring.ends, None, tracer.findings, coarsest)
+    known.between_levels = tracer.between_levels
     return known, recurring.hopeless
 
 
@@ -192,7 +195,9 @@ def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) ->
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
     law = {outcome: _rounded(probability) for outcome, probability in law.items()}
-    return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
+    known = Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
+    known.between_levels = tracer.between_levels
+    return known
 
 
 def _rounded(probability: Any) -> Any:

@@ -84,7 +84,9 @@ class Ladder:
     fixed: (place among them, score) of a constant that takes part: its place counts in ties.
     scatter: moves the levels, so that many races examine other ones each.
     goal: error at which to stop.
-    law: probabilities in order, the constant's in its place. error: see above. cells: in order of the levels.
+    law: probabilities in order, the constant's in its place. error: see above.
+    between: probability that two contestants are in one gap between levels, where anything may decide between them.
+    cells: in order of the levels.
     uneven: how far the shares are from the law, averaged over the levels: 0 for a race of exponentials.
     Raises: NotMonotone if a contestant is seen not to be.
     """
@@ -113,6 +115,7 @@ class Ladder:
             self.cells += [half for half in halves if half.tie]
         self.cells = sorted(self.cells + gaps, key=lambda cell: (cell.start, cell.end))
         self.error = math.fsum(cell.error for cell in self.cells)
+        self.between = math.fsum(cell.pair for cell in self.cells)
         self.law = [math.fsum(column) for column in zip(*(cell.law for cell in self.cells))]
         self.uneven = math.fsum(
             sum(cell.law) * max(abs(s - p) for s, p in zip(shares, self.law))

@@ -290,9 +290,9 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             fits = next((s for s in slacks if same_at_levels(rank, measured, leader, s, grain, every)), None)
             if fits is None:
                 break
-            tracer.exploration.races[key] = measured, fits
-        weights, slack = tracer.exploration.races[key]
-        tracer.uncertain(slack + (size + FARTHEST) * max(grain, source.step))
+            tracer.exploration.races[key] = measured, fits, between(levels(measured))
+        weights, slack, hidden = tracer.exploration.races[key]
+        tracer.uncertain(slack + (size + FARTHEST) * max(grain, source.step), hidden)
         weights = np.where(weights < max(weights.sum() * NEVER, weights.max() * grain), 0.0, weights)
         drawn = tracer.new_row(weights, partial(source.lead, row, weights, form))
         source.decided[row] = weights, form, drawn.base
@@ -339,6 +339,14 @@ def levels(weights: np.ndarray) -> np.ndarray:
     even = -np.log1p(-(np.arange(GAPS) + scatter) / GAPS)
     rare = [10.0 ** np.linspace(-12, -2, 11), np.linspace(4.5, 40, 60)]
     return np.sort(np.concatenate([*rare, even])) * (1 + scatter / GAPS)
+
+
+def between(at: np.ndarray) -> float:
+    """Return the probability that two contestants are between the same two levels, the first of all among them."""
+    edges = np.concatenate([[0.0], at, [np.inf]])
+    wide = np.diff(edges)
+    alone = np.exp(-wide[:-1]) * (1 + wide[:-1])
+    return float((np.exp(-edges[:-2]) * (1 - alone)).sum() + np.exp(-edges[-2]))
 
 
 def same_at_levels(

@@ -56,7 +56,7 @@ def race(scores: list[Any], largest: bool) -> int:
     order = sorted(runners if best is None else {*runners, best})
     fixed = None if best is None else (order.index(best), _rank(still[best], largest))
     ladder = _ladder(list(runners.values()), fixed)
-    chosen = order[_decided(list(runners.values()), ladder.law, ladder.error)]
+    chosen = order[_decided(list(runners.values()), ladder, ladder.error)]
     for k, (i, runner) in enumerate(runners.items()):
         runner.source.settled = _rehearsed(ladder, order.index(chosen), order.index(i), k, runner)
         runner.source.spent, runner.source.fresh = f"an argmax at {place()}", False
@@ -89,7 +89,7 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
         one.source.tracer.give_up(
             f"the two random numbers compared at {place()} are no race of exponential or Gumbel noise: no closed law"
         )
-    winner = _decided(runners, ladder.law, ladder.error + ladder.uneven)
+    winner = _decided(runners, ladder, ladder.error + ladder.uneven)
     ahead, behind = (runners[k].source for k in (winner, 1 - winner))
     # For the rehearsal: noise at which this contestant wins, and goes on to win if it must.
     odds = (ladder.law[winner] / ahead.beaten) / max(ladder.law[1 - winner] / behind.beaten, 1e-300)
@@ -135,11 +135,12 @@ def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder
     return ladder
 
 
-def _decided(runners: list["_Runner"], law: list[float], error: float) -> int:
-    tracer = runners[0].source.tracer
+def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
+    """Return who comes first on this path. error: by how much the law of that may be wrong."""
+    law, tracer = ladder.law, runners[0].source.tracer
     if error > LARGEST_ERROR:
         tracer.give_up(f"the law of the race at {place()} is known only to within {error:.1g}")
-    tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners))
+    tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners), ladder.between)
     heaviest = max(law)
     # What is far below the resolution cannot be distinguished from nothing, nor rehearsed on the generator's lattice.
     shares = [rational(p) if p > heaviest * 2.0**-50 else rational(0) for p in law]

@@ -72,6 +72,7 @@ class Tracer(Branching):
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
+    between_levels: what may hide between the levels at which races were looked at, all paths together.
     one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
     in_groups: whether a plain one may stand for a group of values.
     may_recur, recurs: whether to stop where code draws without end (``recurring``), and whether that was so.
@@ -99,7 +100,7 @@ class Tracer(Branching):
         self.run = object()
         self.paths = 0
         self.lattices: set[int] = set()
-        self.resolution = 0.0
+        self.resolution = self.between_levels = 0.0
         self.failure: NotInterceptable | None = None
         self.seeded: dict[str, object] = {}
         self.questions: dict[tuple[int, ...], tuple] = {}
@@ -118,6 +119,8 @@ class Tracer(Branching):
 
     @property
     def exactness(self) -> str:
+        if self.between_levels:
+            return "by-calls"
         if self.resolution:
             return "resolution"
         return "lattice" if self.lattices else "exact"
@@ -222,10 +225,14 @@ class Tracer(Branching):
         self.failure = NotInterceptable(reason, neutral)
         raise self.failure
 
-    def uncertain(self, amount: float) -> None:
-        """The law of the decision that comes next may be wrong by so much, where this path comes to it."""
+    def uncertain(self, amount: float, between_levels: float = 0.0) -> None:
+        """Record that the law of the next decision may be wrong by so much, where this path comes to it.
+
+        between_levels: what may hide in it between the points at which it was looked at.
+        """
         if len(self.path) >= len(self.script) and not self.replaying:  # not in a replay, where it was added before
             self.resolution += amount * float(self.probability)
+            self.between_levels += between_levels * float(self.probability)
 
     def notice(self, kind: str, text: str) -> None:
         self.findings.setdefault(kind, text)

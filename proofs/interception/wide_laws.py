@@ -107,6 +107,7 @@ class _WideCall:
                 return self._stopped(tracer, stopped.reason, stopped.neutral)
             law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
+            law.between_levels = tracer.between_levels
             law.neutral, law.ids, law.unlike = self.neutral, sorted(self.ids), self.unlike
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law

@@ -95,6 +95,7 @@ class Law:
     out_of_scope: whether the reason is time, the number of paths or an untraced style, and nothing was seen.
     findings: kind -> what else was noticed.
     missed: total variation of a law by calls that random requests could have failed to show.
+    between_levels: total variation that may hide between the levels of noise at which races were looked at.
     confirmations: number of random requests that confirmed a law by calls.
     real_calls: {"calls", "limit"} of the real calls that the law was compared with.
     """
@@ -113,6 +114,7 @@ class Law:
     out_of_scope: bool = False
     findings: Mapping[str, str] = field(default_factory=dict)
     missed: float = 0.0
+    between_levels: float = 0.0
     confirmations: int = 0
     real_calls: Mapping[str, float] | None = None
 
@@ -176,6 +178,7 @@ class Law:
             return {"reason": self.reason, "dtype": self.dtype, **self.size, **beyond}
         facts = {"exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size}
         facts |= {"arithmetic": self.arithmetic} if self.arithmetic else {}
+        facts |= {"between_levels": self.between_levels} if self.between_levels else {}
         return facts | ({"real_calls": self.real_calls} if self.real_calls else {})
 
     def undecided(self, found: Departure) -> str:

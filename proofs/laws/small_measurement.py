@@ -35,7 +35,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
     """
     in_use, blocks, findings, asked = in_field(problem), {}, {}, {}
     exactness, reason, paths = Strength.EXACT, None, 0
-    resolution = sums_off = grain = 0.0
+    resolution = between_levels = sums_off = grain = 0.0
     off: list[dict[Prefix, float]] = [{}, {}]
     arithmetic = None
     for answer in answers:
@@ -61,6 +61,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
                 reason = reason or answer["reason"]
                 continue
             resolution = max(resolution, answer["resolution"])
+            between_levels = max(between_levels, answer.get("between_levels", 0.0))
             if bits := answer["coarsest"]:
                 grain = max(grain, (problem.tree.nodes + problem.vocabulary) * 2.0**-bits)
                 if 2.0 ** (1 - bits) > EPSILON[dtype]:
@@ -92,7 +93,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
         tolerance=excused(least, resolution), explained=excused(most, resolution),
         rounding={"rule": rule, "theorem": theorem, **by_theorem}, arithmetic=judged if judged != dtype else None,
         certain=excused(min(bounds(certain)[own_rule is not None :]), resolution) if certain != judged else math.inf,
-        findings=findings, **(asked if driven else {}),
+        findings=findings, between_levels=between_levels, **(asked if driven else {}),
     )  # fmt: skip
 
 

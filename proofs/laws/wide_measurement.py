@@ -33,7 +33,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     """The law that the answers to a request for one make up, as far as it is known, and why the rest is not."""
     tables: dict[str, dict[Prefix, Row]] = {"target": {}, "draft": {}}
     findings, exactness, reason, paths, neutral = {}, Strength.EXACT, None, 0, False
-    resolution, left, sums_off = 0.0, 1.0, 0.0
+    resolution, between_levels, left, sums_off = 0.0, 0.0, 1.0, 0.0
     rows, kept = _taken(answers)
     used = precision(dtype, next((answer["arithmetic"] for answer in kept if "arithmetic" in answer), None))
     blocks = _Blocks(problem, used, tables)
@@ -59,6 +59,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
             exactness = max(exactness, Strength(answer["exactness"]), key=lambda strength: strength.rank)
             if answer["law"] is not None:
                 resolution = max(resolution, answer["resolution"])
+                between_levels = max(between_levels, answer.get("between_levels", 0.0))
                 left -= blocks.add(answer, rows)
     blocks.unknown += left if reason and left > 1e-12 else 0.0
     if resolution > wide_resolution_allowed(used.judged, problem.vocabulary):
@@ -66,7 +67,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     law = blocks.law(
         dtype=dtype, exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings
     )
-    law = law.allowing(sums_off, resolution, used)
+    law = replace(law.allowing(sums_off, resolution, used), between_levels=between_levels)
     return replace(law, reason=STRAYS) if law.strays and law.known and not law.lossless.refutes else law
 
 

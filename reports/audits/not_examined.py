@@ -247,6 +247,11 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
             f"decisions that {fewest:,} random requests a problem did not meet: up to {missed:.2g} of all calls can be "
             "decided otherwise, and that much is allowed to each law"
         )
+    if hidden := max((e.law.between_levels or 0.0 for e in items), default=0.0):
+        sentences.append(
+            f"scores of noise between the levels at which their races were looked at: up to {hidden:.2g} of all calls "
+            "can be decided otherwise there"
+        )
     wide = [e.detail.wide for e in items if e.detail.wide]
     if not_called := max((d.mass_not_called for d in wide), default=0.0):
         sentences.append(

@@ -118,8 +118,12 @@ def scope(report: Run) -> ReportScope | None:
         requests.add(int(most))
     laws = {} if run else _known(every)  # each examination of a loop has a row of its own
     lossless = [e for e in items if e.claim == "lossless"]
-    closed = (Strength.RESOLUTION, Strength.DRIVEN)
-    bounds = [float(e.bound) for e in lossless if e.law.exactness in closed and e.bound is not None]
+    closed = (Strength.RESOLUTION, Strength.BY_CALLS, Strength.DRIVEN)
+    bounds = [
+        max(float(e.bound), e.law.between_levels or 0.0)
+        for e in lossless
+        if e.law.exactness in closed and e.bound is not None
+    ]
     sampled, lawless = (
         [e for kind, e in laws.values() if kind is wanted and e.detail.vocabulary]
         for wanted in (Strength.SAMPLED, Strength.NONE)

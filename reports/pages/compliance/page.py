@@ -62,7 +62,7 @@ def limit(row: Mapping[str, Any]) -> str:
     if row["unit"] != "total variation":
         return f"{number} {row['unit']}"
     return f"TV {number}" + (
-        " allowed to rounding" if row["strength"] not in ("sampled", "resolution", "driven") else ""
+        " allowed to rounding" if row["strength"] not in ("sampled", "resolution", "by-calls", "driven") else ""
     )
 
 

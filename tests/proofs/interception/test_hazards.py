@@ -72,6 +72,13 @@ def test_what_no_double_can_show_is_no_deviation(sandbox, name, row):
     assert found.bound < 1e-12
 
 
+def test_a_law_of_levels_is_by_calls_and_says_what_may_hide_between_them(sandbox):
+    found = measure(sandbox, "with_epsilon", "3/5", "2/5")
+    law = lossless(found).law
+    assert law.exactness == "by-calls" and 1e-4 < law.between_levels < 0.04
+    assert measure(sandbox, "floored", "1", "0").between_levels < 0.04
+
+
 def test_two_at_a_time_capped_noise_has_no_closed_law(sandbox):
     found = measure(sandbox, "scanned_capped", "1/5", "1/2", "3/10")
     assert not found.known

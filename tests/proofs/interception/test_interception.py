@@ -51,7 +51,7 @@ def measure(sandbox, name, problem, file=FILE):
     ("name", "exactness"),
     [(n, "exact") for n in names("EXACT")]
     + [(n, "lattice") for n in names("LATTICE")]
-    + [(n, "resolution") for n in names("RACES")],
+    + [(n, "by-calls") for n in names("RACES")],
 )
 def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
     found = measure(sandbox, name, one_draw(ROWS[row]))

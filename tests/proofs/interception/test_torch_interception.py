@@ -43,7 +43,7 @@ def measure(sandbox, name, problem, file=FILE):
     ("name", "exactness"),
     [(n, "exact") for n in names("EXACT")]
     + [(n, "lattice") for n in names("LATTICE")]
-    + [(n, "resolution") for n in names("RACES")],
+    + [(n, "by-calls") for n in names("RACES")],
 )
 def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
     problem = problem_from({"vocabulary": 3, "gamma": 1, "target": row, "draft": ["0", "1", "0"]})

@@ -79,7 +79,7 @@ def test_a_race_of_a_row_of_noise_has_its_law_and_any_other_use_of_the_row_has_n
         measurement = measured_wide(problem, "float32", sandbox.law(problem))
         law = judge(measurement)[0]
         assert law.verdict == verdict, (name, measurement.reason, law.total_variation)
-        assert verdict == "no-evidence" or measurement.paths < 5
+        assert verdict == "no-evidence" or (measurement.paths < 5 and 0.001 < measurement.between_levels < 0.06)
 
 
 def test_few_numbers_that_are_no_race_of_a_row_are_followed_each_for_itself(torch_child):
