@@ -23,8 +23,11 @@ from .cells import Counts, Law, checked_counts, checked_law
 from .design import Refuted, certain_message
 from .eprocess import MAX_STARTS, concentrations, log_evidence, unspent
 
-FIRST_LOOK, LOOK_GROWTH = 1000, 1.1
-"""Draws before the first look, and the factor by which the draws grow from look to look."""
+FIRST_LOOK = 1000
+"""Draws before the first look."""
+
+LOOK_GROWTH = 1.1
+"""Factor by which the draws grow from look to look."""
 
 LATEST_FIRST_NIGHT = 3 * 365
 """The night by which a deviation begins at the latest, by default: the later, the less is left to bet."""
@@ -59,7 +62,7 @@ class SequentialResult(NamedTuple):
 
 
 def looks(max_draws: int) -> Iterator[int]:
-    """The numbers of draws at which the test looks, ending with ``max_draws``."""
+    """Return the numbers of draws at which the test looks, ending with ``max_draws``."""
     at = min(FIRST_LOOK, max_draws)
     while at < max_draws:
         yield at
@@ -115,7 +118,7 @@ def sequential_test(
 
 
 def assert_sequential(draw: Callable[[int], Counts], law: Law, **options: Any) -> SequentialResult:
-    """A black box follows the law, as far as its draws show. options: those of ``sequential_test``.
+    """Assert that a black box follows the law, as far as its draws show. options: those of ``sequential_test``.
 
     Guarantee: refutes the right law with probability at most alpha (``sequential_test``).
     Raises: Refuted with the impossible outcome, or the cell that is most off; InputError.
@@ -133,7 +136,8 @@ def assert_sequential(draw: Callable[[int], Counts], law: Law, **options: Any) -
 
 
 def min_detectable_sequential(n: float, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation from which on a sequential test of at most n draws refutes, except with probability beta.
+    """Return the total variation from which on a sequential test of at most n draws refutes, except with probability
+    beta.
 
     d(n) + sqrt(log(1 / beta) / (2 n)), d(n): the least total variation between counts and law at which log E is
     certain to be log(1 / alpha) or more.
@@ -154,7 +158,8 @@ def min_detectable_anytime(
     checks: int = 1,
     begins: int = LATEST_FIRST_NIGHT,
 ) -> float:
-    """The total variation from which on a deviation raises an alarm in its first nights, except with probability beta.
+    """Return the total variation from which on a deviation raises an alarm in its first nights, except with
+    probability beta.
 
     d + sqrt(log(1 / beta) / (2 N)), N = n nights, d: the least total variation between counts and law at which the
     start of the first night, w E(N draws), is certain to reach checks / alpha.
@@ -198,7 +203,7 @@ def _detectable(draws: float, row: tuple[float, ...], goal: float, beta: float) 
 
 @lru_cache(maxsize=1024)
 def certain_from(draws: float, row: tuple[float, ...], goal: float) -> float:
-    """The total variation between counts and law from which on log E is at least ``goal``, whatever the counts.
+    """Return the total variation between counts and law from which on log E is at least ``goal``, whatever the counts.
 
     The least d of a search with g(l, m) + l N d >= goal + log(mixture), where, for one concentration c,
     g = log Γ(c) / Γ(c + N) + m N + sum_k min_x (φ_k(x) - l (x - N p_k)+ - m x), φ_k(x) = log Γ(c p_k + x) / Γ(c p_k) -
@@ -226,7 +231,7 @@ def certain_from(draws: float, row: tuple[float, ...], goal: float) -> float:
 
 
 class _Dual:
-    """d as a function of the two multipliers: m, and the logarithm of l.
+    """A function of two multipliers: d at m and the logarithm of l.
 
     sides: [k] each, how many cells of each of the k probabilities may be on either side of their expectation, are above
     it, are below it
@@ -243,7 +248,9 @@ class _Dual:
         self.start, self.step = np.array([down, log(up - down)]), (up - down) / 8
 
     def distance(self, point: np.ndarray) -> float:
-        """The d of one pair of multipliers. The slope of φ is m + l in cells above their expectation, m below it."""
+        """Return the d of one pair of multipliers. The slope of φ is m + l in cells above their expectation, m below
+        it.
+        """
         if point[1] > MAX_LOG_MULTIPLIER:
             return inf
         down, up = point[0], point[0] + exp(point[1])
@@ -259,14 +266,16 @@ class _Dual:
         return float((self.missing - total - down * self.draws) / ((up - down) * self.draws))
 
     def least(self) -> float:
-        """The least d of the search."""
+        """Return the least d of the search."""
         corners = self.start + np.array([[0, 0], [self.step, 0], [0, 0.25]])
         options = {"initial_simplex": corners, "xatol": 1e-4, "fatol": 1e-7, "maxiter": 400}
         return max(0.0, float(minimize(self.distance, self.start, method="Nelder-Mead", options=options).fun))
 
 
 def _inverse_digamma(y: np.ndarray) -> np.ndarray:
-    """By Newton's method from Minka's start (2000, Estimating a Dirichlet distribution, Appendix C)."""
+    """Invert the digamma function by Newton's method from Minka's start (2000, Estimating a Dirichlet distribution,
+    Appendix C).
+    """
     x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y - digamma(1)))
     for _ in range(5):
         x = x - (digamma(x) - y) / zeta(2, x)  # zeta(2, x) is the trigamma function, in a fraction of the time

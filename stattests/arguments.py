@@ -16,21 +16,21 @@ REFERENCE_ALPHA = 1e-3
 
 
 def checked_rates(alpha: float, beta: float = 0.5) -> None:
-    """Raises: InputError unless both are rates between 0 and 1."""
+    """Check rates. Raises: InputError unless both are between 0 and 1."""
     for name, rate in (("alpha", alpha), ("beta", beta)):
         if not (isinstance(rate, Real) and 0 < rate < 1):
             raise InputError(f"{name} is {rate!r}, expected a rate between 0 and 1")
 
 
 def checked_size(name: str, value: float, least: float) -> None:
-    """Raises: InputError if a number of samples, cells or tokens is too small."""
+    """Check a size. Raises: InputError if a number of samples, cells or tokens is too small."""
     _checked_number(name, value)
     if not value >= least:
         raise InputError(f"{name} is {value!r}, expected at least {least:g}")
 
 
 def checked_distance(name: str, value: float, most: float = 1.0) -> None:
-    """Raises: InputError unless it is more than 0 and at most ``most`` (finite in any case)."""
+    """Check a distance. Raises: InputError unless it is more than 0 and at most ``most`` (finite in any case)."""
     _checked_number(name, value)
     if not 0 < value <= most or value == inf:
         raise InputError(f"{name} is {value!r}, expected more than 0 and at most {most:g}")
@@ -42,5 +42,5 @@ def _checked_number(name: str, value: object) -> None:
 
 
 def log_inverse(rate: float) -> float:
-    """log(1 / rate)."""
+    """Return log(1 / rate)."""
     return -log(rate)

@@ -19,7 +19,7 @@ from .arguments import checked_rates, log_inverse
 from .power import log_mean_exp
 
 LOG_ODDS = np.concatenate([-(2.0 ** np.arange(-6, 3)), 2.0 ** np.arange(-6, 3)])
-"""Alternatives: the odds of A are e^d times the target's. One d is within a factor 1.42 of any in 0.011..5.6."""
+"""Alternatives d: the odds of A are e^d times the target's. One d is within a factor 1.42 of any in 0.011..5.6."""
 
 BELOW_1 = float(np.nextafter(1.0, 0.0))
 """Largest probability of a set that the token may miss, though the sum of its entries rounds to 1."""
@@ -29,7 +29,7 @@ STEPS_AT_ONCE = 10_000
 
 
 class Bets(NamedTuple):
-    """Bets of one family of sets; P = 0 without a hit is no bet.
+    """A series of bets on one family of sets. P = 0 without a hit is no bet.
 
     probability: [T], Pr(A_t | past) under the target
     hit: [T], whether the token was in A_t
@@ -57,7 +57,7 @@ class Fortune(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """1 / the highest fortune: a p-value at every time."""
+        """Return 1 / the highest fortune: a p-value at every time."""
         return min(1.0, exp(-max(0.0, self.highest)))
 
 
@@ -122,7 +122,7 @@ def bets_on(
     bonus: ArrayLike | None = None,
     nucleus: float = 0.9,
 ) -> dict[str, Bets]:
-    """The usual sets and whether the tokens fell into them.
+    """Return bets on the usual sets: their probabilities, and whether the tokens fell into them.
 
     "argmax": the target's most probable token. "tail": outside its nucleus. "draft above target": {q > p}, if the
     draft's rows are given. "proposed": one token a step. "bonus": at bonus positions, the tokens that were more
@@ -167,14 +167,14 @@ def bets_on(
 
 
 def bets_on_sets(target: ArrayLike, tokens: ArrayLike, sets: ArrayLike) -> Bets:
-    """Bets on any sets. sets: [T, V], whether token x is in A_t target, tokens, Guarantee, Raises: as ``bets_on``."""
+    """Return bets on any sets. sets: [T, V], whether token x is in A_t. The rest is as in ``bets_on``."""
     rows, chosen = _rows(target, "target"), np.asarray(sets, dtype=bool)
     _checked_shape("sets", chosen, rows.shape)
     return _bets(rows, _tokens(tokens, len(rows), rows.shape[1], "tokens", 0), chosen)
 
 
 def fortune_paths(logs: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """log of every fortune after each of T further bets; what is lost stays lost, whatever would be won later.
+    """Return log of every fortune after each of T further bets. What is lost stays lost, whatever would be won later.
 
     logs: [...], the fortunes before
     gains: [..., T], log of the factor of each bet
@@ -186,7 +186,7 @@ def fortune_paths(logs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def log_gains(probability: np.ndarray, hit: np.ndarray, slack: float) -> np.ndarray:
-    """log of the factor of each bet; [F, D, T], from [F, T] probabilities and hits."""
+    """Return log of the factor of each bet, [F, D, T], from [F, T] probabilities and hits."""
     p = np.clip(probability, slack, 1 - slack)[:, None, :]
     hit = hit[:, None, :]
     off = slack + np.abs(p - probability[:, None, :])

@@ -11,7 +11,7 @@ from .mean import Mean, mean_interval
 
 
 class Distance(NamedTuple):
-    """Bounds on the total variation between the source of n counts and a law.
+    """A pair of bounds on the total variation between the source of n counts and a law.
 
     empirical: total variation between counts and law
     lower, upper: the true one is above, and below, each with probability 1 - alpha
@@ -25,7 +25,7 @@ class Distance(NamedTuple):
 
 
 def weissman_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
-    """How far, in total variation, the empirical law of n draws is from the true one at most.
+    """Return how far, in total variation, the empirical law of n draws is from the true one at most.
 
     sqrt(log((2^k - 2) / alpha) / (2 n)), k = cells.
     Guarantee: exceeded with probability at most alpha, for every law on k cells and every n.
@@ -39,7 +39,7 @@ def weissman_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
 
 
 def mcdiarmid_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
-    """The same from the mean of the empirical total variation and its deviation from it.
+    """Return the same from the mean of the empirical total variation and its deviation from it.
 
     sqrt((k - 1) / n) / 2 + sqrt(log(1 / alpha) / (2 n)): E TV <= sum_k sqrt(p_k (1 - p_k) / n) / 2 (Jensen), which is
     largest for the uniform law, and one draw moves the total variation by 1/n at most.
@@ -51,12 +51,13 @@ def mcdiarmid_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
 
 
 def any_law_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
-    """The smaller of the two above: which one it is depends on n and k only. Guarantee: as theirs."""
+    """Return the smaller of the two above: which one it is depends on n and k only. Guarantee: as theirs."""
     return min(weissman_radius(n, cells, alpha), mcdiarmid_radius(n, cells, alpha))
 
 
 def one_law_radius(n: int, alpha: float = 1e-6) -> float:
-    """How much less than the true distance to one law the empirical distance can be: sqrt(log(1 / alpha) / (2 n)).
+    """Return how much less than the true distance to one law the empirical distance can be: sqrt(log(1 / alpha) / (2
+    n)).
 
     TV(., p) is convex, so E TV(empirical, p) >= TV(true, p) (Jensen), and one draw moves it by 1/n at most.
     Guarantee: exceeded with probability at most alpha, for every true law, every p fixed beforehand, and every n.
@@ -67,7 +68,7 @@ def one_law_radius(n: int, alpha: float = 1e-6) -> float:
 
 
 def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Distance:
-    """Confidence bounds on the total variation between the source of the counts and a law.
+    """Return confidence bounds on the total variation between the source of the counts and a law.
 
     upper = TV(empirical, p) + ``one_law_radius``, lower = TV(empirical, p) - ``any_law_radius``; k: the outcomes of
     positive probability, and one for all others; nothing is pooled.
@@ -85,7 +86,7 @@ def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Dist
 
 
 def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The smallest delta for which n draws of the law itself show "TV <= delta" except with probability beta.
+    """Return the smallest delta for which n draws of the law itself show "TV <= delta" except with probability beta.
 
     sqrt((k - 1) / n) / 2 + sqrt(log(1 / beta) / (2 n)) + sqrt(log(1 / alpha) / (2 n)): the mean of the empirical total
     variation, its deviation, and the radius; at most 1.
@@ -97,7 +98,7 @@ def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: fl
 
 
 class TokensPerCall(NamedTuple):
-    """Accepted draft tokens per call beside what theory allows.
+    """A comparison of the accepted draft tokens per call with what theory allows.
 
     accepted: E[tau], as measured
     optimum, cap: theory's
@@ -117,7 +118,7 @@ class TokensPerCall(NamedTuple):
 def tokens_per_call(
     counts: Mapping[int, int], gamma: int, optimum: float, cap: float, alpha: float = 1e-6
 ) -> TokensPerCall:
-    """Accepted draft tokens per call beside what theory allows.
+    """Return a comparison of the accepted draft tokens per call with what theory allows.
 
     counts: tau -> calls, tau in 0..gamma, from independent calls on one problem; the emitted tokens are tau + 1
     gamma: draft tokens per call

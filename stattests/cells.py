@@ -20,7 +20,7 @@ Counts = Mapping[Any, int] | Sequence[int] | np.ndarray
 
 
 class Cells(NamedTuple):
-    """Counts by cell. observed, expected: [k] outcomes: [k], what was pooled into each"""
+    """A table of counts by cell. observed, expected: [k]. outcomes: [k], what was pooled into each."""
 
     observed: np.ndarray
     expected: np.ndarray
@@ -28,7 +28,8 @@ class Cells(NamedTuple):
 
     @property
     def hidden(self) -> float:
-        """The law's mass in cells of several outcomes: the total variation of what pooling hides is at most that.
+        """Return the law's mass in cells of several outcomes: the total variation of what pooling hides is at most
+        that.
 
         Within a cell C it is at most min(p(C), p'(C)).
         """
@@ -37,7 +38,7 @@ class Cells(NamedTuple):
 
 
 def checked_law(law: Law, where: str = "the law") -> dict[Hashable, float]:
-    """A law as floats that add up to 1.
+    """Return a law as floats that add up to 1.
 
     Raises: InputError for a negative, broken or missing probability and a sum that is not 1.
     """
@@ -58,7 +59,7 @@ def checked_law(law: Law, where: str = "the law") -> dict[Hashable, float]:
 def checked_counts(
     counts: Counts, law: Mapping[Hashable, float] | None = None, where: str = "counts"
 ) -> dict[Hashable, int]:
-    """Counts as whole numbers of outcomes that the law can speak of.
+    """Return counts as whole numbers of outcomes that the law can speak of.
 
     An outcome that the law does not list has probability 0 if it is of a kind that the law lists (a token, a
     sequence of that length); one of another kind is a mistake of the caller, not evidence.
@@ -84,13 +85,14 @@ def checked_counts(
 
 
 def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) -> tuple[Hashable, int] | None:
-    """The outcome of probability 0 that was seen most often, with its count: a certain refutation."""
+    """Return the outcome of probability 0 that was seen most often, with its count: a certain refutation."""
     seen = ((outcome, times) for outcome, times in counts.items() if times and not law.get(outcome, 0))
     return max(seen, key=lambda each: each[1], default=None)
 
 
 def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], min_expected: float = MIN_EXPECTED) -> Cells:
-    """Cells of an expected count of at least ``min_expected``, outcomes rarer than that pooled, the rarest first.
+    """Return cells of an expected count of at least ``min_expected``, outcomes rarer than that pooled, the rarest
+    first.
 
     An outcome that expects ``min_expected`` or more is a cell of its own: what moves between it and rare ones is
     visible. Rare outcomes left over join the pool before; where there is none they are a cell below ``min_expected``.

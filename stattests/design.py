@@ -49,7 +49,7 @@ class TokenDeviation(NamedTuple):
 
 
 def largest_token_deviation(counts: Counts, law: Law) -> TokenDeviation:
-    """The token whose frequency at some position, overall or after some context, is furthest from the law's.
+    """Return the token whose frequency at some position, overall or after some context, is furthest from the law's.
 
     counts, law: of sequences of equal length (tuples), or of single tokens
     Guarantee: none; the largest of many deviations is large in a clean sample too. It says where to look once the
@@ -59,7 +59,7 @@ def largest_token_deviation(counts: Counts, law: Law) -> TokenDeviation:
 
 
 def oddities(counts: Counts, law: Law) -> list[TokenDeviation]:
-    """All tokens at all positions and contexts that were seen, the most off first."""
+    """Return all tokens at all positions and contexts that were seen, the most off first."""
     law = checked_law(law)
     seen, expected, rows = _by_place(checked_counts(counts, law)), _by_place(law), []
     for place, tokens in seen.items():
@@ -104,7 +104,7 @@ class NotShown(Refuted):
 
 
 def assert_goodness(counts: Counts, law: Law, alpha: float = 1e-6, seed: int = 0) -> Goodness:
-    """The counts follow the law, as far as they show.
+    """Assert that the counts follow the law, as far as they show.
 
     Guarantee: refutes a source that follows the law with probability at most alpha (``goodness_of_fit``).
     Raises: Refuted with the outcome, position or context that is most off; InputError.
@@ -122,7 +122,7 @@ def certain_message(outcome: Hashable, times: int) -> str:
 
 
 def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation, between the laws as pooled, detectable with n samples.
+    """Return the total variation, between the laws as pooled, detectable with n samples.
 
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against Chernoff's
     critical value, misses with probability beta. A deviation of total variation t has n sum (p' - p)^2 / p >= 4 n t^2
@@ -142,7 +142,7 @@ POOLED_BY_SAMPLE = 1.08
 
 
 def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed: int = 0) -> Homogeneity:
-    """Two samples of independent draws come from one law, as far as they show.
+    """Assert that two samples of independent draws come from one law, as far as they show.
 
     Guarantee: refutes two samples of one law with probability at most alpha (``homogeneity``).
     Raises: Refuted with the outcome whose shares are furthest apart; InputError.
@@ -156,7 +156,7 @@ def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed:
 def min_detectable_homogeneity(
     n: int, cells: int, other: int | None = None, alpha: float = 1e-6, beta: float = 1e-3
 ) -> float:
-    """The total variation between two sources, as pooled, detectable with samples of both.
+    """Return the total variation between two sources, as pooled, detectable with samples of both.
 
     sqrt(v / (4 h)), h = n m / (n + m): n m / (n + m) sum_k (p_k - q_k)^2 / mixed_k >= 4 h t^2 (Cauchy-Schwarz).
     n: number of samples of the first source
@@ -171,7 +171,8 @@ def min_detectable_homogeneity(
 
 
 def assert_mean(counts: Counts, expected: float, top: float = 1.0, alpha: float = 1e-6) -> Mean:
-    """The mean of draws between 0 and ``top`` is as expected: a coin (top = 1), tokens per call (top = gamma).
+    """Assert that the mean of draws between 0 and ``top`` is as expected: a coin (top = 1), tokens per call (top =
+    gamma).
 
     Guarantee: refutes the right mean with probability at most alpha (``mean_interval``).
     Raises: Refuted with the interval; InputError.
@@ -186,7 +187,7 @@ def assert_mean(counts: Counts, expected: float, top: float = 1.0, alpha: float 
 def assert_tokens_per_call(
     counts: Mapping[int, int], gamma: int, optimum: float, cap: float, alpha: float = 1e-6
 ) -> TokensPerCall:
-    """No more draft tokens are accepted than a lossless rule can; fewer are a price and not a refutation.
+    """Assert that no more draft tokens are accepted than a lossless rule can. Fewer are a price, not a refutation.
 
     Guarantee: refutes a rule within the optimum with probability at most alpha / 2 (``tokens_per_call``).
     Raises: Refuted, saying which of optimum and cap is exceeded; InputError.
@@ -199,7 +200,7 @@ def assert_tokens_per_call(
 
 
 def assert_equivalence(counts: Counts, law: Law, delta: float, alpha: float = 1e-6) -> Distance:
-    """The source is within a total variation of delta of the law: shown, not only not refuted.
+    """Assert that the source is within a total variation of delta of the law: shown, not only not refuted.
 
     Guarantee: passes a source further than delta with probability at most alpha (``total_variation_bound``).
     Raises: NotShown with the bound; InputError.

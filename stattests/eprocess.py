@@ -26,7 +26,7 @@ MAX_STARTS = 32
 
 
 def concentrations(cells: int, sizes: tuple[float, ...] = MIXTURE_DISTANCES) -> np.ndarray:
-    """The concentrations whose Dirichlet priors expect deviations of the given sizes.
+    """Return the concentrations whose Dirichlet priors expect deviations of the given sizes.
 
     c = (V - 1) / (4 δ²): a row drawn from Dirichlet(c p) has E sum_k (p'_k - p_k)² / p_k = (V - 1) / (c + 1), and
     4 δ² is the least that this sum can be at total variation δ.
@@ -37,7 +37,7 @@ def concentrations(cells: int, sizes: tuple[float, ...] = MIXTURE_DISTANCES) -> 
 
 
 def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None = None) -> np.ndarray:
-    """log E of counts against a law, averaged over the concentrations of the alternative.
+    """Return log E of counts against a law, averaged over the concentrations of the alternative.
 
     E = mean over c of Γ(c) / Γ(c + n) prod_k Γ(c p_k + x_k) / (Γ(c p_k) p_k^x_k): the probability of the draws under a
     multinomial whose law is drawn from Dirichlet(c p), over their probability under p.
@@ -80,7 +80,7 @@ def _stirling_rest(x: np.ndarray) -> np.ndarray:
 
 
 def unspent(nights: int) -> float:
-    """What is left of a budget of 1 after so many nights (or versions): 1 / log2(nights + 2).
+    """Return what is left of a budget of 1 after so many nights (or versions): 1 / log2(nights + 2).
 
     The shares unspent(t - 1) - unspent(t) are positive and add up to 1, and fall like 1 / (t log² t): as slowly as
     nearly any convergent series can, so that what begins late still has a share.
@@ -89,7 +89,7 @@ def unspent(nights: int) -> float:
 
 
 class EProcess:
-    """Nights of draws against one law, with a fresh start every night.
+    """A test of nights of draws against one law, with a fresh start every night.
 
     E_t = sum over starts s of w_s E(draws since s) + unspent(t), w_s = unspent(s - 1) - unspent(s): the fortune is
     divided beforehand among one gambler for each night to come, so a law that breaks on night 181 is met by a gambler
@@ -128,7 +128,7 @@ class EProcess:
         np.put_along_axis(self._counts, place[..., None], 0, -2)
 
     def _young(self) -> np.ndarray:
-        """Which places hold the latest most // 2 starts: weights fall from night to night."""
+        """Return which places hold the latest most // 2 starts: weights fall from night to night."""
         half = self.most // 2
         if not half:
             return np.zeros(self._weights.shape, dtype=bool)
@@ -156,14 +156,14 @@ class EProcess:
 
     @property
     def log_e(self) -> Any:
-        """log E now, by all draws so far."""
+        """Return log E now, by all draws so far."""
         left = np.full((*self._values.shape[:-1], 1), math.log(unspent(self.night)))
         logs = log_sum_exp(np.concatenate([self._values, left], axis=-1), -1)
         log_e = np.where(self.impossible.any(axis=-1), np.inf, logs)
         return float(log_e) if log_e.ndim == 0 else log_e
 
     def as_json(self) -> dict[str, Any]:
-        """Everything needed to go on, for a single process (the law is not part of it)."""
+        """Return everything needed to go on, for a single process (the law is not part of it)."""
         used = self._weights > -np.inf
         starts = zip(self._weights[used].tolist(), self._counts[used].tolist())
         impossible = {str(k): int(n) for k, n in enumerate(self.impossible) if n}
@@ -172,7 +172,7 @@ class EProcess:
 
     @classmethod
     def from_json(cls, law: Law, state: Mapping[str, Any]) -> "EProcess":
-        """The process that ``as_json`` wrote down, against the same law."""
+        """Return the process that ``as_json`` wrote down, against the same law."""
         process = cls(law, most=state["most"])
         process.night = state["night"]
         for k, n in state["impossible"].items():
@@ -199,7 +199,7 @@ class HolmResult(NamedTuple):
 
 
 def cohort_alpha(alpha: float, number: int) -> float:
-    """The share of the lifetime budget that the n-th cohort of checks gets, n = 1, 2, ...
+    """Return the share of the lifetime budget that the n-th cohort of checks gets, n = 1, 2, ...
 
     alpha (unspent(n - 1) - unspent(n)); the shares add up to alpha over endlessly many cohorts. A cohort is what
     begins together: the checks of one new version of a subject.
@@ -209,7 +209,7 @@ def cohort_alpha(alpha: float, number: int) -> float:
 
 
 def holm(peaks: np.ndarray, alpha: float) -> HolmResult:
-    """Holm's procedure on the anytime-valid p-values 1 / max E of the checks of one cohort.
+    """Apply Holm's procedure to the anytime-valid p-values 1 / max E of the checks of one cohort.
 
     The k-th largest peak is refuted if it reaches (m - k + 1) / alpha and all larger ones are refuted.
     peaks: [m], the largest log E of each check so far; m is all the checks that the cohort began with

@@ -15,14 +15,16 @@ from .tails import chernoff_critical, likelihood_ratio, multinomial_tail
 
 
 def draws_for(alpha: float) -> int:
-    """Draws under the law that a decision at rate alpha needs: 2 / alpha, so one chance draw does not undo it."""
+    """Return how many draws under the law a decision at rate alpha needs: 2 / alpha, so one chance draw does not undo
+    it.
+    """
     return ceil(2 / alpha)
 
 
 def monte_carlo_p(
     observed: float, statistics: Callable[[int], np.ndarray], most: int, stop_after: int = 20, batch: int = 4096
 ) -> tuple[float, int]:
-    """How often a draw under the law is at least as extreme as the observation: p and the number of draws.
+    """Return how often a draw under the law is at least as extreme as the observation: p and the number of draws.
 
     p = (1 + b) / (1 + B) after B draws with b as extreme; s / l if the last of s such came with draw l.
     observed: the statistic of the data
@@ -84,7 +86,7 @@ class Goodness(NamedTuple):
 
 
 def pooled_result(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
-    """The result for pooled counts."""
+    """Return the result for pooled counts."""
     k = len(cells.observed)
     return Goodness(statistic, k - 1, p_value, k, None, method, cells.hidden, float(cells.expected.min()))
 
@@ -92,7 +94,7 @@ def pooled_result(cells: Cells, statistic: float, p_value: float, method: str) -
 def goodness_of_fit(
     counts: Counts, law: Law, alpha: float = 1e-6, method: str | None = None, seed: int = 0
 ) -> Goodness:
-    """Do the counts follow the law?
+    """Test whether the counts follow the law.
 
     G = 2 sum_k x_k log(x_k / (n p_k)), its p-value by the first of these that applies, chosen from n, the law and
     alpha alone:
@@ -143,7 +145,7 @@ def goodness_of_fit(
 
 
 def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
-    """Do the counts follow the law, be they hundreds or billions?
+    """Test whether the counts follow the law, be they hundreds or billions.
 
     ``goodness_of_fit``, and where that is too much work the same statistic with a bound that needs k and G only.
     Which of the two depends on n and the law, never on the counts.
@@ -160,12 +162,12 @@ def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
 
 
 def sharp(n: int, cells: int) -> bool:
-    """Whether ``fit_of_many`` takes the sharper bound."""
+    """Return whether ``fit_of_many`` takes the sharper bound."""
     return cells * sqrt(n) <= MAX_BOUND_WORK
 
 
 def law_free_tail(statistic: float, freedom: int) -> float:
-    """An upper bound on Pr(G >= statistic), whatever the law and the number of samples.
+    """Return an upper bound on Pr(G >= statistic), whatever the law and the number of samples.
 
     e^(-G/2) (e G / (2 f))^f for G > 2 f, f = k - 1: Chernoff's bound for a chi-square variable with 2 f degrees of
     freedom.
@@ -177,7 +179,7 @@ def law_free_tail(statistic: float, freedom: int) -> float:
 
 
 def min_detectable_by_law_free(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation, between the laws as pooled, detectable with n samples by the law-free bound.
+    """Return the total variation, between the laws as pooled, detectable with n samples by the law-free bound.
 
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against the bound's
     critical value, misses with probability beta.
@@ -192,7 +194,7 @@ def min_detectable_by_law_free(n: int, cells: int, alpha: float = 1e-6, beta: fl
 
 
 def _exact_p(statistic: float, n: int, law: np.ndarray) -> float:
-    """The probability of all tables whose G is no smaller, by enumeration of them."""
+    """Return the probability of all tables whose G is no smaller, by enumeration of them."""
     left, g, log_p = np.array([n]), np.zeros(1), np.array([gammaln(n + 1)])
     for p in law[:-1]:
         sizes = left + 1

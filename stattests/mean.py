@@ -26,7 +26,7 @@ class Mean(NamedTuple):
 
 
 def log_fortune(counts: Mapping[float, int], top: float, claimed: float, sign: int) -> float:
-    """log of the fortune, from 1, of bets that the mean is above (sign 1) or below (-1) the claimed one.
+    """Return log of the fortune, from 1, of bets that the mean is above (sign 1) or below (-1) the claimed one.
 
     W = mean over stakes l of prod over draws x of (1 + sign l (x - m) / top).
     Guarantee: E[W] <= 1 if the mean is at most (at least) ``claimed``, also for draws that depend on the past.
@@ -40,7 +40,7 @@ def log_fortune(counts: Mapping[float, int], top: float, claimed: float, sign: i
 
 
 def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:
-    """A two-sided interval for the mean of draws between 0 and ``top``.
+    """Return a two-sided interval for the mean of draws between 0 and ``top``.
 
     {m : W+(m) < 2 / alpha and W-(m) < 2 / alpha}, W as in ``log_fortune``; it depends on the counts only.
     counts: value -> times seen, 0 <= value <= top: for tokens per call, tau -> calls and top = gamma
@@ -66,7 +66,7 @@ def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:
 
 
 def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The shift of the mean beyond which n draws refute ``expected`` except with probability beta.
+    """Return the shift of the mean beyond which n draws refute ``expected`` except with probability beta.
 
     A miss has probability Pr(W < 2 / alpha) <= (2 L / alpha)^r E[(1 + l (x - m) / top)^-r]^n for each of the L stakes l
     and every r > 0; of all laws on [0, top] with the shifted mean the two-point law on {0, top} makes this largest
@@ -82,7 +82,7 @@ def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float 
 
 
 def _shifts(expected: float, top: float, alpha: float, beta: float) -> tuple[list[Shift], float]:
-    """Both directions on the scale of 0 to 1, and what a fortune has to reach."""
+    """Return both directions on the scale of 0 to 1, and what a fortune has to reach."""
     checked_rates(alpha, beta)
     if not (top > 0 and 0 <= expected <= top):
         raise InputError(f"expected mean {expected!r}, which is not within 0 and top = {top!r}")
@@ -92,7 +92,7 @@ def _shifts(expected: float, top: float, alpha: float, beta: float) -> tuple[lis
 
 
 def _shifted(m: float, shift: float) -> np.ndarray:
-    """The rates of draws from {0, 1} of mean m + shift, for bets that the mean is above m."""
+    """Return the rates of draws from {0, 1} of mean m + shift, for bets that the mean is above m."""
     mean = min(m + shift, 1.0)
     return log_rates(1 - mean, -np.log1p(-np.minimum(STAKES * m, 1 - 1e-12)), -np.log1p(STAKES * (1 - m)))
 

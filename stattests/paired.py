@@ -47,7 +47,7 @@ class PairedResult(NamedTuple):
 
 
 class PairedOrder:
-    """Paired differences in sequence, their order and the interval of their mean.
+    """A sequence of paired differences, their order and the interval of their mean.
 
     E_t = mean over shares l of prod over s <= t of (1 + l d_s / b), and the same with -d_s. The verdict is "greater"
     once E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
@@ -95,7 +95,7 @@ class PairedOrder:
 
     @property
     def standing(self) -> PairedResult:
-        """The order after all differences so far. Raises: InputError before the first."""
+        """Return the order after all differences so far. Raises: InputError before the first."""
         if not self._n:
             raise InputError("no differences were observed")
         greater, less = (float(e) for e in self._highest)
@@ -106,7 +106,7 @@ class PairedOrder:
         return PairedResult(self.bound * mean, lower, upper, self._n, greater, less, verdict)
 
     def pairs_needed(self) -> int | None:
-        """About how many pairs in all it takes for the interval to leave 0, if mean and variance stay as they are.
+        """Estimate how many pairs it takes for the interval to leave 0, if mean and variance stay as they are.
 
         None where the mean is 0, or more than MOST_NEEDED would be needed. Guarantee: none, it is an extrapolation.
         Raises: InputError before the first.
@@ -137,7 +137,7 @@ class PairedOrder:
 
 
 def _radius(spread: float, alpha: float) -> float:
-    """How far the sum of d / b is from the sum of its conditional means, at most."""
+    """Return how far the sum of d / b is from the sum of its conditional means, at most."""
     price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
     goal = log(2 * len(PAIRED_STAKES) / alpha)
     most = float(((goal + price) * 2 / PAIRED_STAKES).min()) * (1 + 1e-9)

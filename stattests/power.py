@@ -22,19 +22,19 @@ MISS_POWERS = np.geomspace(0.02, 8, 80)
 
 
 def log_sum_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
-    """log of the sum of exp(logs) along an axis."""
+    """Return log of the sum of exp(logs) along an axis."""
     return logsumexp(logs, axis=axis)  # pyright: ignore[reportReturnType]  # scipy's stubs: a tuple with signs
 
 
 def log_mean_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
-    """log of the mean of exp(logs) along an axis."""
+    """Return log of the mean of exp(logs) along an axis."""
     return log_sum_exp(logs, axis) - log(logs.shape[axis])
 
 
 def root(
     function: Callable[[float], float], low: float, high: float, absolute: float = 2e-12, relative: float = 2.0**-50
 ) -> float:
-    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances.
+    """Find where a continuous function crosses 0 between low and high, within the sum of the two tolerances.
 
     Raises: ValueError if it has the same sign at both. Source: Brent 1973.
     """
@@ -45,12 +45,13 @@ def root(
 
 
 def smallest(condition: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function meets 0 between low and high; high if it does not."""
+    """Find where a falling function meets 0 between low and high; high if it does not."""
     return high if condition(high) > 0 else root(condition, low, high, absolute=1e-300, relative=1e-14)
 
 
 def samples_needed(limit: Callable[..., float], distance: float, *args: Any, **options: Any) -> int:
-    """The fewest samples n with limit(n, ...) <= distance: how many a test needs to detect a deviation of that size.
+    """Return the fewest samples n with limit(n, ...) <= distance: how many a test needs to detect a deviation of that
+    size.
 
     limit: one of the ``min_detectable_*``; its result does not grow with its first argument
     distance: in the unit of the limit
@@ -72,7 +73,7 @@ def samples_needed(limit: Callable[..., float], distance: float, *args: Any, **o
 
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
-    """The noncentrality at which a chi-square variable stays below the critical value with probability beta."""
+    """Return the noncentrality at which a chi-square variable stays below the critical value with probability beta."""
 
     def missed(noncentrality: float) -> float:
         return float(chndtr(critical, freedom, noncentrality)) - beta  # older scipy's has five digits: enough
@@ -84,7 +85,7 @@ def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
 
 
 def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
-    """The noncentrality that the test by Chernoff's bound at rate alpha misses with probability beta, at most.
+    """Return the noncentrality that the test by Chernoff's bound at rate alpha misses with probability beta, at most.
 
     The margin for few counts is measured, not proved (simulated up to 4,000 cells of an expected count of 5); well
     above 5 it costs 2 % in total variation.
@@ -93,7 +94,7 @@ def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
 
 
 def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
-    """log E[W^-r] of one draw from two points; [powers r, stakes].
+    """Return log E[W^-r] of one draw from two points; [powers r, stakes].
 
     low: the probability of the lower point
     at_low, at_high: [stakes], -log W at either
@@ -110,7 +111,8 @@ class Shift(NamedTuple):
 
 
 def detectable_by_bets(shifts: Iterable[Shift], n: float, goal: float, beta: float) -> float:
-    """The size beyond which n draws refute in every direction, except with probability beta; at most the largest.
+    """Return the size beyond which n draws refute in every direction, except with probability beta; at most the
+    largest.
 
     Pr(log W < goal) is bounded by the best over powers and stakes. goal: log of what refutes and of what the mixture
     over stakes costs. Source: Markov's inequality.

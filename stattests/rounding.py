@@ -21,7 +21,7 @@ MAX_LOG_RATE_SHIFT = 0.7
 
 
 class Deviation(NamedTuple):
-    """Whether the source is off its law by more than the slack.
+    """A decision whether the source is off its law by more than the slack.
 
     refuted: whether it is
     p_value: of the test of fit, multiplied so that it is to be compared with alpha
@@ -47,7 +47,7 @@ def deviation(
     beta: float = 1e-3,
     strange: Collection[Hashable] = (),
 ) -> Deviation:
-    """Do the counts refute every source within a total variation of ``slack`` of the law?
+    """Test whether the counts refute every source within a total variation of ``slack`` of the law.
 
     By any of three routes: outcomes of probability 0 seen more often than the slack explains; the test of fit, where
     rounding is negligible beside what it can detect; the lower bound on the total variation, of the outcomes as they
@@ -89,7 +89,7 @@ def deviation(
 
 
 def fit_limit(n: int, fit: Goodness, alpha: float, beta: float) -> float:
-    """The detection limit of a test of fit that was made, between the laws as pooled."""
+    """Return the detection limit of a test of fit that was made, between the laws as pooled."""
     if fit.cells < 2:
         return 1.0
     limit = min_detectable_by_law_free if fit.method == LAW_FREE_METHOD else min_detectable_goodness
@@ -99,7 +99,7 @@ def fit_limit(n: int, fit: Goodness, alpha: float, beta: float) -> float:
 def impossible_by_rounding(
     counts: Mapping[Hashable, int], law: Mapping[Hashable, float], slack: float, alpha: float, n: int | None = None
 ) -> set[Hashable]:
-    """The outcomes of probability 0 that were seen, if rounding can account for all of them together; else none.
+    """Return the outcomes of probability 0 that were seen, if rounding can account for all of them together; else none.
 
     Pr(Binomial(n, slack) >= times seen) > alpha. n: of all draws, where counts has not all of them.
     Guarantee: for a source within a total variation of ``slack`` of the law they are left standing, and so refute it,
@@ -112,7 +112,7 @@ def impossible_by_rounding(
 
 
 def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, float]:
-    """How many of n draws may be impossible and be taken for rounding, and of what source that leaves no more.
+    """Return how many of n draws may be impossible and be taken for rounding, and of what source that leaves no more.
 
     The largest m with Pr(Binomial(n, slack) >= m) > alpha, and the probability r with Pr(Binomial(n, r) <= m) = beta.
     Guarantee: a source with more than that on outcomes of probability 0 is refuted by them except with probability
@@ -126,7 +126,7 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
 
 
 def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) -> bool:
-    """Whether the test of fit may decide although the source may be within ``slack`` of its law.
+    """Return whether the test of fit may decide although the source may be within ``slack`` of its law.
 
     slack <= 0.01 limit, and d (e + sqrt(2 e L) + L) / e - d <= 0.7 for d = n slack on the rarest cell, of expected
     count e, where counts up to about e + sqrt(2 e L) + L, L = log(1 / alpha), are not refuted (Bernstein).
@@ -139,7 +139,7 @@ def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) 
 
 
 def min_detectable_by_bound(n: int, cells: int, slack: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation from which on its lower bound is above ``slack``, except with probability beta.
+    """Return the total variation from which on its lower bound is above ``slack``, except with probability beta.
 
     slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), radius: ``any_law_radius``; at most 1.
     cells: of positive probability

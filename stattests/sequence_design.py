@@ -20,7 +20,7 @@ MAX_LOG_ODDS = float(LOG_ODDS.max())
 
 
 def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float = 0.0) -> Fortune:
-    """Tokens follow the target given the text before them, as far as the bets show.
+    """Assert that tokens follow the target given the text before them, as far as the bets show.
 
     Guarantee: refutes fair bets with probability at most alpha (``SetBetting``).
     Raises: Refuted with the step and the family of sets; InputError.
@@ -35,7 +35,7 @@ def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float =
 def min_detectable_betting(
     n: int, probability: float, families: int = 1, slack: float = 0.0, alpha: float = 1e-6, beta: float = 1e-3
 ) -> float:
-    """The shift of a set's probability beyond which bets on n tokens refute, except with probability beta.
+    """Return the shift of a set's probability beyond which bets on n tokens refute, except with probability beta.
 
     A miss has probability Pr(E_n < 1 / alpha) <= (F D / alpha)^r E[gain^-r]^n for each of the D alternatives and every
     r > 0, F families sharing the purse.
@@ -55,7 +55,7 @@ def min_detectable_betting(
 def detectable_shift(
     probability: np.ndarray, alpha: float = 1e-6, beta: float = 1e-3, slack: float = 0.0, families: int = 1
 ) -> float:
-    """The mean change of a set's probability beyond which ``SetBetting`` refutes, except with probability beta.
+    """Return the mean change of a set's probability beyond which ``SetBetting`` refutes, except with probability beta.
 
     The least mean_t |P'_t - P_t|, logit P'_t = logit P_t + d, with sum_t log E'[g_t^-r] + r log(F D / alpha) <= log
     beta for some r: g_t is the gain in step t of the alternative nearest to d, of D, and its share of the fortune, with
@@ -81,7 +81,7 @@ def detectable_shift(
 
 
 def _shifts(probability: float, families: int, slack: float, alpha: float, beta: float) -> tuple[list[Shift], float]:
-    """Both directions, and what a fortune has to reach."""
+    """Return both directions, and what a fortune has to reach."""
     checked_rates(alpha, beta)
     checked_size("families", families, 1)
     if not 0 < probability < 1:

@@ -30,7 +30,8 @@ FFT_ROUNDING = 1e-12
 
 
 def binomial_tail(n: int, least: int, chance: float) -> float:
-    """Pr(Binomial(n, chance) >= least) = I_chance(least, n - least + 1), the regularised incomplete beta function.
+    """Return Pr(Binomial(n, chance) >= least) = I_chance(least, n - least + 1), the regularised incomplete beta
+    function.
 
     Source: the binomial law.
     """
@@ -38,7 +39,7 @@ def binomial_tail(n: int, least: int, chance: float) -> float:
 
 
 def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """G = 2 sum_k x_k log(x_k / e_k): asymptotically chi-square, like Pearson's, but with a light tail.
+    """Return G = 2 sum_k x_k log(x_k / e_k): asymptotically chi-square, like Pearson's, but with a light tail.
 
     observed: [..., k]; expected: [k], positive, of the same sum; result: [...]
     Source: Hoeffding 1965 (Asymptotically Optimal Tests for Multinomial Distributions).
@@ -47,7 +48,7 @@ def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
-    """An upper bound on Pr(G >= statistic) for multinomial counts of the expected sizes.
+    """Return an upper bound on Pr(G >= statistic) for multinomial counts of the expected sizes.
 
     min_s e^(-s G) E[e^(s G)] at an s near the best.
     expected: [k], their sum n a whole number.
@@ -65,7 +66,7 @@ def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
 
 
 def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> float:
-    """An upper bound on Pr(G >= statistic) for a 2-by-k table with both margins fixed.
+    """Return an upper bound on Pr(G >= statistic) for a 2-by-k table with both margins fixed.
 
     first: the sum of the first row; totals: [k], the sums of the columns.
     Guarantee: never below the true tail, whatever the common law of the two samples, up to rounding.
@@ -90,7 +91,8 @@ def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> flo
 
 
 def chernoff_critical(freedom: float, alpha: float) -> float:
-    """Where Chernoff's bound for a chi-square variable falls to alpha: (c - f) / 2 - f / 2 log(c / f) = log(1 / alpha).
+    """Find where Chernoff's bound for a chi-square variable falls to alpha: (c - f) / 2 - f / 2 log(c / f) = log(1 /
+    alpha).
 
     The finite-sample tails above reach alpha near here, wherever expected counts are well above 5.
     """
@@ -117,7 +119,7 @@ def _tail(statistic: float, freedom: int, n: int, at_total: float, counts: Itera
 
 
 def _window(cell, s):
-    """Values of one count that can matter, their tilted log weights, and the bound on a value beyond them.
+    """Return the values of one count that can matter, their tilted log weights, and the bound on a value beyond them.
 
     w(j) <= exp(-g(j) / 2) for Poisson and binomial counts, so a value weighs at most exp(-(1/2 - s) g(j)); and g is at
     least the square of a Bernstein deviation.
@@ -134,7 +136,7 @@ def _window(cell, s):
 
 
 def _log_generating(cells, s: float, n: int) -> float:
-    """log of [z^n] of the product, from above.
+    """Return log of [z^n] of the product, from above.
 
     A tilt e^(theta (j - mean)) changes nothing at the sum n and brings the coefficient there to its largest, where the
     transform is accurate.

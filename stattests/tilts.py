@@ -46,7 +46,9 @@ RARE = 1e-7
 
 
 class Placed(NamedTuple):
-    """Tokens of one row. above: mass of what is more probable, of equals what has the smaller id. own: p(x); both [n].
+    """A set of tokens at their places in a row.
+
+    above: mass of what is more probable, of equals what has the smaller id, [n]. own: p(x), [n].
 
     log_tilts: log q(x) / p(x), of TILTS, or of WITH_DRAFTS where the draft's row is given, [tilts, n].
     """
@@ -56,17 +58,17 @@ class Placed(NamedTuple):
     log_tilts: np.ndarray
 
     def transform(self, uniforms: np.ndarray) -> np.ndarray:
-        """u of each token. uniforms: [n], the auditor's own."""
+        """Return u of each token. uniforms: [n], the auditor's own."""
         return np.clip(self.above + uniforms * self.own, 0.0, 1.0)
 
     def probability_above(self) -> np.ndarray:
-        """Pr(u > c | x) for c of ABOVE, [len(ABOVE), n]."""
+        """Return Pr(u > c | x) for c of ABOVE, [len(ABOVE), n]."""
         ends = (self.above + self.own)[None] - np.array(ABOVE)[:, None]
         return np.clip(ends / np.maximum(self.own, 1e-300), 0.0, 1.0)
 
 
 def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarray | None = None) -> Placed:
-    """The place of tokens in a row.
+    """Return the places of tokens in a row.
 
     row, draft: [V], probabilities. tokens: [n].
     Raises: InputError for a row that does not sum to 1 within 1e-4, or a token outside of it.
@@ -123,7 +125,7 @@ def _nuclei(p: np.ndarray) -> list[_Nucleus]:
 
 
 class DriftExcess(NamedTuple):
-    """What a row that is really served makes of the bets on the row that is known.
+    """A difference that a served row makes to the bets on the row that is known.
 
     tilts: E'[q(x) / p(x)] - 1, [tilts]. sets: Pr'(u > c) - (1 - c), [len(ABOVE)].
     distance: total variation of the two rows as far as they are known.
@@ -135,7 +137,7 @@ class DriftExcess(NamedTuple):
 
 
 def excess(row: np.ndarray, tokens: Sequence[int], served: ArrayLike, draft: np.ndarray | None = None) -> DriftExcess:
-    """Of a served row of which some tokens are known; what is left of its mass lies as the known row has it.
+    """Return the excess of a served row of which some tokens are known. Its other mass lies as the known row has it.
 
     row, draft: [V], as known. tokens: the most probable ones served. served: their probabilities.
     """
@@ -150,7 +152,7 @@ def excess(row: np.ndarray, tokens: Sequence[int], served: ArrayLike, draft: np.
 
 
 class Allowance(NamedTuple):
-    """What bets pay for each token. tilts: a share of the fortune. slack: of the probability of a set.
+    """A price that bets pay for each token. tilts: a share of the fortune. slack: of the probability of a set.
 
     rows: that it was measured on. distance: their mean total variation. worst: the largest.
     """
@@ -163,7 +165,7 @@ class Allowance(NamedTuple):
 
 
 def allowance(measured: Sequence[DriftExcess], margin: float, errors: float) -> Allowance:
-    """So many times the mean excess, and so many of its standard errors, or nothing where that is below 0.
+    """Return so many times the mean excess, plus so many of its standard errors, or 0 if that is less.
 
     Of a set both signs count: it is bet on in both directions.
     Raises: InputError for fewer than two rows.
@@ -216,15 +218,15 @@ class TiltBetting:
 
     @property
     def fortunes(self) -> dict[str, float]:
-        """log of the fortune of each gambler."""
+        """Return log of the fortune of each gambler."""
         return dict(zip(self.tilts, self._logs.tolist()))
 
 
 def bets_on_transform(transform: np.ndarray) -> dict[str, Bets]:
-    """Bets on the sets {u > c}, by the names in SETS. transform: [T]."""
+    """Return bets on the sets {u > c}, by the names in SETS. transform: [T]."""
     return {name: Bets(np.full(len(transform), 1 - c), transform > c) for name, c in zip(SETS, ABOVE)}
 
 
 def p_value(fortunes: Sequence[Fortune]) -> float:
-    """Of several purses that share the rate of false alarms equally."""
+    """Return the p-value of several purses that share the rate of false alarms equally."""
     return min(1.0, len(fortunes) * exp(-max(0.0, *(f.highest for f in fortunes))))

@@ -34,7 +34,7 @@ class Homogeneity(NamedTuple):
 def homogeneity(
     counts: Counts, other: Counts, alpha: float = 1e-6, method: str | None = None, seed: int = 0
 ) -> Homogeneity:
-    """Do two samples of independent draws come from one law?
+    """Test whether two samples of independent draws come from one law.
 
     G = 2 sum over cells and samples of x log(x / e), e from the margins; outcomes that expect less than 5 in the
     smaller sample pooled, rarest first, no other outcome among them. p-value given both margins: at alpha of 1e-3 and
@@ -72,7 +72,7 @@ def homogeneity(
 
 
 def furthest(counts: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> str:
-    """The outcome whose shares of the two samples are furthest apart, in words."""
+    """Return the outcome whose shares of the two samples are furthest apart, in words."""
     n, m = sum(counts.values()), sum(other.values())
 
     def apart(outcome: Hashable) -> float:

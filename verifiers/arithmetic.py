@@ -18,24 +18,24 @@ Row = Sequence[Number]
 
 @singledispatch
 def minimum(a: Number, b: Number) -> Number:
-    """The smaller of two numbers: min(a, b)."""
+    """Return the smaller of two numbers: min(a, b)."""
     return a if a <= b else b
 
 
 @singledispatch
 def positive_part(x: Number) -> Number:
-    """max(x, 0), exact for exact numbers."""
+    """Return max(x, 0), exact for exact numbers."""
     return x if x > 0 else 0
 
 
 @singledispatch
 def quotient(numerator: Number, denominator: Number, at_zero: Number) -> Number:
-    """numerator / denominator, or ``at_zero`` where the denominator is zero."""
+    """Return numerator / denominator, or ``at_zero`` where the denominator is zero."""
     return numerator / denominator if denominator != 0 else at_zero
 
 
 def residual(target: Row, draft: Row, survival: Number = 1) -> list[Number]:
-    """What is left of the target once the draft's share is taken out, [V].
+    """Return what is left of the target once the draft's share is taken out, [V].
 
     residual(x) = max(survival * target(x) - draft(x), 0), not normalised.
     survival: p_i, the probability that the prefix survives; 1 gives token verification's Eq. (3).
@@ -46,7 +46,7 @@ def residual(target: Row, draft: Row, survival: Number = 1) -> list[Number]:
 
 @singledispatch
 def ratio(target: Number, draft: Number) -> Number:
-    """The likelihood ratio target / draft of one draft token.
+    """Return the likelihood ratio target / draft of one draft token.
 
     A token to which the draft gives probability 0 is never drafted, but may be passed in: then 0 if the target excludes
     it too, else 1 (certain acceptance), so that a verifier never emits a token that the target excludes.
@@ -55,11 +55,11 @@ def ratio(target: Number, draft: Number) -> Number:
 
 
 def normalised(weights: Row) -> list[Number]:
-    """The weights divided by their sum, [V]; not all of them are zero."""
+    """Return the weights divided by their sum, [V]; not all of them are zero."""
     total = sum(weights)
     return [weight / total for weight in weights]
 
 
 def or_else(weights: Row, otherwise: Row) -> Row:
-    """The weights, or ``otherwise`` where none is left: what exact numbers never reach, and rounded ones may."""
+    """Return the weights, or ``otherwise`` where none is left: what exact numbers never reach, and rounded ones may."""
     return otherwise if all(isinstance(w, Real) and w <= 0 for w in weights) else weights

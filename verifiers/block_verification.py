@@ -10,12 +10,12 @@ from .sub_block import SubBlockRule, longest_sub_block
 
 
 def survive(survival: Number, p: Number, q: Number) -> Number:
-    """p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1). Source: Algorithm 2, line 4; Eq. (9)."""
+    """Return p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1). Source: Algorithm 2, line 4; Eq. (9)."""
     return minimum(survival * ratio(p, q), 1)
 
 
 def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number:
-    """h_i = S / (S + 1 - p_i), S = sum_x max(p_i M_b(x) - M_s(x), 0). Source: Eq. (5).
+    """Return h_i = S / (S + 1 - p_i), S = sum_x max(p_i M_b(x) - M_s(x), 0). Source: Eq. (5).
 
     0/0 arises where p_i = 1 and the two rows are equal. There Pr(tau >= i + 1) is already 1 for every
     continuation (Lemma 3), so any value is the same law; 1 also keeps the empty residual from being drawn.
@@ -24,7 +24,7 @@ def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number
 
 
 def accept_all(survival: Number) -> Number:
-    """h_gamma = p_gamma. Source: Figure 2."""
+    """Return h_gamma = p_gamma. Source: Figure 2."""
     return survival
 
 

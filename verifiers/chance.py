@@ -11,11 +11,11 @@ class Chance(Protocol):
     """The random choices of a verifier; sampling, enumeration and proof each have their own implementation."""
 
     def flip(self, probability: Number) -> bool:
-        """True with the given probability, which lies in [0, 1]."""
+        """Return True with the given probability, which lies in [0, 1]."""
         ...
 
     def draw(self, weights: Sequence[Number]) -> int:
-        """Index k with probability weights[k] / sum(weights); the weights are not negative, not all zero."""
+        """Draw index k with probability weights[k] / sum(weights); the weights are not negative, not all zero."""
         ...
 
 
@@ -24,7 +24,7 @@ class NothingToDrawError(ValueError):
 
 
 class RandomChance:
-    """Chance from a pseudo-random generator, on floats.
+    """A chance from a pseudo-random generator, on floats.
 
     A token of weight zero is never drawn: the cumulative scan skips it, and a uniform that rounding carries past the
     last sum falls back on the last token with positive weight.

@@ -12,7 +12,7 @@ VARIATION, PROBABILITY, TOKENS = "total variation", "of probability", "tokens"
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim.
+    """A claim.
 
     statement: what is claimed, as the papers say it.
     refuted: what it means that it is refuted, for a reader who has never heard of it.
@@ -113,5 +113,5 @@ CLAIMS = {
 
 
 def claims_of(*runs: str) -> dict[str, Claim]:
-    """The claims that these runs examine, in the order of the table."""
+    """Return the claims that these runs examine, in the order of the table."""
     return {name: claim for name, claim in CLAIMS.items() if any(run in claim.runs for run in runs)}

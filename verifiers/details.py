@@ -12,7 +12,7 @@ from .verdicts import Strength
 
 
 class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="plain"):
-    """What any method may state.
+    """A detail that any method may state.
 
     dtype: the numbers it speaks of.
     vocabulary, gamma, smallest_probability, nodes, drafting, children: of the problem (``models.problem.size_of``).
@@ -66,14 +66,16 @@ class Rounding(Struct, frozen=True, omit_defaults=True):
 
 
 class RealCalls(Struct, frozen=True):
-    """calls: with real random numbers; limit: the total variation from a law that they would have shown."""
+    """A count of real calls. calls: with real random numbers; limit: the total variation from a law that they would
+    have shown.
+    """
 
     calls: int
     limit: float
 
 
 class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
-    """Of a claim judged on the law of a function.
+    """A detail of a claim judged on the law of a function.
 
     exactness: how the law is known. paths: ways the random numbers can fall, along which it was followed.
     arithmetic: the type in which it computes, where that is finer than the rows'; if_it_computes_in: where operations
@@ -109,7 +111,7 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
 
 
 class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):
-    """Of a law found by choosing a function's random numbers.
+    """A detail of a law found by choosing a function's random numbers.
 
     missed: total variation that random requests to confirm the law may not have met; confirmations: how many there
         were.
@@ -126,7 +128,7 @@ class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):
 
 
 class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
-    """Of the law on a wide problem.
+    """A detail of the law on a wide problem.
 
     ids_called: calls that confirmed that tokens are treated alike; fewest_ids_of_a_row: the fewest of them on one row.
     ids_drafted, ids_emitted: how many different ones were drafted, and emitted by calls.
@@ -151,7 +153,7 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
 
 
 class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
-    """Of the law of a decoder's texts under settings.
+    """A detail of the law of a decoder's texts under settings.
 
     tokens: the cap of a text. sampling: plain, speculative (from the draft model) or lookup (from the text itself).
     settings: of the request. setting: what it is called in the grid. calls: made for the law.
@@ -176,7 +178,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
 
 
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):
-    """Of the enumerated law of a decoding loop's texts.
+    """A detail of the enumerated law of a decoding loop's texts.
 
     tokens: of a text. law: where the target's comes from. chance: what was enumerated. verifier: how it was called.
     """
@@ -188,7 +190,7 @@ class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):
 
 
 class SamplesDetail(Detail, frozen=True, kw_only=True, tag="samples"):
-    """Of counts compared with a law.
+    """A detail of counts compared with a law.
 
     samples: how many. p_value: of the test, by the method p_value_by, with statistic and degrees_of_freedom, in cells.
     false_alarm_rate, miss_rate: of the test, and at its limit.
@@ -213,7 +215,7 @@ class SamplesDetail(Detail, frozen=True, kw_only=True, tag="samples"):
 
 
 class TextsDetail(SamplesDetail, frozen=True, kw_only=True, tag="texts"):
-    """Of counts of an engine's texts.
+    """A detail of counts of an engine's texts.
 
     tokens: of a text; of the grid of a server all that were counted. bounds: the limits by the places of the tokens, or
         by what their rows depend on. impossible: tokens of probability 0 that came.
@@ -238,7 +240,8 @@ class TextsDetail(SamplesDetail, frozen=True, kw_only=True, tag="texts"):
 
 
 class ReportedDetail(Detail, frozen=True, kw_only=True, tag="reported"):
-    """Of logprobs that a server reported, each compared with its row's: how many, how many are off, of how many texts.
+    """A detail of logprobs that a server reported, each compared with its row's: how many, how many are off, in how
+    many texts.
 
     sampling, settings, setting: as of TextsDetail.
     """
@@ -252,7 +255,7 @@ class ReportedDetail(Detail, frozen=True, kw_only=True, tag="reported"):
 
 
 class CampaignDetail(SamplesDetail, frozen=True, kw_only=True, tag="campaign"):
-    """Of a sampling campaign.
+    """A detail of a sampling campaign.
 
     accepted: E[tau] in the sample, its interval, the optimum and the cap; None if no block got tokens.
     strange: what was emitted or raised that is no output -> how often, and an example.
@@ -263,7 +266,7 @@ class CampaignDetail(SamplesDetail, frozen=True, kw_only=True, tag="campaign"):
 
 
 class MeanDetail(Detail, frozen=True, kw_only=True, tag="mean"):
-    """Of accepted draft tokens, counted: their mean and its interval against the expected one."""
+    """A detail of accepted draft tokens, counted: their mean and its interval against the expected one."""
 
     calls: int
     expected_accepted: float
@@ -274,7 +277,7 @@ class MeanDetail(Detail, frozen=True, kw_only=True, tag="mean"):
 
 
 class WrittenDetail(Detail, frozen=True, kw_only=True, tag="written"):
-    """Of texts that a decoding loop wrote: how many, of how many tokens, and tokens a call of the target."""
+    """A detail of texts that a decoding loop wrote: how many, of how many tokens, and tokens a call of the target."""
 
     texts: int
     tokens: int
@@ -282,13 +285,13 @@ class WrittenDetail(Detail, frozen=True, kw_only=True, tag="written"):
 
 
 class EndsDetail(WrittenDetail, frozen=True, kw_only=True, tag="ends"):
-    """wrong_ends: texts that end too early or too late."""
+    """A detail of the ends of texts. wrong_ends: texts that end too early or too late."""
 
     wrong_ends: int
 
 
 class ArgmaxDetail(WrittenDetail, frozen=True, kw_only=True, tag="argmax"):
-    """Of tokens compared with the target's most probable ones.
+    """A detail of tokens compared with the target's most probable ones.
 
     ties_excused: disagreements by less than drift; share_excused: of the tokens; largest_gap_excused: of their logits.
     """
@@ -304,14 +307,14 @@ class ArgmaxDetail(WrittenDetail, frozen=True, kw_only=True, tag="argmax"):
 
 
 class BiasDetail(WrittenDetail, frozen=True, kw_only=True, tag="bias"):
-    """Of a verifier that is lossy by name: what it calls itself, and its mean bias of first tokens, in closed form."""
+    """A detail of a verifier that is lossy by name: its name, and its mean bias of first tokens, in closed form."""
 
     lossy: str
     bias_of_first_tokens: float
 
 
 class BettingDetail(Detail, frozen=True, kw_only=True, tag="betting"):
-    """Of bets on tokens against their law.
+    """A detail of bets on tokens against their law.
 
     tokens: bet on. p_value: that the bets have come to. limits: the detection limit of each family of sets.
     slack: drift that the bets pay for.
@@ -333,14 +336,18 @@ class BettingDetail(Detail, frozen=True, kw_only=True, tag="betting"):
 
 
 class ReadingDetail(Detail, frozen=True, kw_only=True, tag="reading"):
-    """passes: rows that models were asked for; misread: from another text than their own."""
+    """A detail of which text a row was read from. passes: rows that models were asked for; misread: from another text
+    than their own.
+    """
 
     passes: int
     misread: int
 
 
 class RowsDetail(Detail, frozen=True, kw_only=True, tag="rows"):
-    """Of a model's rows compared with those of passes of our own: how many, their mean distance and what is allowed."""
+    """A detail of a model's rows compared with those of our own passes: how many, their mean distance and the
+    allowance.
+    """
 
     model: str
     rows: int
@@ -349,7 +356,7 @@ class RowsDetail(Detail, frozen=True, kw_only=True, tag="rows"):
 
 
 class ListeningDetail(Detail, frozen=True, kw_only=True, tag="listening"):
-    """Of random numbers that were listened to.
+    """A detail of random numbers that were listened to.
 
     numbers: how many; used_twice: of them; by_chance: expected coincidences. draft_tokens, draft_numbers_heard: drawn
     in the blocks, and the numbers that were heard for them.
@@ -363,7 +370,9 @@ class ListeningDetail(Detail, frozen=True, kw_only=True, tag="listening"):
 
 
 class EProcessDetail(Detail, frozen=True, kw_only=True, tag="e-process"):
-    """log_e: the logarithm of the evidence; draws: of how many; false_alarm_rate: in the whole life of the history."""
+    """A detail of an e-process. log_e: the logarithm of the evidence; draws: of how many; false_alarm_rate: in the
+    whole life of the history.
+    """
 
     log_e: float
     draws: int
@@ -375,4 +384,4 @@ AnyDetail = (
     | CampaignDetail | MeanDetail | WrittenDetail | EndsDetail | ArgmaxDetail | BiasDetail | BettingDetail
     | ReportedDetail | ReadingDetail | RowsDetail | ListeningDetail | EProcessDetail
 )  # fmt: skip
-"""Of evidence by any method."""
+"""A detail of evidence by any method."""

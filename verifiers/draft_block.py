@@ -35,7 +35,7 @@ class Verdict(NamedTuple):
     token: int
 
     def tokens(self, block: Block) -> tuple[int, ...]:
-        """X^tau, Y: the tau + 1 tokens that one iteration adds to the text."""
+        """Return X^tau, Y: the tau + 1 tokens that one iteration adds to the text."""
         return (*block.tokens[: self.accepted], self.token)
 
 

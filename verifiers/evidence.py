@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LawEntry:
-    """One outcome under two laws.
+    """An outcome under two laws.
 
     sequence: the outcome: tokens joined by commas, or a quantity such as E[tau].
     expected, observed: its probability or value, as text; a rational where that is short.
@@ -53,7 +53,7 @@ class LawEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """Where a claim fails: one outcome, what was expected of it and what was observed.
+    """A witness of a claim that fails: one outcome, what was expected of it and what was observed.
 
     problem: the problem in its JSON form, or the place in a decoded text (prompt, position); empty if it has none.
     sequence, expected, observed: as in ``LawEntry``.
@@ -78,14 +78,14 @@ class Witness:
 
     @property
     def entries(self) -> tuple[LawEntry, ...]:
-        """The entries to show: those of both laws, or the outcome alone."""
+        """Return the entries to show: those of both laws, or the outcome alone."""
         return self.laws or (LawEntry(self.sequence, self.expected, self.observed),)
 
     def __str__(self) -> str:
         return f"{self.sequence}: expected {self.expected}, observed {self.observed}"
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON form, without what it does not have."""
+        """Return the JSON form, without what it does not have."""
         shown = vars(self) | {"laws": [*map(vars, self.laws)] or None}
         shown |= {"prefixes": [*map(list, self.prefixes)] or None}
         return {name: value for name, value in shown.items() if value is not None}
@@ -93,7 +93,7 @@ class Witness:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What was found out about one claim, on one problem, by one method.
+    """A piece of evidence: what was found out about one claim, on one problem, by one method.
 
     claim: a key of CLAIMS, or the name of a statement of the papers.
     problem: the name of what it was examined on.
@@ -124,40 +124,40 @@ class Evidence:
 
     @property
     def dtype(self) -> str:
-        """The numbers it speaks of: exact, float64, float32, ..."""
+        """Return the numbers it speaks of: exact, float64, float32, ..."""
         return self.detail.dtype or "exact"
 
     @property
     def out_of_scope(self) -> bool:
-        """Whether nothing is decided, for a reason that says nothing of what was examined."""
+        """Return whether nothing is decided, for a reason that says nothing of what was examined."""
         return self.verdict == NO_EVIDENCE and bool(self.detail.out_of_scope)
 
     @property
     def case(self) -> tuple[str, ...]:
-        """What it is about: the problem in one kind of numbers, and of a decoder the request."""
+        """Return what it is about: the problem in one kind of numbers, and of a decoder the request."""
         asked = self.detail
         request = (asked.sampling, asked.setting, str(asked.settings)) if isinstance(asked, TextLawDetail) else ()
         return self.problem or "", self.dtype, *request
 
     @property
     def law(self) -> LawDetail:
-        """What is known of the law of a function; of any other evidence nothing."""
+        """Return what is known of the law of a function; of any other evidence nothing."""
         return self.detail if isinstance(self.detail, LawDetail) else LawDetail()
 
     @property
     def limit(self) -> float | None:
-        """What can remain unseen, or is allowed to rounding."""
+        """Return what can remain unseen, or is allowed to rounding."""
         return self.bound if self.detail.detection_limit is None else self.detail.detection_limit
 
     @property
     def unit(self) -> str:
-        """Of the deviation and the limit."""
+        """Return the unit of the deviation and the limit."""
         known = CLAIMS.get(self.claim)
         return known.unit if known else VARIATION
 
     @property
     def strength(self) -> Strength:
-        """How much it shows; of a law of which that is not known, no more than that it was observed."""
+        """Return how much it shows; of a law of which that is not known, no more than that it was observed."""
         if self.method.basis is Basis.RUN:
             return Strength.OBSERVED
         if self.method.sampled:
@@ -172,36 +172,36 @@ class Evidence:
 
     @property
     def why_undecided(self) -> str | None:
-        """Why there is no verdict, or no law in place of samples."""
+        """Return why there is no verdict, or no law in place of samples."""
         return self.detail.reason or (self.detail.why_not_exact if isinstance(self.detail, SamplesDetail) else None)
 
     def with_detail(self, **changes: Any) -> "Evidence":
-        """The same with other facts."""
+        """Return the same with other facts."""
         return replace(self, detail=msgspec.structs.replace(self.detail, **changes))
 
     def not_claimed(self, why: str) -> "Evidence":
-        """The same where the claim is not made, with the reason."""
+        """Return the same where the claim is not made, with the reason."""
         return replace(self.with_detail(why=why), verdict=NOT_CLAIMED, witness=None)
 
     def undecided(self, reason: str) -> "Evidence":
-        """The same where nothing is decided, with the reason."""
+        """Return the same where nothing is decided, with the reason."""
         return replace(self.with_detail(reason=reason), verdict=NO_EVIDENCE)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The detail in its JSON form, without its kind."""
+        """Return the detail in its JSON form, without its kind."""
         facts: dict[str, Any] = msgspec.to_builtins(self.detail)
         del facts["kind"]
         return facts
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON form; ``detail`` has the name of its type in ``kind``."""
+        """Return the JSON form; ``detail`` has the name of its type in ``kind``."""
         witness = self.witness and self.witness.as_json()
         return vars(self) | {"witness": witness, "detail": msgspec.to_builtins(self.detail)}
 
 
 def without_smallest(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence without what the search for the smallest problem says again of a refutation that is there
+    """Return the evidence without what the search for the smallest problem says again of a refutation that is there
     already."""
     refuted = {(e.claim, e.dtype) for e in evidence if e.refuted and not (e.witness and e.witness.smallest)}
     return [e for e in evidence if not (e.witness and e.witness.smallest) or (e.claim, e.dtype) not in refuted]

@@ -7,12 +7,12 @@ from .sub_block import SubBlockRule, longest_sub_block
 
 
 def survive(survival: Number, p: Number, q: Number) -> Number:
-    """p_i = p_{i-1} M_b(X_i) / M_s(X_i), without a cap. Source: Algorithm 4, line 4."""
+    """Return p_i = p_{i-1} M_b(X_i) / M_s(X_i), without a cap. Source: Algorithm 4, line 4."""
     return survival * ratio(p, q)
 
 
 def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number:
-    """h_i = min(1, sum_x max(p_i M_b - M_s, 0) / sum_x max(M_s - p_i M_b, 0)). Source: Algorithm 4, line 5.
+    """Return h_i = min(1, sum_x max(p_i M_b - M_s, 0) / sum_x max(M_s - p_i M_b, 0)). Source: Algorithm 4, line 5.
 
     The denominator is zero only where p_i M_b >= M_s everywhere; every continuation is then accepted (Lemma 9), so any
     value is the same law, and 1 is the limit.
@@ -22,7 +22,7 @@ def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number
 
 
 def accept_all(survival: Number) -> Number:
-    """h_gamma = min(1, p_gamma). Source: Algorithm 4, line 13."""
+    """Return h_gamma = min(1, p_gamma). Source: Algorithm 4, line 13."""
     return minimum(survival, 1)
 
 

@@ -8,7 +8,7 @@ from .draft_block import Block, Verdict, Verify
 
 
 def lenient_token_verification(lenience: Any) -> Verify:
-    """Token verification that compares the target with only a part of the draft's probability.
+    """Verify token by token, where the test compares the target with only a part of the draft's probability.
 
     h_i = min(1, M_b(X_i | X^{i-1}) / (l M_s(X_i | X^{i-1})));  Y as in ``token_verification``.
     lenience: l, 0 < l <= 1, a number of the rows' own kind. 1 is token verification; the smaller, the more is accepted.

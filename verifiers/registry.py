@@ -23,7 +23,7 @@ class Reference(NamedTuple):
     modifies_target: bool = False
 
     def as_run(self) -> "Reference":
-        """The same without its rule, so that its law is computed from ``verify`` itself."""
+        """Return the same without its rule, so that its law is computed from ``verify`` itself."""
         return self._replace(rule=None)
 
 
@@ -41,7 +41,7 @@ REFERENCES = {
 
 
 def reference(name: str) -> Reference:
-    """The reference verifier of that name. Raises: KeyError with the known names."""
+    """Return the reference verifier of that name. Raises: KeyError with the known names."""
     try:
         return REFERENCES[name]
     except KeyError:

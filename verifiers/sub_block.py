@@ -31,7 +31,7 @@ class SubBlockRule(NamedTuple):
 
 
 def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdict:
-    """tau = max{i : eta_i <= h_i}, then Y from the residual at tau (from M_b if tau = gamma).
+    """Return tau = max{i : eta_i <= h_i}, then Y from the residual at tau (from M_b if tau = gamma).
 
     The coins are flipped from the longest sub-block down, so that the first success decides. They are independent, so
     the order does not change the law, and h_i is computed only where it is needed.

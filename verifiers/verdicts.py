@@ -25,7 +25,7 @@ class Word(str, Enum):
 
 
 class EvidenceVerdict(Word):
-    """What a piece of evidence says of its claim, the worst first: in this order verdicts decide when they are merged.
+    """A verdict of a piece of evidence on its claim, the worst first: in this order verdicts decide when merged.
 
     colour: at a terminal. junit: the outcome of a test case.
     """
@@ -44,7 +44,7 @@ REFUTED, ERROR, NO_EVIDENCE, NOT_CLAIMED, HOLDS = EvidenceVerdict
 
 
 class ReportVerdict(Word):
-    """What a report says as a whole, the worst first.
+    """A verdict of a whole report, the worst first.
 
     colour: at a terminal. badge: its colour on a badge. exit_status: of the command.
     """
@@ -59,7 +59,7 @@ class ReportVerdict(Word):
 
 
 class Strength(Word):
-    """How much is known, the most first.
+    """A strength of evidence: how much is known, the most first.
 
     law: how a law is known, in words; empty where there is no law. kind: of evidence, in words.
     """
@@ -82,23 +82,23 @@ class Strength(Word):
 
     @property
     def decides(self) -> bool:
-        """Whether it can show that a claim holds; the others can only refute it, or show that nothing did."""
+        """Return whether it can show that a claim holds; the others can only refute it, or show that nothing did."""
         return self.rank <= Strength.DRIVEN.rank
 
     @classmethod
     def _missing_(cls, value: object) -> "Strength | None":
-        """Random numbers that could not be followed give no law."""
+        """Return no law: random numbers could not be followed."""
         return cls.NONE if value == "not interceptable" else None
 
 
 class Basis(Enum):
-    """What a method looks at: a law, a formula, samples, or everything that one run did."""
+    """A basis of a method: a law, a formula, samples, or everything that one run did."""
 
     LAW, FORMULA, SAMPLES, RUN = range(4)
 
 
 class Method(Word):
-    """How a claim was examined. basis: what the method looks at."""
+    """A method that examined a claim. basis: what the method looks at."""
 
     ENUMERATION = "enumeration", Basis.LAW
     INTERCEPTION = "interception", Basis.LAW
@@ -123,10 +123,10 @@ class Method(Word):
 
     @property
     def sampled(self) -> bool:
-        """Whether it looks at samples: what it refutes is refuted at an error rate."""
+        """Return whether it looks at samples: what it refutes is refuted at an error rate."""
         return self.basis is Basis.SAMPLES
 
 
 def merge_verdicts(verdicts: Iterable[str]) -> EvidenceVerdict:
-    """The verdict on several pieces of evidence together: the worst of them; no-evidence if there is none."""
+    """Return the verdict on several pieces of evidence together: the worst of them; no-evidence if there is none."""
     return min(map(EvidenceVerdict, verdicts), key=lambda verdict: verdict.rank, default=NO_EVIDENCE)

@@ -49,7 +49,7 @@ class Blocks:
         self._edges = [np.array([_edges(row) for row in rows]) for rows in self.draft]
 
     def draw(self, generator: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """target [size, gamma + 1, V], draft [size, gamma, V], both float64, tokens [size, gamma] int64."""
+        """Draw target [size, gamma + 1, V] and draft [size, gamma, V], both float64, and tokens [size, gamma] int64."""
         prefix = np.zeros(size, np.int64)
         target, draft, tokens = [self.target[0][prefix]], [], []
         for step, edges in enumerate(self._edges):
@@ -62,7 +62,9 @@ class Blocks:
 
 
 def _edges(row: np.ndarray) -> list[float]:
-    """Cumulative probabilities, exact until rounded once; from the last possible token on, above every uniform."""
+    """Return cumulative probabilities, exact until rounded once; from the last possible token on, above every
+    uniform.
+    """
     exact = [Fraction(float(p)) for p in row]
     total = sum(exact)
     return [float(upto / total) if upto < total else 2.0 for upto in accumulate(exact)]
@@ -89,7 +91,7 @@ class BatchedSource:
         self.identity = {"subject": name, "problem": fingerprint(problem), "batch": str(batch), "dtype": dtype}
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """n blocks. What the function raises is counted as the outcome of its whole batch."""
+        """Sample n blocks. What the function raises is counted as the outcome of its whole batch."""
         draws, function_seed = seed.spawn(2)
         generator, source = np.random.Generator(np.random.PCG64DXSM(draws)), self._random(function_seed)
         tally = Tally(self.outcomes)
@@ -142,7 +144,7 @@ def count_emitted(tally: Tally, result: Any, batch: int, n: int) -> None:
 
 
 def _count_rows(tally: Tally, rows: np.ndarray) -> None:
-    """rows: [n, any] int64, each a sequence of tokens and then padding."""
+    """Count rows: [n, any] int64, each a sequence of tokens and then padding."""
     outcomes = tally.outcomes
     lengths = (rows != PADDING).cumprod(axis=1).sum(axis=1)
     places = np.arange(rows.shape[1])

@@ -53,7 +53,7 @@ def walk(
 
 @cache
 def compiled_walk() -> Callable[..., tuple[int, int]]:
-    """``walk``, compiled by numba on first use and cached on disk where a folder for that can be written.
+    """Return ``walk``, compiled by numba on first use and cached on disk if a folder for that can be written.
 
     Raises: InputError if numba is not installed.
     """
@@ -65,7 +65,7 @@ def compiled_walk() -> Callable[..., tuple[int, int]]:
 
 
 class CompiledSource:
-    """One iteration of a reference verifier on a problem, from an empty context: a source of a campaign.
+    """A source of a campaign: one iteration of a reference verifier on a problem, from an empty context.
 
     problem: its numbers exact (Fraction, or sympy's QQ, which compiles faster)
     Guarantee: the sampled law is ``diagram.law()``, within longest * (V - 1) * 2^-64 of the verifier's exact law in
@@ -87,7 +87,7 @@ class CompiledSource:
         compiled_walk()
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """n iterations."""
+        """Sample n iterations."""
         tally, generator, table = Tally(self.outcomes), np.random.PCG64DXSM(seed), self.diagram
         step, size = compiled_walk(), max(WORDS_AT_ONCE, 2 * table.longest)
         while n > 0:
@@ -97,7 +97,7 @@ class CompiledSource:
 
 
 def fingerprint(problem: Problem) -> str:
-    """SHA-256 of the problem, its name left aside."""
+    """Return SHA-256 of the problem, its name left aside."""
     data = as_json(problem.tabulated())
     del data["name"]
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()

@@ -42,7 +42,7 @@ class Diagram(NamedTuple):
     longest: int
 
     def law(self) -> dict[int, Fraction]:
-        """The exact law of the outcomes of a walk on independent uniform words: what this diagram samples."""
+        """Return the exact law of the outcomes of a walk on independent uniform words: what this diagram samples."""
         mass = defaultdict(Fraction, {self.root: Fraction(1)})
         # Children are numbered before their parents: from the root downwards every node is complete when its turn
         # comes.
@@ -56,7 +56,7 @@ class Diagram(NamedTuple):
 
 
 def diagram(program: Callable[[Any], int]) -> Diagram:
-    """The diagram of a program over chance.
+    """Return the diagram of a program over chance.
 
     program: takes a chance, returns the number of an outcome (0, 1, ...), has no other source of randomness; its
     numbers are exact (Fraction, or sympy's QQ, which is faster)
@@ -98,7 +98,7 @@ class _Asked(BaseException):
 
 
 class _Replay:
-    """Chance that answers from a script. Choices with one possible answer are not counted."""
+    """A chance that answers from a script. Choices with one possible answer are not counted."""
 
     def __init__(self, script: tuple[int, ...]):
         self._answers = iter(script)
@@ -123,7 +123,7 @@ class _Replay:
 
 
 def _edges(weights) -> tuple[int, ...]:
-    """The cumulative weights as numbers of grid points, computed exactly and rounded once."""
+    """Return the cumulative weights as numbers of grid points, computed exactly and rounded once."""
     total, upto, edges = sum(weights), 0, []
     for weight in weights:
         upto = upto + weight

@@ -18,7 +18,7 @@ from .tally import Outcomes, Tally, tally_from
 
 
 class FinishedChunks(NamedTuple):
-    """Which chunks are done: all below a number, and a few that ran ahead, as they are handed out in order."""
+    """A record of which chunks are done: all below a number, and a few that ran ahead."""
 
     below: int = 0
     ahead: frozenset[int] = frozenset()
@@ -42,7 +42,9 @@ class Checkpoint:
         self._store = Store(file, "a sampling campaign", parameters, older=('{"format": "draftproof campaign"',))
 
     def load(self, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
-        """The chunks done and their counts; nothing done if the file is new. Raises: InputError for other counts."""
+        """Return the chunks done and their counts; nothing done if the file is new. Raises: InputError for other
+        counts.
+        """
         if () not in self._store.rows:
             return FinishedChunks(), Tally(outcomes)
         state = self._store.rows[()]
@@ -67,7 +69,7 @@ OVERHEAD_SHARE = 0.05
 
 
 class SampleSource(Protocol):
-    """What a campaign samples. It is sent to the workers, so it can be pickled.
+    """A source that a campaign samples. It is sent to the workers, so it can be pickled.
 
     identity: texts that distinguish it from other sources (checkpoints of other sources are refused)
     outcomes: what it may emit
@@ -79,12 +81,12 @@ class SampleSource(Protocol):
     chunk: int
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """n samples; the same seed gives the same counts. Raises: RunFailed if it cannot go on."""
+        """Draw n samples. The same seed gives the same counts. Raises: RunFailed if it cannot go on."""
         ...
 
 
 class CampaignPlan(NamedTuple):
-    """samples: in all; chunk: samples at a time; seed: of the whole campaign."""
+    """A plan of a campaign. samples: in all; chunk: samples at a time; seed: of the whole campaign."""
 
     samples: int
     chunk: int
@@ -99,7 +101,7 @@ class CampaignPlan(NamedTuple):
 
 
 def plan(source: SampleSource, samples: int, seed: int = 0, chunk: int | None = None) -> CampaignPlan:
-    """The chunks of a campaign. Raises: InputError if there is nothing to draw."""
+    """Return the chunks of a campaign. Raises: InputError if there is nothing to draw."""
     if samples < 1:
         raise InputError(f"no samples to draw (n = {samples}); expected at least 1")
     if seed < 0 or (chunk is not None and chunk < 1):
@@ -108,7 +110,9 @@ def plan(source: SampleSource, samples: int, seed: int = 0, chunk: int | None = 
 
 
 class CampaignCounts(NamedTuple):
-    """tally: the counts so far; resumed: samples of them from the checkpoint; seconds: for the others."""
+    """A campaign's counts. tally: the counts so far; resumed: samples of them from the checkpoint; seconds: for the
+    others.
+    """
 
     tally: Tally
     resumed: int = 0
@@ -167,7 +171,7 @@ def run_campaign(
 def _chunks(
     source: SampleSource, planned: CampaignPlan, done: FinishedChunks, workers: int | None, cluster: str | None
 ) -> Generator[tuple[int, Tally], None, None]:
-    """The chunks not done yet, as they are finished, in any order."""
+    """Return the chunks not done yet, as they are finished, in any order."""
     left = (k for k in range(done.below, planned.chunks) if k not in done.ahead)
     first = next(left, None)
     if first is None:
@@ -181,7 +185,7 @@ def _chunks(
 
 
 def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tuple[int, Tally]:
-    """One chunk, in whatever process.
+    """Sample one chunk, in whatever process.
 
     Raises: RunFailed if the source does, or emitted another number of samples than it was asked for.
     """
@@ -193,7 +197,7 @@ def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tup
 
 
 class _RateLimited:
-    """Work that is done again only when it will not take more than its share of the time."""
+    """A piece of work that is done again only if it will not take more than its share of the time."""
 
     def __init__(self, work: Callable[[], Any]):
         self._work, self._stale, self._due = work, False, 0.0
@@ -205,7 +209,7 @@ class _RateLimited:
             self.now()
 
     def now(self) -> None:
-        """Do it now, if anything has happened since."""
+        """Run it now, if anything has happened since."""
         if self._stale:
             start = time.monotonic()
             self.value, self._stale = self._work(), False

@@ -25,11 +25,11 @@ class Outcomes(NamedTuple):
         return self.first(self.longest + 1)
 
     def first(self, length: int) -> int:
-        """The index of the first sequence of that length."""
+        """Return the index of the first sequence of that length."""
         return sum(self.vocabulary**n for n in range(1, length))
 
     def index_of(self, tokens: Sequence[int]) -> int:
-        """Raises: ValueError if no verifier may emit that."""
+        """Return the index of an outcome. Raises: ValueError if no verifier may emit that."""
         if not self.allowed(tokens):
             raise ValueError(f"{tokens} is not 1 to {self.longest} tokens of 0..{self.vocabulary - 1}")
         number = 0
@@ -41,7 +41,7 @@ class Outcomes(NamedTuple):
         return 1 <= len(tokens) <= self.longest and all(0 <= token < self.vocabulary for token in tokens)
 
     def tokens(self, index: int) -> tuple[int, ...]:
-        """The sequence of that index."""
+        """Return the sequence of that index."""
         length = next(n for n in range(self.longest, 0, -1) if index >= self.first(n))
         number, tokens = index - self.first(length), []
         for _ in range(length):
@@ -55,14 +55,14 @@ MALFORMED_KINDS = ("token outside the vocabulary", "too many tokens")
 
 
 class Malformed(NamedTuple):
-    """times seen, and one example: the first in alphabetical order, so that the order of seeing does not matter."""
+    """A count of malformed outcomes and one example: the first in alphabetical order, whatever the order of seeing."""
 
     times: int
     example: str
 
 
 class Tally:
-    """How often each outcome was emitted.
+    """A tally of how often each outcome was emitted.
 
     outcomes: the allowed ones
     counts: [outcomes.size] int64
@@ -92,7 +92,7 @@ class Tally:
 
     @property
     def failures(self) -> int:
-        """How often no tokens came at all."""
+        """Return how often no tokens came at all."""
         return sum(seen.times for kind, seen in self.strange.items() if kind not in MALFORMED_KINDS)
 
     def count_strange(self, kind: str, example: str, times: int) -> None:
@@ -114,22 +114,24 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]  # it changes while it counts
 
     def items(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """(tokens, times seen) of every allowed outcome that was seen."""
+        """Yield (tokens, times seen) of every allowed outcome that was seen."""
         for index in np.flatnonzero(self.counts):
             yield self.outcomes.tokens(int(index)), int(self.counts[index])
 
     def as_json(self) -> dict[str, Any]:
-        """Whole numbers and texts only; ``tally_from`` gives the same tally back."""
+        """Return whole numbers and texts only. ``tally_from`` gives the same tally back."""
         counts = [[int(index), int(self.counts[index])] for index in np.flatnonzero(self.counts)]
         return {"counts": counts, "strange": {kind: list(self.strange[kind]) for kind in sorted(self.strange)}}
 
     def digest(self) -> str:
-        """SHA-256 of the counts: two campaigns agree to the last count if and only if their digests do."""
+        """Return SHA-256 of the counts: two campaigns agree to the last count if and only if their digests do."""
         return hashlib.sha256(json.dumps(self.as_json()).encode()).hexdigest()
 
 
 def tally_from(data: Mapping[str, Any], outcomes: Outcomes) -> Tally:
-    """A tally from its JSON form. Raises: ValueError (or the like) where the data is not one for these outcomes."""
+    """Return a tally from its JSON form. Raises: ValueError (or the like) where the data is not one for these
+    outcomes.
+    """
     tally = Tally(outcomes)
     for index, times in data["counts"]:
         if not (0 <= index < outcomes.size and times >= 0):

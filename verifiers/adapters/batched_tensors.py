@@ -18,19 +18,19 @@ from .protocol import BatchedAdapter, Row, by_length
 
 
 def softmax(probabilities: Tensor) -> Tensor:
-    """The rows that are verified with: softmax of the logits, in float32 or in float64."""
+    """Return the rows that are verified with: softmax of the logits, in float32 or in float64."""
     kind = torch.promote_types(probabilities.dtype, torch.float32)
     return logits_of(probabilities).softmax(dim=-1, dtype=kind)
 
 
 def _emitted(verify: Callable[..., Any], rows: Any, chance: Uniforms) -> Emitted:
-    """What is emitted; greedy block verification also returns how the next rows are modified."""
+    """Return what is emitted; greedy block verification also returns how the next rows are modified."""
     given = verify(rows, chance)
     return given[0] if verify is greedy_block_verification else given
 
 
 def as_plain(verify: Callable[..., Any]) -> Callable[..., Tensor]:
-    """The plain calling convention around a batched verifier; logits are log-probabilities."""
+    """Return the plain calling convention around a batched verifier; logits are log-probabilities."""
 
     def called(target_probs, draft_probs, draft_tokens, generator):
         tokens = draft_tokens[None]

@@ -39,7 +39,7 @@ class BadResult(Exception):
 
 
 class CallPlan(NamedTuple):
-    """How to call a function.
+    """A plan of how to call a function.
 
     by_name: whether the arguments are passed by name.
     random: the argument for randomness, if any.
@@ -56,7 +56,7 @@ class CallPlan(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the arguments other than that for randomness."""
+        """Return the names of the arguments other than that for randomness."""
         return (*ARGUMENT_NAMES, PARENTS) if self.trees else ARGUMENT_NAMES
 
 
@@ -76,7 +76,7 @@ def declare(function: Callable, **attributes: Any) -> Callable:
 
 
 def takes_a_key(function: Any) -> bool:
-    """Whether a function needs an argument ``key``: its noise is decided by a key."""
+    """Return whether a function needs an argument ``key``: its noise is decided by a key."""
     try:
         parameter = inspect.signature(function).parameters.get(KEY)
     except (TypeError, ValueError):
@@ -85,7 +85,7 @@ def takes_a_key(function: Any) -> bool:
 
 
 def over_keys(function: Callable) -> Callable:
-    """The function with a key drawn anew in each call, so that its law is the average over keys.
+    """Return the function with a key drawn anew in each call, so that its law is the average over keys.
 
     Its attribute ``keys``, a whole number K: the key is one of 0..K-1, each as likely. Without it the key is a function
     from labels to uniforms of [0, 1): the same label has the same number, and numbers of different labels are
@@ -108,7 +108,8 @@ def over_keys(function: Callable) -> Callable:
 
 
 def _one_of(keys: int, rng: np.random.Generator) -> int:
-    """A number from 0 to keys - 1, each as likely, by comparisons: where it is followed, each is a path of its own.
+    """Return a number from 0 to keys - 1, each as likely, by comparisons: where it is followed, each is a path of its
+    own.
 
     As a plain whole number one would stand for a group of keys, of which only some are looked at.
     """
@@ -120,11 +121,11 @@ def _one_of(keys: int, rng: np.random.Generator) -> int:
 
 
 FEW_ENTRIES = 10_000
-"""Of a tensor, below which all logarithms are taken: wide rows are 0 at most tokens, and log(0) is slow."""
+"""Entries of a tensor below which all logarithms are taken. Wide rows are 0 at most tokens, and log(0) is slow."""
 
 
 def logits_of(probabilities: Any) -> Any:
-    """The logarithms of a tensor's entries, bit by bit those of ``probabilities.log()``."""
+    """Return the logarithms of a tensor's entries, bit by bit those of ``probabilities.log()``."""
     if probabilities.numel() < FEW_ENTRIES:
         return probabilities.log()
     there = probabilities.nonzero(as_tuple=True)
@@ -136,28 +137,32 @@ def logits_of(probabilities: Any) -> Any:
 
 
 def as_logits(*given: Any) -> tuple[Any, Any, Any]:
-    """The arguments of the convention as a batch of one: log-probabilities and the tokens."""
+    """Return the arguments of the convention as a batch of one: log-probabilities and the tokens."""
     target, draft, tokens = given
     return logits_of(target)[None], logits_of(draft)[None], tokens[None]
 
 
 def softmax(probabilities: Any) -> Any:
-    """The rows that a function of torch verifies with if it takes logits: their softmax, in their precision."""
+    """Return the rows that a function of torch verifies with if it takes logits: their softmax, in their precision."""
     return logits_of(probabilities).softmax(dim=-1)
 
 
 def of_request(rows: Any, greedy: bool) -> Any:
-    """A request's target rows in a tensor, of a greedy one all on the largest: of callers that set top-k to 1."""
+    """Return a request's target rows in a tensor, of a greedy one all on the largest: of callers that set top-k to
+    1.
+    """
     return rows.new_zeros(rows.shape).scatter(-1, rows.argmax(-1, keepdim=True), 1) if greedy else rows
 
 
 def float32_softmax(probabilities: Any) -> Any:
-    """The same in float32."""
+    """Return the same in float32."""
     return logits_of(probabilities).float().softmax(dim=-1)
 
 
 def on_demand(module: dict[str, Any], made: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: the attributes that are made when they are first asked for. module: its globals."""
+    """Return a module's ``__getattr__``: the attributes that are made when they are first asked for. module: its
+    globals.
+    """
 
     def get(name: str) -> Any:
         if name not in made:
@@ -170,7 +175,7 @@ def on_demand(module: dict[str, Any], made: Mapping[str, Callable[[], Any]]) -> 
 
 
 def plan_call(function: Any, name: str) -> CallPlan:
-    """How to call a function by the plain convention.
+    """Return how to call a function by the plain convention.
 
     Raises: NotASubject if it is not callable or needs other arguments.
     """
@@ -210,7 +215,7 @@ def _a(word: str) -> str:
 def arguments(
     target: Values, draft: Values, tokens: Values, array: str, dtype: str, parents: Values | None = None
 ) -> list:
-    """The arguments, fresh, from rows of floats.
+    """Return the arguments, fresh, from rows of floats.
 
     target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma].
     array: one of ARRAYS.
@@ -233,8 +238,10 @@ def arguments(
 
 
 def copied(given: Any, another: Callable[[Any], Any] | None = None) -> Any:
-    """Arguments once more: lists, and arrays and tensors in them, are copied. another: what comes in place of a copy of
-    an array or tensor."""
+    """Copy arguments: lists, and the arrays and tensors in them.
+
+    another: what comes in place of a copy of an array or tensor.
+    """
     if isinstance(given, (list, tuple)):
         numbers = not given or isinstance(given[0], (int, float))
         return given[:] if numbers else type(given)(copied(part, another) for part in given)
@@ -244,7 +251,7 @@ def copied(given: Any, another: Callable[[Any], Any] | None = None) -> Any:
 
 
 def rounded(row: Sequence[float], dtype: str) -> list[float]:
-    """The nearest numbers of a type, as floats that hold them exactly."""
+    """Return the nearest numbers of a type, as floats that hold them exactly."""
     if dtype != "bfloat16":
         return np.array(row, dtype=dtype).astype(float).tolist()
     bits = np.array(row, dtype=np.float32).view(np.uint32)
@@ -271,7 +278,7 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
 
 
 def tokens_of(result: Any) -> tuple[int, ...]:
-    """The emitted tokens: from a list, tuple or array of integers, 0-d scalars and nested length-1 lists.
+    """Return the emitted tokens: from a list, tuple or array of integers, 0-d scalars and nested length-1 lists.
 
     Raises: BadResult for nothing, text, and anything else that is not tokens alone, such as (tokens, number accepted).
     """
@@ -311,11 +318,11 @@ TOKEN_NAMES = [
     "sequences",
     "ids",
 ]
-"""Under which a result of several parts may have its tokens."""
+"""Keys or attributes that may hold the tokens of a result of several parts."""
 
 
 def _not_tokens_alone(result: Any) -> BadResult:
-    """What was returned in place of tokens, and what to audit instead."""
+    """Return what was returned in place of tokens, and what to audit instead."""
     kind, instead = _a(type(result).__name__), ""
     if isinstance(result, Mapping):
         parts = result

@@ -16,7 +16,7 @@ PATIENCE = 0.05
 
 
 class Copies:
-    """Copies of the process that calls ``mind``; before that call copies are ended, and not waited for.
+    """A count of copies of the process that calls ``mind``. Before that call copies are ended, and not waited for.
 
     ended: copies that came back and were ended.
     """
@@ -26,7 +26,7 @@ class Copies:
         self._read = self._write = -1
 
     def mind(self) -> None:
-        """From now on this process is the one that goes on."""
+        """Record this process as the parent that must survive."""
         self._process = os.getpid()
         self._read, self._write = os.pipe()
         os.register_at_fork(after_in_parent=self._count)
@@ -41,7 +41,7 @@ class Copies:
         os._exit(0)
 
     def settle(self) -> None:
-        """After a call: a copy ends here, it must neither answer nor go on; of those that ended nothing is left."""
+        """End a forked child after its call, and reap those that have exited."""
         if self._process and os.getpid() != self._process:
             self.end()
         while self._made:

@@ -31,7 +31,8 @@ UNUSED = 3
 
 @cache
 def _apart(folder: Path) -> tuple[Any, Any]:
-    """The draft with a tokenizer of its own: the same words under other ids, the last first, and words that never come.
+    """Return the draft with a tokenizer of its own: the same words under other ids, the last first, and words that
+    never come.
 
     The rows of its embeddings and of its head are put into that order; words that never come have those of </s>.
     """
@@ -63,7 +64,7 @@ def _apart(folder: Path) -> tuple[Any, Any]:
 def sample(
     target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int], **settings: Any
 ) -> Iterator[Any]:
-    """For each seed the tokens that follow the prompt [start, *prompt]; without a draft by plain sampling.
+    """Yield for each seed the tokens that follow the prompt [start, *prompt]; without a draft by plain sampling.
 
     As the checkpoints ask for it: temperature 1, not truncated. settings: those of ``models.decoding_settings``, and
     ``draft_temperature``, ``adaptive`` (transformers' own draft lengths), ``early_exit`` (the layer after which the
@@ -106,13 +107,15 @@ def sample(
 
 
 def _until(text: list[int], ends: Sequence[int] | None) -> list[int]:
-    """A text of several without the padding behind its end."""
+    """Return a text of several without the padding behind its end."""
     at = next((i for i, token in enumerate(text) if token in (ends or ())), len(text))
     return text[: at + 1]
 
 
 def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -> dict[str, Any]:
-    """The arguments that say how candidates are made: looked up in the text, by early layers, or by the draft."""
+    """Return the arguments that say how candidates are made: looked up in the text, by early layers, or by the
+    draft.
+    """
     if given.get("lookup"):
         return {"prompt_lookup_num_tokens": gamma}
     if given.get("early_exit"):

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
-    """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
+    """Return the plain convention around transformers' function: logits are log-probabilities, batch of one."""
     return emitted_tokens(*as_logits(target_probs, draft_probs, draft_tokens))[0]
 
 
 def emitted_tokens(
     target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor", function: Callable[..., Any] | None = None
 ) -> "Tensor":
-    """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
+    """Return the tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma,
+    V].
+    """
     function = function or published()
     gamma = draft_tokens.shape[1]
     given = {"candidate_input_ids": draft_tokens, "candidate_logits": draft_logits, "candidate_length": gamma}
@@ -41,7 +43,7 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def published() -> Callable[..., Any]:
-    """The engine's own function, whose source the report identifies."""
+    """Return the engine's own function, whose source the report identifies."""
     from transformers.generation.utils import _speculative_sampling
 
     return _speculative_sampling

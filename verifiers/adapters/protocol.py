@@ -14,7 +14,7 @@ PLACEHOLDER = -1
 
 
 class Row(NamedTuple):
-    """One request of a batch.
+    """A request of a batch.
 
     target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma]; a token -1 is a placeholder, never accepted.
     random: its random numbers by name, as declared. greedy: whether temperature is 0: argmax and nothing random.
@@ -44,7 +44,7 @@ class DrivenAdapter(Protocol):
     origin: Mapping[str, Any] = {}
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
-        """The emitted tokens of one request."""
+        """Return the emitted tokens of one request."""
         ...
 
 
@@ -90,16 +90,16 @@ class BatchedAdapter:
     seeded: bool = False
 
     def together(self, rows: Sequence[Row]) -> Sequence[Sequence[int]]:
-        """The emitted tokens of each row, from one call."""
+        """Return the emitted tokens of each row, from one call."""
         raise NotImplementedError
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
-        """The emitted tokens of a batch of one."""
+        """Return the emitted tokens of a batch of one."""
         return self.together([Row(target, draft, tokens, random)])[0]
 
 
 def by_length(rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Sequence[int]]]) -> list[Sequence[int]]:
-    """What ``run`` answers to the rows of each length together, in the order of the rows."""
+    """Return what ``run`` answers to the rows of each length together, in the order of the rows."""
     emitted: list[Sequence[int]] = [()] * len(rows)
     for length in dict.fromkeys(len(row.tokens) for row in rows):
         places = [k for k, row in enumerate(rows) if len(row.tokens) == length]

@@ -17,17 +17,17 @@ Row = TypeVar("Row")
 
 
 def not_installed(packages: Sequence[str]) -> list[str]:
-    """Those of the packages that cannot be imported."""
+    """Return the packages that cannot be imported."""
     return [package for package in packages if find_spec(package) is None]
 
 
 def engine_folder(engine: str) -> Path:
-    """Where an engine is unpacked: in $DRAFTPROOF_ENGINES, by default .venv-engines in the current folder."""
+    """Return where an engine is unpacked: in $DRAFTPROOF_ENGINES, by default .venv-engines in the current folder."""
     return Path(os.environ.get("DRAFTPROOF_ENGINES") or ".venv-engines").absolute() / engine
 
 
 def decoder_python(engine: str) -> Path:
-    """The interpreter of a decoder's environment: in $DRAFTPROOF_DECODERS, by default .venv-decoders."""
+    """Return the interpreter of a decoder's environment: in $DRAFTPROOF_DECODERS, by default .venv-decoders."""
     return Path(os.environ.get("DRAFTPROOF_DECODERS") or ".venv-decoders").absolute() / engine / "bin" / "python"
 
 
@@ -108,7 +108,7 @@ for _row in [*(row for p in (HERE, *CATALOGUES) for row in catalogue(p, "adapter
 
 
 TOKENS = 3
-"""Of a text whose law is asked for, unless the engine says otherwise."""
+"""Tokens of a text whose law is asked for, unless the engine says how many."""
 
 
 class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,7 +150,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def exact(self) -> bool:
-        """Whether the law of its texts can be known."""
+        """Return whether the law of its texts can be known."""
         return self.follows or bool(self.driver)
 
     def missing(self) -> list[str]:

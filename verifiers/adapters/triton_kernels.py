@@ -29,7 +29,7 @@ KEYED = ({"name": "philox", "kind": "uniform", "keyed": True, "bits": 53},)
 
 
 class Kernels(BatchedAdapter):
-    """algorithm: as in ``batched.backends.verify``. form: "", "logits", "one_hot" or "keyed".
+    """A set of kernels. algorithm: as in ``batched.backends.verify``. form: "", "logits", "one_hot" or "keyed".
 
     kernels, keyed: the modules of the kernels and of their random numbers.
     """
@@ -47,7 +47,7 @@ class Kernels(BatchedAdapter):
         self.origin = {"triton": triton.__version__, "compiled": not INTERPRETED, "bonus": "drawn inside"}
 
     def together(self, rows: Sequence[Row]) -> list[list[int]]:
-        """All rows in one launch, those with shorter blocks padded."""
+        """Return all rows in one launch, those with shorter blocks padded."""
         most = max(len(row.tokens) for row in rows)
         device = "cpu" if INTERPRETED else "cuda"
         tokens = torch.stack([_padded(torch.as_tensor(row.tokens), most, PLACEHOLDER) for row in rows])
@@ -71,13 +71,13 @@ class Kernels(BatchedAdapter):
 
 
 class _Table:
-    """Stands in for ``parts.keyed_uniform``: a key's number, from the table of the request that its seed names."""
+    """A substitute for ``parts.keyed_uniform``: a key's number, from the table of the request that its seed names."""
 
     def __init__(self, tables: Sequence[Any]):
         self.tables, self.known = tables, dict[tuple[int, int], float]()
 
     def __call__(self, seed: Any, call: Any, place: Any) -> Any:
-        """Programs that need a number again make it again: it is asked of the table once."""
+        """Return a key's number. Programs that need it again make it again: the table is asked once."""
         at = int(getattr(getattr(place, "handle", place), "data", getattr(place, "value", place)))
         seeds = seed.handle.data % len(self.tables)
         for k in {*map(int, seeds)} - {k for k, p in self.known if p == at}:
@@ -93,12 +93,12 @@ def _padded(rows: Tensor, length: int, by: float) -> Tensor:
 
 
 def _heated(probabilities: Tensor) -> Tensor:
-    """Logits that are these probabilities at TEMPERATURE."""
+    """Return logits that are these probabilities at TEMPERATURE."""
     return (probabilities.float().log() * TEMPERATURE).to(probabilities.dtype)
 
 
 def _in_use(probabilities: Tensor) -> Tensor:
-    """The rows that are verified with: softmax of the logits in float32."""
+    """Return the rows that are verified with: softmax of the logits in float32."""
     return _heated(probabilities).float().div(TEMPERATURE).softmax(dim=-1)
 
 

@@ -25,7 +25,7 @@ def verify(
     algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, chance: Uniforms | Seeds, *,
     logits: bool, temperature: Tensor | None = None, backend: str = "auto",
 ) -> Emitted:  # fmt: skip
-    """What each request of a batch emits.
+    """Return what each request of a batch emits.
 
     algorithm: token, block or greedy-block (whose next target rows must be modified, see there).
     target, draft: [B, gamma + 1, V] and [B, gamma, V], float32, float16, bfloat16 (float64: tensors alone); draft None:
@@ -86,7 +86,7 @@ def _by_tensors(
     algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, chance: Uniforms | Seeds, logits: bool,
     temperature: Tensor | None,
 ) -> Emitted:  # fmt: skip
-    """The requests of each length together, by the plain tensor version."""
+    """Return the requests of each length together, by the plain tensor version."""
     batch, gamma = tokens.shape
     numbers = keyed_uniforms(chance, gamma) if isinstance(chance, Seeds) else chance
     target = _probabilities(target, logits, temperature)
@@ -108,7 +108,7 @@ def _by_tensors(
 
 
 def _probabilities(rows: Tensor, logits: bool, temperature: Tensor | None) -> Tensor:
-    """Rows as they are verified with, in float32 at least."""
+    """Return the rows that are verified with, in float32 at least."""
     kind = torch.promote_types(rows.dtype, torch.float32)
     if not logits:
         return rows.to(kind)

@@ -20,7 +20,7 @@ MIN_LOGITS_PER_THREAD = 2**20
 
 
 class CompiledRows:
-    """Rows in float32 on the CPU, logits or probabilities."""
+    """A batch of rows in float32 on the CPU, logits or probabilities."""
 
     def __init__(self, target: Tensor, draft: Tensor, tokens: Tensor, logits: bool):
         self.tokens = tokens
@@ -69,7 +69,7 @@ class CompiledRows:
         return self._excess(stuck, at.numpy(), chosen, edges, width)
 
     def _room(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """For the terms of each block's weights and for their running sums, and the width of a chunk."""
+        """Return room for the terms of each block's weights and for their running sums, and the width of a chunk."""
         batch, _, size = self._rows[0].shape
         count, width = chunked(size)
         return np.empty((batch, 4), np.float32), np.empty((batch, count)), width
@@ -88,7 +88,7 @@ class CompiledRows:
 
 
 def normalise_all(target: np.ndarray, draft: np.ndarray, scales: np.ndarray) -> None:
-    """``normalise`` for all rows, by several threads where that is worth it.
+    """Run ``normalise`` for all rows, by several threads if that is worth it.
 
     Raises: ValueError if a row allows no token.
     """

@@ -10,14 +10,16 @@ PADDING = -1
 
 
 class Emitted(NamedTuple):
-    """tokens: X^tau, Y, then PADDING, [B, gamma + 1] int64; accepted: tau of each block, [B] int64."""
+    """A batch of results. tokens: X^tau, Y, then PADDING, [B, gamma + 1] int64; accepted: tau of each block, [B]
+    int64.
+    """
 
     tokens: Tensor
     accepted: Tensor
 
 
 def emitted(drafted: Tensor, accepted: Tensor, last: Tensor) -> Emitted:
-    """X^tau of the draft tokens [B, gamma], then Y = last [B, 1]."""
+    """Return X^tau of the draft tokens [B, gamma], then Y = last [B, 1]."""
     steps = torch.arange(drafted.shape[1] + 1, device=drafted.device)
     tau = accepted[:, None]
     tokens = torch.cat([drafted, last], 1).scatter_(1, tau, last).masked_fill_(steps > tau, PADDING)
@@ -37,7 +39,7 @@ class EmittedPaths(NamedTuple):
 
 
 def emitted_paths(drafted: Tensor, accepted: Tensor, path: Tensor, last: Tensor) -> EmittedPaths:
-    """X^tau of the accepted path and Y, for all rows of a text.
+    """Return X^tau of the accepted path and Y, for all rows of a text.
 
     drafted: [B K, gamma].
     accepted, path: tau, and the index of the path that begins with X^tau, [B].

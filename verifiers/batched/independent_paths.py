@@ -10,11 +10,11 @@ from .emitted import EmittedPaths, emitted_paths
 from .sampling import Uniforms, pick, running_sums
 
 HALVINGS = 20
-"""As of ``verifiers.trees.k_seq``: rho is at most k / 2^20 above rho*."""
+"""Halvings of the interval of rho, as in ``verifiers.trees.k_seq``: rho is at most k / 2^20 above rho*."""
 
 
 class DraftPaths(NamedTuple):
-    """K paths for each of B texts, with the rows of both models as probabilities in float64.
+    """A batch of K paths for each of B texts, with the rows of both models as probabilities in float64.
 
     target: [B, K, gamma + 1, V].
     draft: [B, K, gamma, V].
@@ -27,7 +27,7 @@ class DraftPaths(NamedTuple):
 
 
 class PathSiblings(NamedTuple):
-    """What may follow the accepted text of each of B texts.
+    """A batch of siblings: what may follow the accepted text of each of B texts.
 
     target, draft: the rows of both models there, [B, V].
     tokens: of every path, [B, K].
@@ -42,7 +42,7 @@ class PathSiblings(NamedTuple):
     coins: Tensor
 
     def ratios(self) -> Tensor:
-        """M_b / M_s of each path's token, [B, K]."""
+        """Return M_b / M_s of each path's token, [B, K]."""
         return self.target.gather(1, self.tokens) / self.draft.gather(1, self.tokens)
 
 
@@ -51,7 +51,7 @@ Step = Callable[[PathSiblings], tuple[Tensor, Tensor]]
 
 
 def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: those of ``verifiers.trees.one_by_one.multi_round``, for siblings drawn from one row."""
+    """Verify as ``verifiers.trees.one_by_one.multi_round`` does, for siblings drawn from one row."""
     p, q, tokens, alive, coins = siblings
     paths = tokens.shape[1]
     chosen = torch.full_like(tokens[:, 0], paths)
@@ -66,7 +66,7 @@ def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
 
 
 def k_seq(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: those of ``verifiers.trees.k_seq.step``."""
+    """Verify as ``verifiers.trees.k_seq.step`` does."""
     p, q, tokens, alive, coins = siblings
     k = alive.sum(1, keepdim=True).to(p.dtype)
     rho = smallest_rho(p, q, k)
@@ -79,7 +79,7 @@ def k_seq(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
 
 
 def smallest_rho(p: Tensor, q: Tensor, k: Tensor) -> Tensor:
-    """As ``verifiers.trees.k_seq.smallest_rho``, by the same bisection. k: [B, 1]. Returns [B, 1]."""
+    """Return [B, 1] as ``verifiers.trees.k_seq.smallest_rho``, by the same bisection. k: [B, 1]."""
 
     def is_valid(rho: Tensor) -> Tensor:
         beta = torch.minimum(q, p / rho).sum(-1, keepdim=True)
@@ -95,7 +95,7 @@ def smallest_rho(p: Tensor, q: Tensor, k: Tensor) -> Tensor:
 
 
 def by_descent(paths: DraftPaths, chance: Uniforms, step: Step) -> EmittedPaths:
-    """Go down from the context, one token at a time, while a path is accepted; equal tokens go on together.
+    """Walk down from the context, one token at a time, while a path is accepted; equal tokens go on together.
 
     chance: of B * K rows, a text's one below the other; Y is drawn by the number of its first row.
     Guarantee: the law of ``verifiers.trees.descent.descend`` of the rule, to the rounding of float64; a token to which

@@ -33,7 +33,7 @@ C0, C1, C2, C3, C4, C5, C6 = map(F32, SERIES)
 
 ROWS_TYPE = "float32[:, :, ::1]"
 SCALES_TYPE = "boolean, float64[:, :, ::1]"
-"""Whether the rows are logits; the shifts and masses of the target's rows, then of the draft's, [4, B, gamma]."""
+"""Type of the scales: whether the rows are logits; shifts and masses of the target's rows, then the draft's."""
 
 ORDERED = {"contract", "nsz"}
 """Fused multiply-add. Infinities and NaN keep their meaning: a logit of -inf has weight exactly 0."""
@@ -67,7 +67,7 @@ bits_as_single: Callable[[Scalar], Scalar] = intrinsic(_bits_as_single)  # pyrig
 
 
 def extreme(order: str, *flags: str) -> Callable[[Scalar, Scalar], Scalar]:
-    """The larger (">") or smaller ("<") of two numbers: the first where it is NaN; as a single instruction."""
+    """Return the larger (">") or smaller ("<") of two numbers: the first where it is NaN; as a single instruction."""
 
     @intrinsic
     def chosen(typing, a, b):
@@ -81,12 +81,14 @@ def extreme(order: str, *flags: str) -> Callable[[Scalar, Scalar], Scalar]:
 
 larger, smaller = extreme(">"), extreme("<")
 largest_so_far = extreme(">", "nnan", "nsz")
-"""Of a running maximum, which vectorizes only if nothing is promised of NaN."""
+"""A compiler of a running maximum, which vectorizes only if nothing is promised of NaN."""
 
 
 @njit(fastmath=ORDERED)
 def power_of_two(t: Scalar) -> Scalar:
-    """2^t to one unit in the last place; exactly 0 for t <= -127 and -inf; 2^127 for all above that; NaN of NaN."""
+    """Return 2^t to one unit in the last place; exactly 0 for t <= -127 and -inf; 2^127 for all above that; NaN of
+    NaN.
+    """
     t = smaller(larger(t, MIN_EXPONENT), MAX_EXPONENT)
     whole = np.int32(t + F32(127.5))
     f = t - (F32(whole) - F32(127))
@@ -96,13 +98,13 @@ def power_of_two(t: Scalar) -> Scalar:
 
 @njit(fastmath=ORDERED)
 def weight(x: Scalar, shift: Scalar, logits: bool) -> Scalar:
-    """Of an entry of a row: 2^(x log2(e) - shift) of a logit, a probability as it is."""
+    """Return the weight of an entry of a row: 2^(x log2(e) - shift) for a logit, a probability itself."""
     return power_of_two(x * LOG2_E - shift) if logits else x
 
 
 @njit(inline="always")
 def whole_shift(logits: Array) -> Scalar:
-    """The whole number next below log2 of the largest weight."""
+    """Return the whole number next below log2 of the largest weight."""
     top = F32(-math.inf)
     for k in range(logits.size):
         top = largest_so_far(logits[k], top)
@@ -119,7 +121,7 @@ def mass_of(logits: Array, shift: Scalar) -> Scalar:
 
 @kernel(ROWS_TYPE, ROWS_TYPE, "int64, int64, float64[:, :, ::1]")
 def normalise(target: Array, draft: Array, first: int, end: int, scales: Array) -> int:
-    """Shift and mass = sum_x 2^(x log2(e) - shift) of the first gamma rows of both models, into ``scales``.
+    """Compute shift and mass = sum_x 2^(x log2(e) - shift) of the first gamma rows of both models, into ``scales``.
 
     Rows are numbered, those of the draft behind the target's; here from ``first`` to ``end``. The shift is that of the
     largest logit of some part of the row; it has to move only if the others come near to overflow.
@@ -146,7 +148,9 @@ def normalise(target: Array, draft: Array, first: int, end: int, scales: Array) 
 
 @njit
 def log_probability(x: Scalar, shift: Scalar, mass: Scalar, logits: bool) -> Scalar:
-    """Of an entry of a row, in float64. No fused multiply-add: equal rows must give equal numbers."""
+    """Return the logarithm of an entry of a row, in float64. No fused multiply-add: equal rows must give equal
+    numbers.
+    """
     if logits:
         return (np.float64(x) * np.float64(LOG2_E) - shift) * math.log(2.0) - math.log(mass)
     return math.log(x) if x > 0 else -math.inf
@@ -156,7 +160,7 @@ def log_probability(x: Scalar, shift: Scalar, mass: Scalar, logits: bool) -> Sca
 def log_ratio(
     target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, x: int, undrafted: float
 ) -> Scalar:
-    """log(M_b(x) / M_s(x)) at row i of block b; ``undrafted`` where only M_b allows x."""
+    """Return log(M_b(x) / M_s(x)) at row i of block b; ``undrafted`` where only M_b allows x."""
     p = log_probability(target[b, i, x], scales[0, b, i], scales[1, b, i], logits)
     q = log_probability(draft[b, i, x], scales[2, b, i], scales[3, b, i], logits)
     if q == -math.inf:
@@ -169,7 +173,7 @@ def log_ratios(
     target: Array, draft: Array, logits: bool, scales: Array, first: Array, tokens: Array, undrafted: Scalar,
     out: Array,
 ) -> bool:  # fmt: skip
-    """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``out``.
+    """Write ``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``out``.
 
     Returns whether all tokens are in the vocabulary.
     """
@@ -184,7 +188,7 @@ def log_ratios(
 
 @njit
 def ratio(target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, x: int) -> Scalar:
-    """The same without the logarithm, 0 or 1 where the draft excludes x."""
+    """Return the same without the logarithm, 0 or 1 where the draft excludes x."""
     if not logits and draft[b, i, x] > 0:
         return np.float64(target[b, i, x]) / np.float64(draft[b, i, x])
     return math.exp(log_ratio(target, draft, logits, scales, b, i, x, 0.0))
@@ -192,7 +196,7 @@ def ratio(target: Array, draft: Array, logits: bool, scales: Array, b: int, i: i
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[:, :], float64[:, ::1]")
 def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: Array, survival: Array) -> bool:
-    """``BatchRows.survival`` into ``survival``. Returns whether all tokens are in the vocabulary."""
+    """Write ``BatchRows.survival`` into ``survival``. Returns whether all tokens are in the vocabulary."""
     for b in range(tokens.shape[0]):
         p = 1.0
         for i in range(tokens.shape[1]):
@@ -206,14 +210,16 @@ def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: A
 
 @njit(fastmath=ORDERED)
 def left(more: Array, less: Array, terms: Terms, logits: bool) -> Scalar:
-    """max(scale * weight of the target - share * weight of the draft, 0); terms: shift and scale, shift and share."""
+    """Return max(scale * weight of the target - share * weight of the draft, 0); terms: shift and scale, shift and
+    share.
+    """
     up, scale, down, share = terms
     return larger(scale * weight(more, up, logits) - share * weight(less, down, logits), F32(0))
 
 
 @njit
 def terms_of(scales: Array, b: int, i: int, p: Scalar, q: Scalar) -> Terms:
-    """The terms of ``left`` at row i < gamma of block b for max(p M_b - q M_s, 0)."""
+    """Return the terms of ``left`` at row i < gamma of block b for max(p M_b - q M_s, 0)."""
     up, mass, down, draft_mass = scales[0, b, i], scales[1, b, i], scales[2, b, i], scales[3, b, i]
     return F32(up), F32(p / mass), F32(down), F32(q / draft_mass)
 
@@ -228,7 +234,7 @@ def left_in_all(more: Array, less: Array, terms: Terms, logits: bool) -> Scalar:
 
 @njit(fastmath=REORDERED)
 def all_of(more: Array, terms: Terms, logits: bool) -> Scalar:
-    """The same where nothing is taken; then the draft's row need not be read."""
+    """Return the same where nothing is taken; then the draft's row need not be read."""
     total = F32(0)
     for k in range(more.size):
         total += terms[1] * weight(more[k], terms[0], logits)
@@ -237,7 +243,7 @@ def all_of(more: Array, terms: Terms, logits: bool) -> Scalar:
 
 @njit
 def sums_of(more: Array, less: Array, terms: Terms, logits: bool, width: int, edges: Array) -> Scalar:
-    """Running sums of ``left`` over chunks into ``edges`` [C]; returns the sum over all."""
+    """Write running sums of ``left`` over chunks into ``edges`` [C]. Returns the sum over all."""
     total = 0.0
     for c in range(edges.size):
         k = c * width
@@ -254,8 +260,8 @@ def acceptance(
     target: Array, draft: Array, logits: bool, scales: Array, survival: Array, open_: Array, accept: Array,
     edges: Array, width: int,
 ) -> None:  # fmt: skip
-    """h_i where it can decide (``BatchRows.longest_sub_block``), from the longest sub-block down to the first that is
-    sure to be accepted; 0 elsewhere. Where S_i was summed, its running sums over chunks are left in ``edges``.
+    """Return h_i where it can decide (``BatchRows.longest_sub_block``), from the longest sub-block down to the first
+    that is sure to be accepted; 0 elsewhere. Where S_i was summed, its running sums over chunks are left in ``edges``.
     """
     gamma = survival.shape[1]
     for b in range(survival.shape[0]):
@@ -277,7 +283,7 @@ def excess_of(
     target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, p: Scalar, chosen: Array, edges: Array,
     width: int,
 ) -> bool:  # fmt: skip
-    """Sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], terms into ``chosen`` [4].
+    """Write sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
     Returns whether the row allows a token.
@@ -301,7 +307,7 @@ def excess(
     target: Array, draft: Array, logits: bool, scales: Array, at: Array, survival: Array, chosen: Array, edges: Array,
     width: int,
 ) -> int:  # fmt: skip
-    """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
+    """Run ``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
     for b in range(at.size):
         i = at[b]
         p = survival[b, i - 1] if i > 0 else 1.0
@@ -318,7 +324,7 @@ def behind_longest(
     target: Array, draft: Array, logits: bool, scales: Array, passed: Array, survival: Array, summed: Array,
     longest: Array, chosen: Array, edges: Array, width: int,
 ) -> int:  # fmt: skip
-    """``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
+    """Run ``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
 
     summed: the running sums that ``acceptance`` has left. It summed those of a sub-block that passed by a coin.
     """
@@ -339,7 +345,7 @@ def behind_longest(
 
 @kernel(ROWS_TYPE, ROWS_TYPE, "boolean, int64[::1], int64[::1], float32[:, ::1], float64[:, ::1]")
 def inside(target: Array, draft: Array, logits: bool, at: Array, chunk: Array, chosen: Array, edges: Array) -> None:
-    """Running sums of the same weights over one chunk of each block, into ``edges`` [B, W]."""
+    """Write running sums of the same weights over one chunk of each block, into ``edges`` [B, W]."""
     width = edges.shape[1]
     for b in range(at.size):
         start = chunk[b] * width

@@ -30,14 +30,14 @@ MULTIPLIERS, KEY_STEPS, ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE
 
 
 class Seeds(NamedTuple):
-    """Keys of a batch, [B] int64. seed: of each request. call: which of its verifications, never one twice."""
+    """A batch's keys, [B] int64. seed: of each request. call: which of its verifications, never one twice."""
 
     seed: Tensor
     call: Tensor
 
 
 def keyed_uniforms(seeds: Seeds, gamma: int) -> Uniforms:
-    """The uniforms of each request, on the lattice k / 2^53."""
+    """Return the uniforms of each request, on the lattice k / 2^53."""
     seed, call = (x.cpu().numpy().astype(np.uint64)[:, None] for x in seeds)
     place = np.arange(gamma + FIRST_COIN, dtype=np.uint64)[None, :] + 0 * seed
     first, second, _, _ = philox(
@@ -49,7 +49,7 @@ def keyed_uniforms(seeds: Seeds, gamma: int) -> Uniforms:
 
 
 def philox(counter: tuple[np.ndarray, ...], key: np.ndarray) -> list[np.ndarray]:
-    """The four words of 32 bits that Philox4x32-10 makes of a counter, by key, in uint64 arrays."""
+    """Return the four words of 32 bits that Philox4x32-10 makes of a counter, by key, in uint64 arrays."""
     low = np.uint64(0xFFFFFFFF)
     shift = np.uint64(32)
     c, k = [word & low for word in counter], [key & low, (key >> shift) & low]

@@ -11,7 +11,7 @@ from .sampling import Excess, chunked, running_sums
 
 @cache
 def compiled_rows() -> Any:
-    """The class for float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
+    """Return the class for float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
 
     All other rows, and these without it, are ``Probabilities``, in torch.
     """
@@ -23,33 +23,35 @@ def compiled_rows() -> Any:
 
 
 class BatchRows(Protocol):
-    """B draft blocks of gamma tokens with the rows of both models. tokens: [B, gamma] int64."""
+    """A batch of B draft blocks of gamma tokens with the rows of both models. tokens: [B, gamma] int64."""
 
     tokens: Tensor
 
     def log_ratios(self) -> Tensor:
-        """log(M_b(X_i) / M_s(X_i)) for all draft tokens, [B, gamma], float64.
+        """Return log(M_b(X_i) / M_s(X_i)) for all draft tokens, [B, gamma], float64.
 
         Where the draft excludes the token: -inf if the target does too, else 0 (see ``arithmetic.ratio``).
         """
         ...
 
     def log_ratio(self, at: Tensor, tokens: Tensor) -> Tensor:
-        """The same for one token of each block at row ``at`` < gamma, all [B]; +inf where only the target allows it.
+        """Return the same for one token of each block at row ``at`` < gamma, all [B]; +inf where only the target
+        allows it.
 
         Such a token is emitted, not drafted: what follows it owes the draft nothing.
         """
         ...
 
     def survival(self) -> Tensor:
-        """p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1) for i = 1..gamma, p_0 = 1, [B, gamma] float64; see ``log_ratios``.
+        """Return p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1) for i = 1..gamma, p_0 = 1, [B, gamma] float64; see
+        ``log_ratios``.
 
         Source: Sun et al. 2025, Algorithm 2, line 4.
         """
         ...
 
     def longest_sub_block(self, survival: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
-        """tau = max{i : eta_i < h_i} of each block, 0 if there is none, [B], and ``excess`` at row tau.
+        """Return tau = max{i : eta_i < h_i} of each block, 0 if there is none, [B], and ``excess`` at row tau.
 
         h_i = S_i / (S_i + 1 - p_i), S_i = sum_x max(p_i M_b(x) - M_s(x), 0), and 1 where p_i >= 1;
         h_gamma = min(p_gamma, 1).
@@ -59,7 +61,7 @@ class BatchRows(Protocol):
         ...
 
     def excess(self, at: Tensor, survival: Tensor) -> Excess:
-        """max(p_i M_b - M_s, 0) at row i = ``at`` [B] of each block, up to a factor; M_b at row gamma.
+        """Return max(p_i M_b - M_s, 0) at row i = ``at`` [B] of each block, up to a factor; M_b at row gamma.
 
         survival: p_1..p_gamma, [B, gamma] float64; p_0 = 1. Where rounding leaves nothing the weights
         are M_b, the limit of equal rows.
@@ -68,7 +70,7 @@ class BatchRows(Protocol):
 
 
 def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> BatchRows:
-    """The rows of a batch of draft blocks.
+    """Return the rows of a batch of draft blocks.
 
     target: [B, gamma + 1, V], rows M_b(. | c, X^i) for i = 0..gamma; draft: [B, gamma, V], rows M_s(. | c, X^i) for
     i = 0..gamma-1; tokens: [B, gamma]; all on one device, of any floating type.
@@ -98,9 +100,9 @@ def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> B
 
 
 class Probabilities:
-    """Rows given as probabilities, float32 or float64, on any device.
+    """A batch of rows given as probabilities, float32 or float64, on any device.
 
-    waits: True where to look at a result would stop the device; then nothing that is computed depends on one.
+    waits: True if looking at a result would stop the device. Then nothing that is computed depends on one.
     """
 
     def __init__(self, target: Tensor, draft: Tensor, tokens: Tensor):
@@ -113,8 +115,10 @@ class Probabilities:
         return self._log_ratio(0.0, self.blocks[:, None], steps, self.tokens)
 
     def survival(self) -> Tensor:
-        """In logarithms a walk that is held at 0 from above: its sums, less the highest of them so far where that is
-        above 0. Exactly 1 where it is held."""
+        """Return the survival: in logarithms a walk that is held at 0 from above, exactly 1 where it is held.
+
+        It is the walk's sums, less the highest of them so far if that is above 0.
+        """
         walk = self.log_ratios().cumsum(-1)
         return (walk - walk.cummax(-1).values.clamp_(min=0)).exp()
 
@@ -132,7 +136,7 @@ class Probabilities:
         return longest, self.excess(longest, survival)
 
     def acceptance(self, survival: Tensor, open_: Tensor) -> Tensor:
-        """h_i where ``open_``; elsewhere that or 0, [B, gamma]."""
+        """Return h_i where ``open_``; elsewhere that or 0, [B, gamma]."""
         short = (1 - survival).clamp(min=0)
         surplus = self._surplus(survival, open_ & (short > 0))
         accept = torch.where(short > 0, surplus / (surplus + short), 1.0)
@@ -140,7 +144,7 @@ class Probabilities:
         return accept
 
     def _surplus(self, survival: Tensor, wanted: Tensor) -> Tensor:
-        """S_i, [B, gamma], 0 at gamma; where looking costs nothing only of the rows wanted, and 0 of the others."""
+        """Return S_i, [B, gamma], 0 at gamma; if looking costs nothing only of the rows wanted, and 0 of the others."""
         gamma = survival.shape[1]
         surplus = torch.zeros_like(survival)
         if gamma == 1:
@@ -166,7 +170,7 @@ class Probabilities:
 
 
 def in_chunks(weights: Tensor, blocks: Tensor) -> Excess:
-    """Weights [B, V] of each of the blocks, 0 to B - 1."""
+    """Return weights [B, V] of each of the blocks, 0 to B - 1."""
     count, width = chunked(weights.shape[1])
     missing = count * width - weights.shape[1]
     if missing:
@@ -177,5 +181,5 @@ def in_chunks(weights: Tensor, blocks: Tensor) -> Excess:
 
 
 def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:
-    """A copy of rows[blocks, at], [N, V]; several times faster on the CPU than by two indices."""
+    """Return a copy of rows[blocks, at], [N, V]; several times faster on the CPU than by two indices."""
     return rows.flatten(0, 1).index_select(0, blocks * rows.shape[1] + at)

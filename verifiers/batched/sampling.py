@@ -11,7 +11,7 @@ CHUNK_WIDTH = 1024
 
 
 class Excess(NamedTuple):
-    """Weights of tokens, at one row of each block: what is left of the target there.
+    """A batch of weights of tokens, at one row of each block: what is left of the target there.
 
     edges: [B, C] float64, the sum of the weights of chunks 0 to c.
     width: W; chunk c is tokens c * W to c * W + W - 1.
@@ -25,7 +25,7 @@ class Excess(NamedTuple):
 
 
 def running_sums(weights: Tensor) -> Tensor:
-    """Sums of the first 1, 2, ... weights of each row, [..., N], in float64: they rise at positive weights only.
+    """Return sums of the first 1, 2, ... weights of each row, [..., N], in float64: they rise at positive weights only.
 
     A GPU may sum in another order at each index, so that a weight of 0 comes with a rise of one unit in the last place;
     such an entry is replaced by the highest sum so far at a positive weight.
@@ -35,13 +35,13 @@ def running_sums(weights: Tensor) -> Tensor:
 
 
 def chunked(size: int) -> tuple[int, int]:
-    """The number of chunks and their width, for a vocabulary of that size."""
+    """Return the number of chunks and their width, for a vocabulary of that size."""
     width = min(CHUNK_WIDTH, size)
     return -(-size // width), width
 
 
 class Uniforms(NamedTuple):
-    """All random numbers of one verification of a batch: independent, uniform on [0, 1), float64.
+    """A set of all random numbers of one verification of a batch: independent, uniform on [0, 1), float64.
 
     acceptance: eta_i of the coins, [B, gamma].
     residual: for the chunk of the vocabulary and for the token in it, [B, 2].
@@ -54,7 +54,7 @@ class Uniforms(NamedTuple):
 def uniforms(
     tokens: Tensor, acceptance: torch.Generator | None = None, residual: torch.Generator | None = None
 ) -> Uniforms:
-    """Fresh uniforms for draft tokens [B, gamma], on their device, each kind from a generator of its own.
+    """Draw fresh uniforms for draft tokens [B, gamma], on their device, each kind from a generator of its own.
 
     float64, so that a coin or a draw is off by 2^-53 at most; a float32 uniform has 24 bits, and a vocabulary of
     128,000 tokens has probabilities below that.
@@ -66,7 +66,7 @@ def uniforms(
 
 
 def pick(edges: Tensor, uniform: Tensor) -> Tensor:
-    """One index for each row, [B, 1]: k with probability weights[k] / sum(weights).
+    """Draw one index for each row, [B, 1]: k with probability weights[k] / sum(weights).
 
     edges: [B, N] float64, running sums of weights that are not negative and not all zero; uniform: [B, 1] in [0, 1).
     Guarantee: weights[k] > 0 for every uniform, 0 included. The index is that of the first edge strictly above the
@@ -77,7 +77,8 @@ def pick(edges: Tensor, uniform: Tensor) -> Tensor:
 
 
 def draw(excess: Excess, uniform: Tensor) -> Tensor:
-    """One token for each row, [B, 1]: first its chunk of the vocabulary, then the token in the chunk; uniform: [B, 2].
+    """Draw one token for each row, [B, 1]: first its chunk of the vocabulary, then the token in the chunk; uniform:
+    [B, 2].
 
     Two short running sums in place of one over the vocabulary, which is serial and would be the longest step.
     """

@@ -35,7 +35,7 @@ def block_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
 
 
 class Modification(NamedTuple):
-    """What Algorithm 5 needs of the text since an iteration began, whatever its length.
+    """A modification: what Algorithm 5 needs of the text since an iteration began, whatever its length.
 
     remaining: how many of the next tokens still follow the modified target, [B] int64.
     log_ratio: log(M_b(y | c) / M_s(y | c)), joint over the tokens y since then, [B] float64.
@@ -62,7 +62,7 @@ def greedy_block_verification(rows: BatchRows, chance: Uniforms) -> tuple[Emitte
 
 
 def carried(modification: Modification, rows: BatchRows, given: Emitted) -> Modification:
-    """An earlier modification after one more iteration, which emitted ``given``.
+    """Return an earlier modification after one more iteration, which emitted ``given``.
 
     rows: with the target as it was before this modification (but after all that are older), and the same draft.
     """
@@ -79,7 +79,7 @@ def _after(before: Modification, rows: BatchRows, walk: Tensor, accepted: Tensor
 
 
 def modified(target: Tensor, rows: BatchRows, draft: Tensor, modification: Modification) -> Tensor:
-    """Algorithm 5: the target's rows along the next draft block, [B, gamma + 1, V] probabilities.
+    """Return the target's rows along the next draft block, [B, gamma + 1, V] probabilities, by Algorithm 5.
 
     M_new(x | y) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0) = max(r M_b(x) - M_s(x), 0) M_s(y | c), with
     r = M_b(y | c) / M_s(y | c), for the first ``remaining`` rows; M_b from there on, and where nothing is left.

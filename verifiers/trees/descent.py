@@ -9,7 +9,7 @@ from .draft_tree import CONTEXT, DraftTree, TreeVerdict, VerifyTree
 
 
 class Siblings(NamedTuple):
-    """What may follow the accepted text, in drawing order.
+    """A set of siblings: what may follow the accepted text, in drawing order.
 
     target: M_b after that text, [V].
     drafts: the row that each was drawn from, [k, V].

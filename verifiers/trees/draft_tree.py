@@ -15,14 +15,14 @@ IID, WITHOUT_REPLACEMENT, TOP, HUB = "iid", "without-replacement", "top", "hub"
 two, one of which is the most likely token (``spec_hub``)."""
 
 WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
-"""Those that a verifier of trees is for if it does not say so itself."""
+"""Ways of drawing that a verifier of trees is for if it does not say so itself."""
 
 EVERY_WAY = (*WAYS, HUB)
 
 
 @dataclass(frozen=True)
 class Drafting:
-    """How a tree is drawn.
+    """A way of drawing trees.
 
     children: of each node at depth 0..gamma-1, [gamma]; of a ragged tree the most of each depth.
     how: one of ``EVERY_WAY``.
@@ -36,14 +36,16 @@ class Drafting:
     parents: tuple[int, ...] | None = None
 
     def places(self, node: int, depth: int) -> Sequence[int]:
-        """Which nodes of ``parents`` the children of one are; of others only as many zeros as there are children."""
+        """Return which nodes of ``parents`` the children of one are; of others only as many zeros as there are
+        children.
+        """
         if self.parents is not None:
             return [n for n, parent in enumerate(self.parents) if parent == node]
         return [0] * self.children[depth] if depth < len(self.children) else []
 
     @property
     def nodes(self) -> int:
-        """N, if no row runs out of tokens."""
+        """Return N, if no row runs out of tokens."""
         if self.parents is not None:
             return len(self.parents)
         total, level = 0, 1
@@ -54,27 +56,29 @@ class Drafting:
 
     @property
     def fits(self) -> bool:
-        """Whether there are no more siblings than that way of drawing has: two with a hub."""
+        """Return whether there are no more siblings than that way of drawing has: two with a hub."""
         return self.how != HUB or max(self.children) <= 2
 
     @property
     def depth_first(self) -> bool:
-        """Whether what follows a node is drawn before its next sibling, and stands before it."""
+        """Return whether what follows a node is drawn before its next sibling, and stands before it."""
         return self.parents is not None and list(self.parents) != sorted(self.parents)
 
     @property
     def chain(self) -> bool:
-        """Whether a single path is drawn."""
+        """Return whether a single path is drawn."""
         return set(self.children) == {1}
 
     @property
     def paths(self) -> int | None:
-        """K, if K independent paths are drawn."""
+        """Return K, if K independent paths are drawn."""
         independent = self.how == IID and self.parents is None and set(self.children[1:]) <= {1}
         return self.children[0] if independent else None
 
     def __str__(self) -> str:
-        """Numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the order."""
+        """Return the numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the
+        order.
+        """
         if self.parents is None:
             return "x".join(map(str, self.children))
         level, depths = [CONTEXT], []
@@ -86,7 +90,8 @@ class Drafting:
 
 
 def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
-    """The way of drafting a tree with these parents, level by level or depth first; not ragged if even, level by level.
+    """Return the way of drafting a tree with these parents, level by level or depth first; not ragged if even, level
+    by level.
 
     Raises: ValueError where nodes stand otherwise, or before their parents.
     """
@@ -105,7 +110,7 @@ def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
 
 
 def _depth_first(parents: tuple[int, ...]) -> bool:
-    """Whether each node follows the one before it or one of that node's ancestors."""
+    """Return whether each node follows the one before it or one of that node's ancestors."""
     open_nodes = [CONTEXT]
     for n, parent in enumerate(parents):
         while open_nodes and open_nodes[-1] != parent:
@@ -133,15 +138,15 @@ class DraftTree(NamedTuple):
     how: str = IID
 
     def children(self, *nodes: int) -> tuple[int, ...]:
-        """The children of some nodes, in drawing order."""
+        """Return the children of some nodes, in drawing order."""
         return tuple(n for n, parent in enumerate(self.parents) if parent in nodes)
 
     def path(self, node: int) -> tuple[int, ...]:
-        """The tokens from the context to a node."""
+        """Return the tokens from the context to a node."""
         return () if node == CONTEXT else (*self.path(self.parents[node]), self.tokens[node])
 
     def chain(self) -> Block:
-        """The draft block that a tree of a single path is. Raises: ValueError for another tree."""
+        """Return the draft block that a tree of a single path is. Raises: ValueError for another tree."""
         if self.parents != tuple(range(-1, len(self.tokens) - 1)):
             raise ValueError(f"the tree with parents {list(self.parents)} is not a single path")
         return Block(self.target, self.draft, self.tokens)
@@ -158,7 +163,7 @@ class TreeVerdict(NamedTuple):
     token: int
 
     def tokens(self, tree: DraftTree) -> tuple[int, ...]:
-        """The accepted path and Y: the tau + 1 tokens that one iteration adds to the text."""
+        """Return the accepted path and Y: the tau + 1 tokens that one iteration adds to the text."""
         return (*tree.path(self.node), self.token)
 
 

@@ -10,14 +10,14 @@ from .optimal_transport import Drafts, law_of_drafts
 from .typical import as_float
 
 SWEEPS, FEW_SWEEPS = 100, 3
-"""Of the solver; and of one that is stopped early."""
+"""Sweeps of the solver, and of one that is stopped early."""
 
 FINE = 2**40
 """Weights are rounded to this denominator."""
 
 
 def overfull(target: Row, draft: Row, count: int) -> frozenset[int]:
-    """H, the tokens that the drafts have more than enough of: the least p(H) - q(H)^n.
+    """Return H, the tokens that the drafts have more than enough of: the least p(H) - q(H)^n.
 
     Of the V + 1 sets of the smallest ratios p / q: no other set has less.
     """
@@ -36,7 +36,7 @@ def overfull(target: Row, draft: Row, count: int) -> frozenset[int]:
 def weighed(
     target: Row, draft: Row, count: int, sweeps: int
 ) -> tuple[dict[Drafts, Number], dict[Drafts, Drafts], list[Number]]:
-    """Pr(S) and A(S) of the drafts S, and e^w(x) as a multiple of 2^-40, [V].
+    """Return Pr(S) and A(S) of the drafts S, and e^w(x) as a multiple of 2^-40, [V].
 
     S that lies in H may leave its token to those outside H, and any other S gives it to its tokens outside H: A(S).
     x of A(S) is chosen with probability e^w(x) / sum over A(S) of e^w, where w minimises
@@ -63,7 +63,9 @@ def weighed(
 
 @lru_cache(maxsize=4096)
 def solved(target: Row, draft: Row, count: int, sweeps: int) -> tuple[dict[Drafts, dict[int, Number]], list[Number]]:
-    """Pr(x is accepted of the drafts S), for each S; and Pr(x is drafted and accepted), [V]: shares by ``weighed``."""
+    """Return Pr(x is accepted of the drafts S), for each S; and Pr(x is drafted and accepted), [V]: shares by
+    ``weighed``.
+    """
     one = sum(target)
     law, among, fine = weighed(target, draft, count, sweeps)
     shares: dict[Drafts, dict[int, Number]] = {}

@@ -10,16 +10,18 @@ from .draft_tree import CONTEXT, DraftTree, TreeVerdict
 
 
 def ranking(target: Row, draft: Row) -> list[int]:
-    """The tokens in the order in which they are preferred: by M_b / M_s, the largest first, ties to the smaller id."""
+    """Return the tokens in the order in which they are preferred: by M_b / M_s, the largest first, ties to the smaller
+    id.
+    """
     return sorted(range(len(target)), key=lambda t: (-ratio(target[t], draft[t]), t))
 
 
 Order = Callable[[Row, Row], list[int]]
-"""Of the tokens, the most preferred first, by the two rows."""
+"""Function of the two rows that returns the tokens, the most preferred first."""
 
 
 def spread(more: Number, less: Number, paths: int) -> Number:
-    """sum_j more^j less^(K-1-j): (more^K - less^K) / (more - less), without a difference."""
+    """Return sum_j more^j less^(K-1-j): (more^K - less^K) / (more - less), without a difference."""
     total = power = 1
     for _ in range(paths - 1):
         power = power * less
@@ -28,7 +30,7 @@ def spread(more: Number, less: Number, paths: int) -> Number:
 
 
 def chosen_rows(block: Block, paths: int, order: Order = ranking) -> list[Row]:
-    """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
+    """Return the law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
 
     A path is preferred to another if its token is, where they first differ. With W the draft's probability of all
     prefixes behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K = Q spread(W + Q, W).
@@ -48,7 +50,7 @@ def chosen_rows(block: Block, paths: int, order: Order = ranking) -> list[Row]:
 
 
 def chosen_path(tree: DraftTree, order: Order = ranking) -> tuple[list[int], Block]:
-    """The path chosen token by token, the most preferred first: its nodes from the context on, and its block."""
+    """Return the path chosen token by token, the most preferred first: its nodes from the context on, and its block."""
     alive, path = (CONTEXT,), [CONTEXT]
     while children := tree.children(*alive):
         ranked = order(tree.target[alive[0] + 1], tree.draft[children[0]])

@@ -7,7 +7,7 @@ from .draft_tree import DraftTree, TreeVerdict, VerifyTree
 
 
 def _survive(at: tuple, p: Number, q: Number) -> tuple:
-    """R_j, the largest so far, a_j."""
+    """Return R_j, the largest so far, a_j."""
     joint = at[0] * ratio(p, q)
     largest = at[1] + positive_part(joint - at[1])
     return joint, largest, joint / largest

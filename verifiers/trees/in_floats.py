@@ -15,7 +15,9 @@ from .registry import IN_FLOATS, TREE_REFERENCES, TreeReference
 
 
 class FloatChance:
-    """Coins and draws by one uniform each: u < h, and u looked up in a running sum divided by its last entry."""
+    """A chance whose coins and draws take one uniform each: u < h, and u looked up in a running sum divided by its
+    last entry.
+    """
 
     def __init__(self, rng: Any, dtype: Any):
         self._rng, self._dtype = rng, dtype
@@ -30,14 +32,16 @@ class FloatChance:
 
 
 def __getattr__(name: str) -> Callable[..., list[int]]:
-    """A rule of the registry by its name, ``_`` for ``-``, as a function."""
+    """Return a rule of the registry by its name, ``_`` for ``-``, as a function."""
     if rule := TREE_REFERENCES.get(name.replace("_", "-")):
         return function_of(rule)
     raise AttributeError(name)
 
 
 def function_of(rule: TreeReference) -> Callable[..., list[int]]:
-    """``f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng)``, for a single path without the parents."""
+    """Return ``f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng)``, for a single path without the
+    parents.
+    """
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any, rng: Any) -> list[int]:
         rows = [tuple(row) for row in target_probs], [tuple(row) for row in draft_probs]

@@ -12,19 +12,19 @@ HALVINGS = 20
 
 
 def shares(target: Row, draft: Row, rho: Number) -> list[Number]:
-    """min(q, p / rho) for each token, [V]; their sum is beta(rho)."""
+    """Return min(q, p / rho) for each token, [V]; their sum is beta(rho)."""
     return [minimum(q, p / rho) for p, q in zip(target, draft, strict=True)]
 
 
 def is_valid(target: Row, draft: Row, k: int, rho: Number) -> bool:
-    """Whether k-SEQ keeps the target's law: 1 - (1 - beta)^k <= rho beta."""
+    """Return whether k-SEQ keeps the target's law: 1 - (1 - beta)^k <= rho beta."""
     beta = sum(shares(target, draft, rho))
     return 1 - prod([1 - beta] * k) <= rho * beta
 
 
 @lru_cache(maxsize=4096)
 def smallest_rho(target: Row, draft: Row, k: int) -> Number:
-    """A number just above rho*, the solution of 1 - (1 - beta)^k = rho beta in [1, k], at which k-SEQ is valid.
+    """Return a number just above rho*, the solution of 1 - (1 - beta)^k = rho beta in [1, k], at which k-SEQ is valid.
 
     By bisection: rho = k is valid (Bernoulli's inequality), and the upper end stays valid. Hence exactly valid with
     exact numbers, though rho* itself is seldom rational.
@@ -53,7 +53,7 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
 
 
 def k_sequential_selection(siblings: Siblings, rho: Number, chance: Chance) -> Choice:
-    """k-SEQ for a given rho."""
+    """Verify by k-SEQ for a given rho."""
     p, q, k = siblings.target, siblings.drafts[0], len(siblings.tokens)
     for x in siblings.tokens:
         if chance.flip(minimum(ratio(p[x], rho * q[x]), 1)):

@@ -17,7 +17,8 @@ LEAST = 2.0**-120
 
 
 class RacePieces(NamedTuple):
-    """Of the time between p_v t / q_v, when a draft's token v is out, and the next; v comes at the rate q_v after.
+    """A piece of the time between p_v t / q_v, when a draft's token v is out, and the next; v comes at the rate q_v
+    after.
 
     starts: v -> p_v / q_v. points: these in order. slopes, rates, clocks: of each piece, in units of t.
     """
@@ -29,7 +30,9 @@ class RacePieces(NamedTuple):
     clocks: list[tuple[Number, ...]]
 
     def span(self, draft: Row, x: int, end: int | None = None) -> list[Piece]:
-        """Pr(a draft picks x), given that no noise of it lies before the target's time, before the time of ``end``."""
+        """Return Pr(a draft picks x), given that no noise of it lies before the target's time, before the time of
+        ``end``.
+        """
         if x not in self.starts:
             return []
         first, *last = (self.points.index(self.starts[v]) for v in (x, end) if v in self.starts)
@@ -41,7 +44,7 @@ class RacePieces(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def pieces(target: Row, draft: Row) -> RacePieces:
-    """A draft picks the least E_v / q_v; given the target's time t, E_v >= p_v t.
+    """Return the pieces of time for a draft that picks the least E_v / q_v; given the target's time t, E_v >= p_v t.
 
     In floats a token is left out that is too unlikely for the draft.
     """
@@ -60,7 +63,9 @@ def pieces(target: Row, draft: Row) -> RacePieces:
 
 
 def rings(rate: Number, clocks: tuple[Number, ...]) -> Number:
-    """The integral over t of exp(-rate t) and 1 - exp(-c t) for each clock c: all ring first, whichever is the next."""
+    """Return the integral over t of exp(-rate t) and 1 - exp(-c t) for each clock c: all ring first, whichever is the
+    next.
+    """
     if not clocks:
         return 1 / rate
     parts = (c * rings(rate, (*clocks[:i], *clocks[i + 1 :])) for i, c in enumerate(clocks))
@@ -68,7 +73,7 @@ def rings(rate: Number, clocks: tuple[Number, ...]) -> Number:
 
 
 def race(spans: list[list[Piece]], rate: Number, clocks: tuple[Number, ...] = ()) -> Number:
-    """The same of products of pieces, one of each draft's: sums of positive numbers alone."""
+    """Return the same of products of pieces, one of each draft's: sums of positive numbers alone."""
     if not spans:
         return rings(rate, clocks)
     return sum(share * race(spans[1:], rate + r, (*c, *clocks)) for share, r, c in spans[0])
@@ -76,7 +81,7 @@ def race(spans: list[list[Piece]], rate: Number, clocks: tuple[Number, ...] = ()
 
 @lru_cache(maxsize=4096)
 def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Number]:
-    """The law of the target's pick, given what the drafts picked, [V].
+    """Return the law of the target's pick, given what the drafts picked, [V].
 
     The target picks y at a time t of rate K, for K drafts; which of them has that noise is even, and ends its race: it
     picks y itself, or what comes before. Given both, the drafts are independent: what remains is one integral over t.
@@ -94,7 +99,7 @@ def given_drafts(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Numbe
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
-    """The target's pick under the noise with which the drafts picked; accepted if it is one of theirs.
+    """Return the target's pick under the noise with which the drafts picked; accepted if it is one of theirs.
 
     Draft k picks the least E_kv / q_v, the target the least min_k E_kv / p_v, all E exponential.
     Guarantee: valid for siblings drawn independently from one row; with one draft it is ``shared_gumbel``.

@@ -13,7 +13,8 @@ from .typical import as_float
 
 
 def thresholds_step(single: int = 10, accumulated: int = 10) -> Step:
-    """One coin u for all siblings: x_i is accepted if u <= (p(x_1) + .. + p(x_i)) / accumulated or p(x_i) >= single.
+    """Flip one coin u for all siblings: x_i is accepted if u <= (p(x_1) + .. + p(x_i)) / accumulated or p(x_i) >=
+    single.
 
     After all rejections Y ~ p without the siblings.
     single, accumulated: in tenths.
@@ -58,7 +59,7 @@ def top_n_step(n: int = 2, tenths: int = 6) -> Step:
 
 
 def ensemble_step(part: int = 1, whole: int = 2) -> Step:
-    """Token verification against v = w p + (1 - w) q, w = part / whole.
+    """Verify a token against v = w p + (1 - w) q, w = part / whole.
 
     Guarantee: not valid for w < 1. Each token follows v where a draft is verified, and p after the whole block; so the
     first token is (1 - w) TV(p, q) away from the target.
@@ -79,7 +80,7 @@ def ensemble_step(part: int = 1, whole: int = 2) -> Step:
 
 
 def entropy_adaptive_step(tenths: int = 3) -> Step:
-    """Token verification that accepts with probability min(1, p(x) / q(x) + t), t = tolerance (1 - max p).
+    """Verify a token: accept with probability min(1, p(x) / q(x) + t), t = tolerance (1 - max p).
 
     tenths: the tolerance, VLLM_EARS_TOLERANCE.
     Guarantee: not valid. TV of one token = sum over q > p of min(q - p, t q): what is accepted beyond min(p, q); it is
@@ -99,7 +100,7 @@ def entropy_adaptive_step(tenths: int = 3) -> Step:
 
 
 def not_unlikely(p: Row, x: int) -> bool:
-    """The judge of the rule ``judge``, in place of a trained one: p(x) is at least a tenth of the largest."""
+    """Return the judge of the rule ``judge``, in place of a trained one: p(x) is at least a tenth of the largest."""
     return 10 * p[x] >= max(p)
 
 
@@ -126,25 +127,25 @@ FINE = 2**40
 
 
 DELTA = 0.1
-"""Of the rule ``cactus``: by how much half the chi-square divergence of h from p may be."""
+"""Largest half of the chi-square divergence of h from p under the rule ``cactus``."""
 
 
 def peak(target: Row, x: int, delta: float) -> Number:
-    """h(x) = min(1, p(x) + sqrt(2 delta p(x) (1 - p(x))))."""
+    """Return h(x) = min(1, p(x) + sqrt(2 delta p(x) (1 - p(x))))."""
     p, one = as_float(target[x]), sum(target)
     more = int(sqrt(max(2 * delta * p * (1 - p), 0)) * FINE)
     return minimum(target[x] + one * more / FINE, one)
 
 
 def raised(target: Row, x: int, h: Number) -> list[Number]:
-    """h: the other tokens of p are scaled to what h(x) leaves, [V]."""
+    """Return h: the other tokens of p are scaled to what h(x) leaves, [V]."""
     one = sum(target)
     share = (one - h) / (one - target[x]) if target[x] != one else 0
     return [h if t == x else w * share for t, w in enumerate(target)]
 
 
 def cactus_step(delta: float = DELTA) -> Step:
-    """Token verification against h, which the drafted token itself decides.
+    """Verify a token against h, which the drafted token itself decides.
 
     Guarantee: not valid. What comes out is no mixture of the h: each is used where its own token is drafted.
     Source: Hao and Mou 2026 (Cactus); MANGA-UOFA/Cactus at 3b01b816, cactus/cactus.py, solve_constraint.

@@ -42,7 +42,7 @@ def without_replacement(siblings: Siblings, chance: Chance) -> Choice:
 
 
 def naive_sampling(siblings: Siblings, chance: Chance) -> Choice:
-    """y ~ M_b; accepted if a sibling has the token y.
+    """Draw y ~ M_b. It is accepted if a sibling has the token y.
 
     Guarantee: valid for any way of drafting, known or not: y never depends on the drafts. With k independent drafts
     Pr(accepted) = sum_x M_b(x) (1 - (1 - M_s(x))^k).

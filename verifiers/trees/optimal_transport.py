@@ -16,7 +16,7 @@ Drafts = tuple[int, ...]
 
 
 def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
-    """Pr(the siblings are these tokens), for ``count`` siblings drawn from a row.
+    """Return Pr(the siblings are these tokens), for ``count`` siblings drawn from a row.
 
     Independent draws by the multinomial law; draws without replacement one after the other, the tokens taken so far
     merged; with a hub it and another token, whichever comes first.
@@ -70,13 +70,13 @@ class TransportPlan(NamedTuple):
 
     @property
     def accepted(self) -> Number:
-        """The largest probability with which a draft can be accepted."""
+        """Return the largest probability with which a draft can be accepted."""
         return sum(w for row in self.moved.values() for w in row.values())
 
 
 @lru_cache(maxsize=4096)
 def best_plan(target: Row, draft: Row, count: int, how: str) -> TransportPlan:
-    """The largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x in S.
+    """Return the largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x in S.
 
     By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut.
     Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025 and Khisti et al. 2025 for the dual, a choice of a set
@@ -126,7 +126,7 @@ def _augment(moved: dict, supply: dict, room: list, came_from: dict, free: int) 
 
 
 def offered(siblings: Siblings) -> tuple[Drafts, list[Number], list[Number]]:
-    """The drafts S; the weights of accepting each and, last, none of them; what is left of the target."""
+    """Return the drafts S; the weights of accepting each and, last, none; what is left of the target."""
     draft, count = tuple(siblings.drafts[0]), len(siblings.tokens)
     if siblings.how == TOP:  # its rows are point masses: together they say which tokens were chosen
         draft = tuple(max(column) for column in zip(*siblings.drafts, strict=True))

@@ -49,7 +49,7 @@ class TreeReference(NamedTuple):
     modifies_target: bool = False
 
     def is_for(self, drafting: Drafting) -> bool:
-        """Whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""
+        """Return whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""
         if drafting.chain and drafting.how != TOP:
             return self.drafts != (TOP,)
         fits = {"tree": True, "paths": drafting.paths is not None, "path": drafting.chain}[self.shape]
@@ -57,7 +57,7 @@ class TreeReference(NamedTuple):
 
     @property
     def meant_for(self) -> str:
-        """The trees it is meant for, in words."""
+        """Return the trees it is meant for, in words."""
         shapes = {"tree": "trees", "paths": "independent paths", "path": "a single path"}
         return f"{shapes[self.shape]} drawn {' or '.join(self.drafts)}"
 
@@ -111,11 +111,11 @@ TREE_REFERENCES = {
 IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport", "global-resolution",
              "spec-hub", "scaled-transport", "greedy-multi-path", "naive", "top-tokens", "hierarchical",
              "list-gumbel", "shared-gumbel", "tree-monte-carlo")  # fmt: skip
-"""Those of whose rounding, as functions of ``in_floats``, a theorem speaks."""
+"""Rules of whose rounding, as functions of ``in_floats``, a theorem speaks."""
 
 
 def tree_reference(name: str) -> TreeReference:
-    """The rule of that name. Raises: KeyError with the known names."""
+    """Return the rule of that name. Raises: KeyError with the known names."""
     try:
         return TREE_REFERENCES[name]
     except KeyError:

@@ -8,7 +8,8 @@ from .optimal_transport import offered
 
 
 def scaled_transport(tree: DraftTree, chance: Chance) -> TreeVerdict:
-    """Go down: of the drafts S one is chosen in proportion to the plan from a p to the drafts; go back up: accept.
+    """Choose on the way down one of the drafts S in proportion to the plan from a p to the drafts; accept on the way
+    up.
 
     a: the prefix acceptance probability of a node, 1 at the context and sum_x moved(S, x) / Pr(S) at the child.
     The way up: the last node is accepted with probability a, one above with (a - m) / (1 - m), m what the plan moved,

@@ -10,7 +10,7 @@ from .list_gumbel import given_drafts
 
 @lru_cache(maxsize=4096)
 def coupled(target: Row, draft: Row) -> list[list[Number]]:
-    """Pr(the draft picks x and the target y), [V, V].
+    """Return Pr(the draft picks x and the target y), [V, V].
 
     With E_v exponential, the draft picks the least E_v / q_v, at a time s, and the target the least E_v / p_v, at a
     time t. Both are as asked where E_x = q_x s, E_y = p_y t and every other E_v is at least max(q_v s, p_v t). For r =
@@ -34,7 +34,7 @@ def coupled(target: Row, draft: Row) -> list[list[Number]]:
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
-    """The target's pick under the noise with which the draft picked x; accepted if it is x.
+    """Return the target's pick under the noise with which the draft picked x; accepted if it is x.
 
     Pr(y | x) = coupled[x][y] / q(x), computed as list matching with one draft: by sums of positive numbers alone.
     Guarantee: valid for a single draft; Pr(accepted) >= (1 - TV) / (1 + TV). For a seed of the noise the text is the

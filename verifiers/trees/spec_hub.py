@@ -6,12 +6,12 @@ from .descent import Choice, Siblings
 
 
 def hub(row: Row) -> int:
-    """The likeliest token of the draft's row; ties to the smaller id."""
+    """Return the likeliest token of the draft's row; ties to the smaller id."""
     return max(range(len(row)), key=lambda t: (row[t], -t))
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
-    """The next token, and whether it is one of the drafts: the hub and another one, or one alone.
+    """Return the next token, and whether it is one of the drafts: the hub and another one, or one alone.
 
     First the tokens x that are not the hub, as the first draft and then as the second; then the hub, for what is left
     of the pairs that begin with it, and of those that end with it; else Y from what is left of the target. One alone,

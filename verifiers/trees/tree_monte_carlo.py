@@ -6,14 +6,14 @@ from .draft_tree import DraftTree, TreeVerdict
 
 
 def drafted(p: Row, q: Row, weight: Number, x: int) -> tuple[Number, Number]:
-    """What scales the weights of earlier outputs if x is drafted, and the weight of the prefix with x."""
+    """Return what scales the weights of earlier outputs if x is drafted, and the weight of the prefix with x."""
     untouched = [positive_part(b - weight * a) for a, b in zip(p, q, strict=True)]
     scale = quotient(normalised(untouched)[x], q[x], 0) if sum(untouched) != 0 else 1
     return scale, minimum(weight * ratio(p[x], q[x]), 1)
 
 
 def tree_monte_carlo(tree: DraftTree, chance: Chance) -> TreeVerdict:
-    """Go through the block and keep the weights of all outputs that are still possible; at the end draw one of them.
+    """Walk through the block and keep the weights of all outputs that are still possible; at the end draw one of them.
 
     a, the weight of the prefix so far, becomes min(1, a p(x) / q(x)). Earlier outputs, and those that leave the prefix
     here with max(a p - q, 0), are scaled by C(x) / q(x), C = norm(max(q - a p, 0)); where p = q and a = 1 they are

@@ -8,16 +8,16 @@ from .draft_tree import CONTEXT, DraftTree, TreeVerdict, VerifyTree
 
 
 def as_float(p: Number) -> float:
-    """A number as a float, also one of a field of rationals."""
+    """Return a number as a float, also one of a field of rationals."""
     return int(p.numerator) / int(p.denominator) if hasattr(p, "numerator") else float(p)
 
 
 EPSILON, DELTA = 0.09, 0.3
-"""As in the code of Medusa."""
+"""Thresholds of the code of Medusa."""
 
 
 def is_typical(row: Row, token: int, epsilon: float = EPSILON, delta: float = DELTA) -> bool:
-    """Whether p(x) >= min(epsilon, delta exp(-H(p))), H the entropy in nats."""
+    """Return whether p(x) >= min(epsilon, delta exp(-H(p))), H the entropy in nats."""
     p = [as_float(w) for w in row]
     entropy = -sum(w * math.log(w) for w in p if w > 0)
     return p[token] >= min(epsilon, delta * math.exp(-entropy))

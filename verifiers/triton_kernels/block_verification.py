@@ -12,7 +12,7 @@ from .runtime import jit, tl
 
 @jit
 def survived(p, ratio, GREEDY: tl.constexpr):
-    """p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1), without the cap if greedy."""
+    """Return p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1), without the cap if greedy."""
     return p * ratio if GREEDY else tl.minimum(p * ratio, 1.0)
 
 
@@ -21,7 +21,7 @@ def sum_tiles(
     target, draft, scales, draft_scales, temperature, tokens, coins, picks, seeds, sums, B, V, TILES,
     GAMMA: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, GREEDY: tl.constexpr,
 ):  # fmt: skip
-    """Sums of max(p_i M_b - M_s, 0) over one tile of one row i of each request, into sums [B, GAMMA + 1, TILES].
+    """Write sums of max(p_i M_b - M_s, 0) over one tile of one row i of each request, into sums [B, GAMMA + 1, TILES].
 
     0 where the block cannot end behind X^i: h_i <= p_i, so it ends there only if u_i < p_i.
     """
@@ -47,7 +47,7 @@ def finish(
     target, draft, scales, draft_scales, temperature, tokens, coins, picks, seeds, sums, emitted, accepted, B, V, TILES,
     GAMMA: tl.constexpr, MOST_TILES: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, GREEDY: tl.constexpr,
 ):  # fmt: skip
-    """The emitted tokens: tau = max{i : u_i < h_i}, h_i = S_i / (S_i + 1 - p_i), h_gamma = min(p_gamma, 1)."""
+    """Return the emitted tokens: tau = max{i : u_i < h_i}, h_i = S_i / (S_i + 1 - p_i), h_gamma = min(p_gamma, 1)."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     heat = tl.load(temperature + b) if temperature is not None else b.to(tl.float32)

@@ -16,7 +16,7 @@ TILE = 1024
 """Tokens of a tile, at most."""
 
 WIDE_TILE = 8 * TILE
-"""Of a row of logits that is normalised: its tiles are read one after the other by one program."""
+"""Tile of a row of logits that is normalised: one program reads its tiles one after the other."""
 
 FEWEST_SUMS = 8
 """Room for sums of tiles, at least: Triton 3.6 compiles no running sum over fewer than a thread holds of a tile."""
@@ -39,7 +39,7 @@ def launch(
     algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, chance: Uniforms | Seeds, *,
     temperature: Tensor | None,
 ) -> Emitted:  # fmt: skip
-    """A batch verified by the kernels; arguments as in ``batched.backends.verify``, each contiguous.
+    """Return a batch verified by the kernels; arguments as in ``batched.backends.verify``, each contiguous.
 
     temperature: [B], of logits; None: the rows are probabilities.
     """
@@ -79,12 +79,12 @@ def _scales(rows: Tensor, temperature: Tensor, groups: int, sizes: dict[str, Any
 
 
 def _power_of_2(number: int) -> int:
-    """The least that is no smaller; Triton's own takes 2 microseconds, four times a call."""
+    """Return the least that is no smaller; Triton's own takes 2 microseconds, four times a call."""
     return 1 << (number - 1).bit_length()
 
 
 def _numbers(chance: Uniforms | Seeds, device: torch.device) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Coins, picks and keys, as ``numbers.uniform`` takes them."""
+    """Return coins, picks and keys, as ``numbers.uniform`` takes them."""
     if isinstance(chance, Seeds):
         return None, None, torch.stack([chance.seed, chance.call], dim=1).to(device)
     return chance.acceptance.to(device).contiguous(), chance.residual.to(device).contiguous(), None

@@ -14,7 +14,7 @@ PURPOSE = tl.constexpr(keyed_uniforms.PURPOSE)
 
 @jit
 def keyed_uniform(seed, call, place):
-    """The uniform on k / 2^53 of [0, 1) of a key, [ROWS] float64."""
+    """Return the uniform on k / 2^53 of [0, 1) of a key, [ROWS] float64."""
     low, high = (call & 0xFFFFFFFF).to(tl.uint32), ((call >> 32) & 0xFFFFFFFF).to(tl.uint32)
     zero = low * 0
     first, second, _, _ = tl.philox(seed, zero + place, low, high, zero + PURPOSE)
@@ -24,7 +24,7 @@ def keyed_uniform(seed, call, place):
 
 @jit
 def uniform(coins, picks, seeds, b, place, GAMMA: tl.constexpr, DRAW: tl.constexpr):
-    """The random number of a place for requests ``b``, [ROWS] float64.
+    """Return the random number of a place for requests ``b``, [ROWS] float64.
 
     coins [B, GAMMA], picks [B, 2] float64: given; or None, and seeds [B, 2] int64: seed and call of each request.
     DRAW: whether the place is one of the last token's.
@@ -40,13 +40,15 @@ def uniform(coins, picks, seeds, b, place, GAMMA: tl.constexpr, DRAW: tl.constex
 
 @jit
 def exponential(gap, heat):
-    """exp(gap / heat); at temperature 0 its limit, 1 for the largest logit and 0 for all others."""
+    """Return exp(gap / heat); at temperature 0 its limit, 1 for the largest logit and 0 for all others."""
     return tl.where(heat > 0, tl.exp(gap / tl.where(heat > 0, heat, 1.0)), (gap == 0).to(tl.float32))
 
 
 @jit
 def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr):
-    """The largest logit of each row and the sum of exp((x - largest) / T), into scales [B, COUNT, 2], in one pass."""
+    """Return the largest logit of each row and the sum of exp((x - largest) / T), into scales [B, COUNT, 2], in one
+    pass.
+    """
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     at, heat = b * COUNT + tl.program_id(1), tl.load(temperature + b)[:, None]
@@ -65,7 +67,9 @@ def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.con
 
 @jit
 def probability(rows, scales, heat, at, columns, inside, V):
-    """Of tokens ``columns`` in rows ``at``, float32; 0 where not ``inside``. scales: of ``normalise``, or None."""
+    """Return probabilities of tokens ``columns`` in rows ``at``, float32; 0 where not ``inside``. scales: of
+    ``normalise``, or None.
+    """
     if scales is None:
         p = tl.load(rows + at * V + columns, mask=inside, other=0.0).to(tl.float32)
     else:
@@ -76,13 +80,13 @@ def probability(rows, scales, heat, at, columns, inside, V):
 
 @jit
 def stands_at(tokens, b, at, GAMMA: tl.constexpr):
-    """Whether a draft token stands at row ``at``, [ROWS]: not behind the block, and no placeholder."""
+    """Return whether a draft token stands at row ``at``, [ROWS]: not behind the block, and no placeholder."""
     return (at < GAMMA) & (tl.load(tokens + b * GAMMA + tl.minimum(at, GAMMA - 1)) >= 0)
 
 
 @jit
 def likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V, GAMMA: tl.constexpr):
-    """M_b(X) / M_s(X) of draft token i, [ROWS] float64, and whether there is one: a placeholder is none.
+    """Return M_b(X) / M_s(X) of draft token i, [ROWS] float64, and whether there is one: a placeholder is none.
 
     Where the draft excludes X: 0 if the target does too, else 1. draft None: one-hot, M_s(X) = 1.
     """
@@ -99,7 +103,8 @@ def likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V,
 def left_of_target(
     target, draft, scales, draft_scales, heat, tokens, b, at, survival, drafted, columns, inside, V, GAMMA: tl.constexpr
 ):
-    """max(p M_b - M_s, 0) at row ``at``, [ROWS, TILE] float32, over max(p, 1); M_b where no token was drafted there.
+    """Return max(p M_b - M_s, 0) at row ``at``, [ROWS, TILE] float32, over max(p, 1); M_b where no token was drafted
+    there.
 
     survival: p, [ROWS] float64. columns, inside: [ROWS, TILE]; nothing is read where not inside.
     """
@@ -119,7 +124,9 @@ def left_of_target(
 
 @jit
 def pick(weights, point):
-    """The first index of positive weight whose running sum lies above point * sum, [ROWS]; N if all [ROWS, N] are 0."""
+    """Return the first index of positive weight whose running sum lies above point * sum, [ROWS]; N if all [ROWS, N]
+    are 0.
+    """
     count: tl.constexpr = weights.shape[1]
     edges = tl.where(weights > 0, tl.cumsum(weights, 1), 0.0)
     above = (weights > 0) & (edges > (point * tl.max(edges, 1))[:, None])
@@ -131,7 +138,8 @@ def last_token(
     target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, sums, at_sums, b, at, survival, drafted, V,
     TILES, GAMMA: tl.constexpr, MOST_TILES: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """The token Y behind X^at, [ROWS]: a tile by its sum, then a token in it. -1 if the target's row allows none.
+    """Return the token Y behind X^at, [ROWS]: a tile by its sum, then a token in it. -1 if the target's row allows
+    none.
 
     sums: of each tile of ``left_of_target``, [.., TILES], at row ``at_sums``. Where rounding leaves nothing, M_b, the
     limit of equal rows.
@@ -157,7 +165,7 @@ def last_token(
 
 @jit
 def emit(emitted, accepted, tokens, b, live, tau, last, GAMMA: tl.constexpr):
-    """X^tau, Y, then -1, into emitted [B, GAMMA + 1]; tau into accepted [B]."""
+    """Write X^tau, Y, then -1, into emitted [B, GAMMA + 1]; tau into accepted [B]."""
     for i in range(GAMMA + 1):
         drafted = tl.load(tokens + b * GAMMA + i, mask=i < tau, other=-1)
         tl.store(emitted + b * (GAMMA + 1) + i, tl.where(i == tau, last.to(tl.int64), drafted), mask=live)

@@ -26,7 +26,7 @@ if INTERPRETED:
 
 
 def jit(function: Any) -> Any:
-    """``triton.jit``, whose result type checkers take for something that cannot be called."""
+    """Apply ``triton.jit``, whose result type checkers take for something that cannot be called."""
     return triton.jit(function)
 
 

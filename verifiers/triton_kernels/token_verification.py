@@ -12,7 +12,9 @@ from .runtime import jit, tl
 
 @jit
 def accepted_tokens(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, b, V, GAMMA: tl.constexpr):
-    """tau: how many tokens u < M_b(X) / M_s(X) accepts before the first that it rejects, [ROWS]; if there is one."""
+    """Return tau: how many tokens u < M_b(X) / M_s(X) accepts before the first that it rejects, [ROWS]; if there is
+    one.
+    """
     tau, going, rejected = b * 0, b >= 0, b < 0
     for i in range(GAMMA):
         ratio, drafted = likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V, GAMMA)
@@ -28,7 +30,7 @@ def sum_tiles(
     target, draft, scales, draft_scales, temperature, tokens, coins, picks, seeds, sums, B, V, TILES,
     GAMMA: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """Sums of max(M_b - M_s, 0) over one tile of row tau of each request, into sums [B, TILES]."""
+    """Write sums of max(M_b - M_s, 0) over one tile of row tau of each request, into sums [B, TILES]."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b, k = tl.minimum(slots, B - 1).to(tl.int64), tl.program_id(1)
     heat = tl.load(temperature + b) if temperature is not None else b.to(tl.float32)
@@ -44,7 +46,7 @@ def finish(
     target, draft, scales, draft_scales, temperature, tokens, coins, picks, seeds, sums, emitted, accepted, B, V, TILES,
     GAMMA: tl.constexpr, MOST_TILES: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """The emitted tokens of each request."""
+    """Return the emitted tokens of each request."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     heat = tl.load(temperature + b) if temperature is not None else b.to(tl.float32)

@@ -15,12 +15,12 @@ Mix = Callable[[Sequence[Row], int], Row]
 
 
 def _with(row: Row, **numbers: np.ndarray) -> Row:
-    """The row with other random numbers."""
+    """Return the row with other random numbers."""
     return row._replace(random={**row.random, **numbers})
 
 
 def alone(rows: Sequence[Row], k: int) -> Row:
-    """From itself: right."""
+    """Return the verifier's row from itself: right."""
     return rows[k]
 
 
@@ -72,7 +72,7 @@ def numbers_shift_behind_empty_rows(rows: Sequence[Row], k: int) -> Row:
 
 
 class Batched(BatchedAdapter):
-    """Token verification of many requests in one call."""
+    """A token verification of many requests in one call."""
 
     random = (
         {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},

@@ -53,7 +53,7 @@ def surplus_of_placeholder_row(target: Floats, draft: Floats, tokens: Tokens, rn
 
 
 def greedy_block_in_plain_loop(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Greedy block verification without the change of the target that has to follow it."""
+    """Verifies by greedy blocks without the change of the target that has to follow it."""
     survival = survivals(target, draft, tokens, UNCAPPED)
 
     def accept(i):
@@ -64,7 +64,7 @@ def greedy_block_in_plain_loop(target: Floats, draft: Floats, tokens: Tokens, rn
 
 
 def last_ratio_uncapped(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Branch-wise capped ratios for every sub-block but the whole, which is accepted by the plain product."""
+    """Caps ratios branch by branch for every sub-block but the whole, which is accepted by the plain product."""
     return block_by_block(target, draft, tokens, rng, last=survivals(target, draft, tokens, UNCAPPED)[-1])
 
 
@@ -73,7 +73,7 @@ token_rule_under_the_name_of_block = with_parts()
 
 
 def block_rule_from_three_tokens_on(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Block verification for gamma >= 3 and token verification below, where it is held to be the same."""
+    """Verifies by blocks for gamma >= 3 and by tokens below, where it is held to be the same."""
     return (block_by_block if len(tokens) >= 3 else token_by_token)(target, draft, tokens, rng)
 
 
@@ -94,7 +94,7 @@ class Driven:
 
 
 class _Inputs:
-    """Stands in for numpy's Generator: the numbers that were handed in."""
+    """A substitute for numpy's Generator: the numbers that were handed in."""
 
     def __init__(self, numbers: Mapping[str, Any]):
         self.numbers = numbers

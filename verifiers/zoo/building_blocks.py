@@ -21,12 +21,12 @@ UNCAPPED = math.inf
 
 
 def answer(accepted: Tokens, token: int | np.integer) -> list[int]:
-    """What a verifier returns: the accepted prefix and one more token, as plain integers."""
+    """Return what a verifier returns: the accepted prefix and one more token, as plain integers."""
     return [*map(int, accepted), int(token)]
 
 
 def ratio(p: Number, q: Number) -> float:
-    """p / q; where the draft excludes the token, 1 if the target allows it and else 0."""
+    """Return p / q; where the draft excludes the token, 1 if the target allows it and else 0."""
     return p / q if q > 0 else float(p > 0)
 
 
@@ -35,27 +35,29 @@ def normalised(weights: Floats) -> Floats:
 
 
 def excess(p: Floats, q: Floats, survival: float = 1.0) -> Floats:
-    """max(survival * p - q, 0), not normalised."""
+    """Return max(survival * p - q, 0), not normalised."""
     return np.maximum(survival * p - q, 0.0)
 
 
 def without(row: Floats, token: int) -> Floats:
-    """The row with one token taken out, not normalised."""
+    """Return the row with one token taken out, not normalised."""
     return np.where(np.arange(len(row)) == token, 0.0, row)
 
 
 def drawable(weights: Floats, otherwise: Floats) -> Floats:
-    """The weights normalised, or ``otherwise`` where they are all zero: rounding can leave nothing to draw from."""
+    """Return the weights normalised, or ``otherwise`` where they are all zero: rounding can leave nothing to draw
+    from.
+    """
     return normalised(weights if weights.sum() > 0 else otherwise)
 
 
 def draw(rng: Generator, weights: Floats, otherwise: Floats) -> int:
-    """A token with probability proportional to its weight."""
+    """Return a token with probability proportional to its weight."""
     return int(rng.choice(len(weights), p=drawable(weights, otherwise)))
 
 
 def scan(u: float, weights: Floats, otherwise: Floats) -> int:
-    """The token that the uniform ``u`` points at on the cumulative sum of the weights."""
+    """Return the token that the uniform ``u`` points at on the cumulative sum of the weights."""
     edges = np.cumsum(weights if weights.sum() > 0 else otherwise)
     last = np.searchsorted(edges, edges[-1])  # where a uniform goes that rounding has carried to 1
     return int(min(np.searchsorted(edges, u * edges[-1], side="right"), last))
@@ -65,7 +67,7 @@ def token_by_token(
     target: Floats, draft: Floats, tokens: Tokens, rng: Generator,
     accepts: Callable[[int, int], Any] | None = None, recovers: Callable[[int, int], int | np.integer] | None = None,
 ) -> list[int]:  # fmt: skip
-    """Token verification. accepts(i, x): whether x passes at i; recovers(i, x): the token that replaces it."""
+    """Verify token by token. accepts(i, x): whether x passes at i; recovers(i, x): the token that replaces it."""
     for i, x in enumerate(tokens):
         passes = accepts(i, x) if accepts else rng.random() < ratio(target[i][x], draft[i][x])
         if not passes:
@@ -81,7 +83,7 @@ Part = Callable[[Generator, Floats, Floats, int], Any]
 
 
 def with_parts(accepts: Part | None = None, recovers: Part | None = None) -> Verifier:
-    """Token verification with another test, or another choice of the token that replaces a rejected one."""
+    """Return token verification with another test, or another choice of the token that replaces a rejected one."""
 
     def verify(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
         def at(part: Part | None) -> Callable[[int, int], Any] | None:
@@ -93,7 +95,7 @@ def with_parts(accepts: Part | None = None, recovers: Part | None = None) -> Ver
 
 
 def drawn_from(weights: Callable[[Floats, Floats, int], Floats]) -> Part:
-    """A replacement drawn from weights(p, q, x)."""
+    """Return a replacement drawn from weights(p, q, x)."""
     return lambda rng, p, q, x: draw(rng, weights(p, q, x), p)
 
 
@@ -101,7 +103,7 @@ Rows = Callable[[Floats, Tokens], Floats]
 
 
 def with_rows(target: Rows = lambda rows, _: rows, draft: Rows = lambda rows, _: rows) -> Verifier:
-    """Token verification with rows made of those that it is given, and of the tokens."""
+    """Return token verification with rows made of those that it is given, and of the tokens."""
 
     def verify(target_rows: Floats, draft_rows: Floats, tokens: Tokens, rng: Generator) -> list[int]:
         return token_by_token(target(target_rows, tokens), draft(draft_rows, tokens), tokens, rng)
@@ -110,7 +112,7 @@ def with_rows(target: Rows = lambda rows, _: rows, draft: Rows = lambda rows, _:
 
 
 def survivals(target: Floats, draft: Floats, tokens: Tokens, cap: float = 1.0) -> list[float]:
-    """[p_0, ..., p_gamma], p_i = min(p_{i-1} M_b / M_s, cap); cap = UNCAPPED gives the plain products."""
+    """Return [p_0, ..., p_gamma], p_i = min(p_{i-1} M_b / M_s, cap); cap = UNCAPPED gives the plain products."""
     p = [1.0]
     for i, x in enumerate(tokens):
         p.append(min(p[i] * ratio(target[i][x], draft[i][x]), cap))
@@ -118,7 +120,7 @@ def survivals(target: Floats, draft: Floats, tokens: Tokens, cap: float = 1.0) -
 
 
 def share(surplus: float, rest: float) -> float:
-    """surplus / (surplus + rest), and 1 where both are zero: certain then, whatever it is."""
+    """Return surplus / (surplus + rest), and 1 where both are zero: certain then, whatever it is."""
     return surplus / (surplus + rest) if surplus + rest > 0 else 1.0
 
 
@@ -127,7 +129,7 @@ def block_by_block(
     last: float | None = None, accept: Callable[[int], float] | None = None,
     weights: Callable[[int], Floats] | None = None,
 ) -> list[int]:  # fmt: skip
-    """Block verification, from the longest sub-block down.
+    """Verify by blocks, from the longest sub-block down.
 
     survival: [p_0..p_gamma]. last: h_gamma. accept(i): h_i for 0 < i < gamma. weights(i): the residual at i.
     """

@@ -33,17 +33,17 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target(self) -> str:
-        """The function as an audit's subject, "package.module:name"."""
+        """Return the function as an audit's subject, "package.module:name"."""
         return f"{__package__}.{self.function}"
 
     @property
     def measured(self) -> str:
-        """The subject that gives its law."""
+        """Return the subject that gives its law."""
         return f"{__package__}.{self.driven or self.function}"
 
     @property
     def forms(self) -> list["ZooEntry"]:
-        """The entry, and each of its variants as an entry of the same name."""
+        """Return the entry, and each of its variants as an entry of the same name."""
         module, change = self.function.partition(":")[0], msgspec.structs.replace
         return [self, *(
             change(self, function=f"{module}:{one}", title=f"{self.title}: {one.replace('_', ' ')}", variants=())

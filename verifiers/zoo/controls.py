@@ -46,12 +46,12 @@ def one_draw_for_both(target: Floats, draft: Floats, tokens: Tokens, rng: Genera
 
 
 def block_verification_in_floats(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Block verification, from the longest sub-block down."""
+    """Verifies by blocks, from the longest sub-block down."""
     return block_by_block(target, draft, tokens, rng)
 
 
 def block_verification_as_a_stream(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Block verification front to back: at each step the outcome so far stays, or a longer one replaces it."""
+    """Verifies by blocks front to back: at each step the outcome so far stays, or a longer one replaces it."""
     survival, outcome = survivals(target, draft, tokens), None
     for i in range(len(tokens) + 1):
         q = draft[i] if i < len(tokens) else np.zeros_like(target[i])
@@ -117,7 +117,7 @@ def one_uniform_rescaled(target: Floats, draft: Floats, tokens: Tokens, rng: Gen
 
 
 def module_random(target_probs: Floats, draft_probs: Floats, draft_tokens: Tokens) -> list[int]:
-    """Token verification with the global functions of ``random``."""
+    """Verifies token by token with the global functions of ``random``."""
     for i, x in enumerate(draft_tokens):
         p, q = target_probs[i].tolist(), draft_probs[i].tolist()
         if not random.random() * q[x] < p[x]:
@@ -128,7 +128,7 @@ def module_random(target_probs: Floats, draft_probs: Floats, draft_tokens: Token
 
 
 def module_numpy_random(target_probs: Floats, draft_probs: Floats, draft_tokens: Tokens) -> list[int]:
-    """Token verification with the global functions of ``numpy.random``."""
+    """Verifies token by token with the global functions of ``numpy.random``."""
     for i, x in enumerate(draft_tokens):
         if not np.random.random_sample() < ratio(target_probs[i][x], draft_probs[i][x]):
             rest = drawable(excess(target_probs[i], draft_probs[i]), target_probs[i])

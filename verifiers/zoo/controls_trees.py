@@ -44,7 +44,7 @@ sampled_child = descent(_where_the_sample_goes)
 
 
 def smallest_rho(p: Floats, q: Floats, k: int) -> float:
-    """Just above the solution of 1 - (1 - beta)^k = rho beta, beta = sum of min(q, p / rho)."""
+    """Return a number just above the solution of 1 - (1 - beta)^k = rho beta, beta = sum of min(q, p / rho)."""
     low, high = 1.0, float(k)
     for _ in range(HALVINGS):
         rho = (low + high) / 2
@@ -69,11 +69,13 @@ k_sequential = declare(descent(_k_sequential), drafting=(IID,))
 """SpecTr's k-SEQ: all siblings are tested against the same share of the target."""
 
 traversal = from_the_leaves()
-"""From the leaves to the root: a node stays usable after its children have failed."""
+"""Traversal verification, from the leaves to the root: a node stays usable after its children have failed."""
 
 
 def recursive_rejection_in_torch(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any) -> list[int]:
-    """As EAGLE's ``evaluate_posterior`` has it, with the draft's rows in place of q = 1; torch's global generator."""
+    """Verifies as EAGLE's ``evaluate_posterior``, with the draft's rows in place of q = 1 and torch's global
+    generator.
+    """
     import torch
 
     node, emitted = -1, list[int]()

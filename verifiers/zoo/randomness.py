@@ -54,7 +54,7 @@ def seeded_in_every_call(target: Floats, draft: Floats, tokens: Tokens, rng: Gen
 
 
 def ranks_disagree(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """One rank decides how many tokens are accepted; another, with its own uniforms, which token follows them."""
+    """Lets one rank decide how many tokens are accepted; another, with its own uniforms, which token follows them."""
     ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
     end = len(ours) - 1
     if end < len(theirs):

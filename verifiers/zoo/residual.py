@@ -55,7 +55,7 @@ residual_smoothed = smoothed(np.add, 1e-3)
 
 
 def __getattr__(name: str) -> Verifier:
-    """The same with the epsilons that code has: plus_1e-8, floor_1e-8."""
+    """Return the same with the epsilons that code has: plus_1e-8, floor_1e-8."""
     way, _, epsilon = name.partition("_")
     if way not in ("plus", "floor") or not epsilon.startswith("1e-"):
         raise AttributeError(name)

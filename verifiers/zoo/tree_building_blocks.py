@@ -20,7 +20,9 @@ Step = Callable[[Generator, Floats, Floats, Indices], Choice]
 
 
 def descent(step: Step, bonus: Callable[[int], int] = lambda node: node + 1) -> TreeVerifier:
-    """From the context down, while a child is accepted. bonus(node): the target's row after a node without children."""
+    """Walk from the context down, while a child is accepted. bonus(node): the target's row after a node without
+    children.
+    """
 
     def verify(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
         node, emitted = CONTEXT, list[int]()
@@ -40,7 +42,7 @@ def one_after_another(
     rest: Callable[[Floats, Floats, int], Floats] = lambda left, q, x: excess(left, q),
     replacement: Callable[[Floats, Floats], Floats] = lambda left, p: left,
 ) -> Step:
-    """The step of recursive rejection, each sibling by its row.
+    """Return the step of recursive rejection, each sibling by its row.
 
     rest(left, q, x): what is left of the target after x, drawn from q, was rejected.
     replacement(left, p): what the token after all rejections is drawn from; p is the target's row.
@@ -61,7 +63,7 @@ Change = Callable[[Floats, Floats, Indices, Indices], tuple[Floats, Floats, Indi
 
 
 def misread(change: Change) -> TreeVerifier:
-    """Recursive rejection of what ``change`` makes of target, draft, tokens and parents."""
+    """Return recursive rejection of what ``change`` makes of target, draft, tokens and parents."""
     right = descent(one_after_another())
 
     def verify(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
@@ -73,7 +75,9 @@ def misread(change: Change) -> TreeVerifier:
 def from_the_leaves(
     after: Callable[[float, float], float] = lambda surplus, weight: share(surplus, 1.0 - weight),
 ) -> TreeVerifier:
-    """Traversal verification. after(surplus, weight): a node's weight after the branch of a child was rejected."""
+    """Return traversal verification. after(surplus, weight): a node's weight after the branch of a child was
+    rejected.
+    """
 
     def verify(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
         def examine(node: int, weight: float) -> list[int] | None:

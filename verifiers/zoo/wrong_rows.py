@@ -79,7 +79,7 @@ q_without_earlier_tokens = with_rows(draft=_without_earlier)
 
 
 def _bfloat16(rows: Floats) -> Floats:
-    """The nearest numbers of 8 significant bits."""
+    """Return the nearest numbers of 8 significant bits."""
     mantissa, exponent = np.frexp(rows)
     return np.ldexp(np.round(mantissa * 256) / 256, exponent)
 
