@@ -173,6 +173,7 @@ def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + al
     return factor > 1 and factor == least(alpha, cheap) and stopping_rule_holds()
 
 
+@cache
 def stationary_gamma(branch: int = -1) -> sympy.Expr:
     """The real gamma that makes the factor largest: (1 + W(z)) / ln alpha - 1 / c with z = -alpha^{1/c - 1} / e.
 

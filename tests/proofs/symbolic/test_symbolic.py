@@ -1,20 +1,24 @@
-"""Statements about all models of a size; each query has a defect for which it is satisfiable."""
+"""Single steps for all rows of a size: each lemma holds, and a defect has a counterexample, also as a whole verifier."""
 
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
 import z3
 
-from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
-from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
+from draftproof.models.battery import drawn
+from draftproof.models.problem import as_json, problem_from
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, reals
+from draftproof.tests.proofs.symbolic.counterexample import exactly_refuted, problem_of_step, rational_point
+from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS, REDRAWN
+from draftproof.verifiers import block_verification as block
+from draftproof.verifiers import greedy_block_verification as greedy
+from draftproof.verifiers.arithmetic import minimum, residual
+from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.symbolic
 
 
-@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize("size", [2, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
 def test_every_step_holds_for_all_rows_and_every_survival(lemma, size):
     assert ask(lemma.query(lemma.rule, size)).verdict == "holds"
@@ -48,24 +52,6 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
         assert limit <= time.process_time() - before < limit + 60
 
 
-@pytest.mark.long
-def test_a_machine_that_stands_still_takes_no_proof_away(busy_machine):
-    """The process is stopped in the middle, for longer than its limit."""
-    program = """
-from draftproof.proofs.symbolic.tree_rules import TREE_CLAIMS
-(rule,) = (r for r in TREE_CLAIMS if r.name == "naive")
-print("begins", flush=True)
-print(rule.decide(*rule.sizes[1], 4.0).verdict)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "begins\n"
-        time.sleep(0.1)
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(4.5)
-        process.send_signal(signal.SIGCONT)
-        assert process.communicate()[0] == "holds\n"
-
-
 @pytest.mark.parametrize("lemma", [lemma for lemma in LEMMAS if lemma.name.startswith("block")], ids=lambda x: x.name)
 def test_what_is_assumed_leaves_out_no_survival_and_no_zero(lemma):
     """p = 0 and p = 1, and rows with a zero, are among the models that a lemma of block verification speaks of."""
@@ -85,3 +71,55 @@ def z3util_names(fact):
         yield fact
     for child in fact.children():
         yield from z3util_names(child)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+def test_the_mutant_of_a_step_fails_as_a_whole_verifier_on_a_problem_file(lemma, size):
+    problem = problem_from(as_json(problem_of_step(lemma, size)))
+    mutant, original = OF_LEMMAS[lemma.name], "greedy-block" if lemma.rule is greedy.RULE else "block"
+    assert exactly_refuted(mutant.refutes, problem, mutant.verifier)
+    assert exactly_refuted(mutant.refutes, problem, reference(original)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [("block: law", block.RULE), ("greedy: lemma-9", greedy.RULE)], ids=["block", "greedy"]
+)
+def test_what_the_lemmas_assume_of_kept_mass_and_residual_the_code_gives(name, rule):
+    """m and r replaced by the code's own terms, the assumptions follow from p and the rows alone."""
+    size, p = 3, z3.Real("p")
+    b, s, m, r = (reals(kind, size) for kind in "bsmr")
+    (given,) = (lemma.query(rule, size).given for lemma in LEMMAS if lemma.name == name)
+    kept = [z3.If(y > 0, y * minimum(rule.survive(p, x, y), 1), z3.RealVal(0)) for x, y in zip(b, s)]
+    code = [*zip(m, kept), *zip(r, residual(b, s, p))]
+    own = [z3.substitute(fact, *code) for fact in given]
+    rows = [fact for fact, same in zip(given, own) if fact.eq(same)]
+    assert len(given) - len(rows) == 4 * size
+    assert ask(Query(z3.And(*own), rows)).verdict == "holds"
+    twice = [(x, 2 * term) for x, term in code]
+    assert ask(Query(z3.And(*(z3.substitute(fact, *twice) for fact in given)), rows)).verdict == "refuted"
+
+
+def test_an_irrational_model_becomes_a_rational_point():
+    x, y = z3.Reals("x y")
+    solver = z3.Solver()
+    solver.add(x * x * x > 2, x * x * x < 3, y * x == 1)
+    point = rational_point(solver, [x, y])
+    assert 2 < point[0] ** 3 < 3
+    assert point[0] * point[1] == 1
+
+
+def test_where_there_is_no_rational_point_none_is_made_up():
+    (x,) = z3.Reals("x")
+    solver = z3.Solver()
+    solver.add(x * x == 2)
+    assert rational_point(solver, [x]) is None
+
+
+def test_the_exact_engine_confirms_nothing_of_a_verifier_without_a_defect():
+    problem = drawn(2, 2, "generic")
+    for claim in ("validity", "expected-acceptance", "bounds", "residual", "lemma-3"):
+        assert exactly_refuted(claim, problem, reference("block")) is None
+    assert exactly_refuted("validity", problem, REDRAWN)
+    with pytest.raises(KeyError):
+        exactly_refuted("valid", problem, REDRAWN)
