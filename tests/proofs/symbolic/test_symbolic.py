@@ -1,4 +1,4 @@
-"""Single steps for all rows of a size: each lemma holds, and a defect has a counterexample, also as a whole verifier."""
+"""Single steps for all rows of a size: each lemma holds, and each defect has a counterexample."""
 
 import time
 
