@@ -45,6 +45,7 @@ audit: $(AUDIT_READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal --ignore=tests/corpus
+	@echo "left out: tests/corpus (make corpus), and the targets that the head of the Makefile names"
 
 # Tests of what was examined: engines, literature, published pages, the paper's tables.
 corpus: $(READY)
