@@ -1,4 +1,4 @@
-"""What the package offers to Python: audit and law."""
+"""The functions that the package offers to Python: audit and law."""
 
 import os
 import sys
@@ -71,7 +71,7 @@ def audit(
 
 
 def law(verifier: str, problem: Problem | dict | str, iterations: int = 1) -> dict[str, Any]:
-    """The exact law of a reference verifier on one problem (see ``reports.audits.law_report.law_report``)."""
+    """Return the exact law of a reference verifier on one problem (see ``reports.audits.law_report.law_report``)."""
     return law_report(verifier, _problem(problem, tree_problem_from), iterations)
 
 

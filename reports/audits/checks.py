@@ -1,4 +1,4 @@
-"""One generator of checks, two front ends: ``check_verifier`` and ``parametrize_with_checks``."""
+"""One generator of checks for two front ends: ``check_verifier`` and ``parametrize_with_checks``."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ CHECKS = {
 IMPURE = ("inputs-written", "result-overwritten", "state", "reseeds", "never-returned")
 HINTS = ("outside-vocabulary", "padding", "precision", "drafting")
 DEFAULT = ("lossless", "support", "pure")
-"""Optimality is a price, not a fault: it is checked where it is asked for."""
+"""Checks made without being asked for. Optimality is a price, not a fault, and is checked on request."""
 
 
 class CheckFailed(AssertionError):
-    """A check failed because the verifier is refuted; not because nothing is known of it."""
+    """A failure of a check because the verifier is refuted, not because nothing is known of it."""
 
 
 @dataclass
 class Check:
-    """One check of one subject, to be called without arguments.
+    """A check of one subject, to be called without arguments.
 
     subject: its name.
     name: a key of ``CHECKS``.
@@ -58,7 +58,7 @@ def _report_on(name: str, quick: bool) -> Report:
 
 
 def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
-    """The report on a subject, made when it is first asked for: by then its module has been imported to its end."""
+    """Return a function that audits the subject when first called: by then its module has been imported to its end."""
     if isinstance(subject, str):
         return partial(_report_on, subject, quick)
     from .api import audit
@@ -67,7 +67,7 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
 
 
 def _short(name: str) -> str:
-    """A subject's name without the folders of its file: mine.verify of /where/it/is/mine.py:verify."""
+    """Return a subject's name without the folders of its file: mine.verify of /where/it/is/mine.py:verify."""
     place, colon, attribute = name.rpartition(":")
     return f"{place.rpartition('/')[2].removesuffix('.py')}.{attribute}" if colon else name
 
@@ -103,13 +103,13 @@ def run_check(report: Report, check: str) -> None:
 
 
 def _examined(report: Report) -> str:
-    """What a verdict speaks of, and hints, for the end of a message."""
+    """Return what a verdict speaks of, and hints, for the end of a message."""
     hints = "".join(f"\n  hint: {report.findings[kind]}" for kind in HINTS if kind in report.findings)
     return hints + (f"\n  examined: {report.scope.says}" if report.scope else "")
 
 
 def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> Iterator[Check]:
-    """The checks of a subject; one audit serves them all.
+    """Yield the checks of a subject; one audit serves them all.
 
     quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of
         them.
@@ -141,7 +141,7 @@ def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, 
 def parametrize_with_checks(
     subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT, *, quick: bool = True
 ) -> pytest.MarkDecorator:
-    """A pytest decorator: one test for each subject and check.
+    """Return a pytest decorator: one test for each subject and check.
 
     @parametrize_with_checks([my_verifier])
     def test_my_verifier(check):

@@ -1,4 +1,4 @@
-"""Counts of emitted tokens, completed to a fixed length and compared with the target's law, in every run."""
+"""Counts of emitted tokens, completed to a fixed length and compared with the target's law."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ from ...stattests.rounding import Deviation, deviation
 from ...verifiers.evidence import EvidenceVerdict, Witness
 
 Outcome = Prefix | str
-"""What a call of a verifier gave: the emitted tokens, or the text of what was raised instead."""
+"""Result of a call of a verifier: the emitted tokens, or the text of what was raised instead."""
 
 Counts = dict[Outcome, int]
 
@@ -40,7 +40,7 @@ class CompletedLaw(NamedTuple):
     probabilities: dict[Prefix, float]
 
     def completed(self, outcomes: Mapping[Outcome, int], seed: int) -> tuple[Counts, dict[str, int]]:
-        """Counts of completed sequences, drawn from the seed, and of outcomes that are no output."""
+        """Return counts of completed sequences, drawn from the seed, and of outcomes that are no output."""
         outputs = {o: n for o, n in outcomes.items() if isinstance(o, tuple) and is_output(o, self.problem)}
         malformed = {outcome_text(o): n for o, n in outcomes.items() if o not in outputs}
         drawn = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
@@ -49,16 +49,16 @@ class CompletedLaw(NamedTuple):
     def deviation(
         self, sequences: Counts, malformed: Mapping[str, int], slack: float = 0.0, alpha: float = ALPHA
     ) -> Deviation:
-        """``stattests.rounding.deviation`` of the counts from the law; malformed outcomes have probability 0."""
+        """Return ``stattests.rounding.deviation`` of the counts from the law; malformed outcomes have probability 0."""
         counts = {**sequences, **malformed}
         return deviation(counts, self.with_impossible(counts), slack, alpha, BETA, malformed)
 
     def with_impossible(self, counts: Iterable[Hashable]) -> dict[Hashable, float]:
-        """The probability of every outcome: 0 where the target does not allow it."""
+        """Return the probability of every outcome: 0 where the target does not allow it."""
         return {**dict.fromkeys(counts, 0.0), **self.probabilities}
 
     def witness(self, sequences: Counts, malformed: Mapping[str, int], fit: Goodness) -> Witness:
-        """The outcome that is furthest off, and where the counts as a whole are."""
+        """Return the outcome that is furthest off, and where the counts as a whole are."""
         counts: dict[Hashable, int] = {**sequences, **malformed}
         law, n = self.with_impossible(counts), sum(counts.values())
         if fit.impossible is None:
@@ -72,7 +72,7 @@ class CompletedLaw(NamedTuple):
 
 
 def completed_law(problem: Problem, modifies_target: bool = False, in_use: Problem | None = None) -> CompletedLaw:
-    """The law that the completed tokens of a lossless verifier follow.
+    """Return the law that the completed tokens of a lossless verifier follow.
 
     X^tau, Y, Z ~ M_b^(gamma + 1), Z from the target (Lemma 2); M_b^gamma, Z from the modified target (Lemma 8).
     problem: with rational rows.
@@ -86,7 +86,8 @@ def completed_law(problem: Problem, modifies_target: bool = False, in_use: Probl
 
 
 def verdict_of_counts(found: Deviation, slack: float) -> EvidenceVerdict:
-    """The verdict on counts: refuted where they show more than the slack explains; no counts show that a law holds.
+    """Return the verdict on counts: refuted if they show more than the slack explains. Counts never show that a law
+    holds.
 
     found: of the counts. slack: the total variation that rounding can account for.
     """
@@ -95,7 +96,7 @@ def verdict_of_counts(found: Deviation, slack: float) -> EvidenceVerdict:
 
 
 def outcome_text(outcome: Any) -> str:
-    """Tokens joined by commas; what was raised as it stands."""
+    """Return tokens joined by commas, or the text of what was raised."""
     return outcome if isinstance(outcome, str) else prefix_key(outcome)
 
 

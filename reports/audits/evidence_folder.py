@@ -35,7 +35,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run was. command: to run it again. date: UTC, of its end. seconds: by the clock. status: its exit status.
+    """The facts of a run. command: runs it again. date: UTC, of its end. seconds: elapsed. status: its exit status.
 
     device, driver: of the GPU as nvidia-smi has them, or the processor and "none". environment: versions.
     """
@@ -50,7 +50,7 @@ class RunFacts:
 
 
 def run_of(words: Sequence[str], seconds: float, status: int) -> RunFacts:
-    """The facts of a run that has just ended; words: of the command, without the options of WRITES."""
+    """Return the facts of a run that has just ended. words: those of the command, without the options of WRITES."""
     gpu = _gpu() if any("cuda" in word for word in words) else None
     device, driver = gpu or (processor(), "none")
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -69,7 +69,7 @@ def _gpu() -> tuple[str, str] | None:
 
 @dataclass(frozen=True)
 class Kept:
-    """A folder. report: of the run, None of tables."""
+    """A folder that is kept. report: that of the run, None for tables."""
 
     name: str
     run: RunFacts
@@ -77,7 +77,7 @@ class Kept:
 
     @property
     def line(self) -> str:
-        """The row of a table with the columns of HEAD."""
+        """Return the row of a table with the columns of HEAD."""
         figures = ["", ""]
         verdict = f"exit status {self.run.status}"
         if self.report:
@@ -101,7 +101,7 @@ def write_run(folder: Path, run: RunFacts) -> None:
 
 
 def kept(folder: Path) -> Kept:
-    """A folder, read. Raises: InputError that says what is missing or not as it should be."""
+    """Return a folder that is kept. Raises: InputError that says what is missing or wrong."""
     try:
         run = RunFacts(**json.loads((folder / RUN).read_text(encoding="utf-8")))
         report = None if (folder / TABLES).is_file() else json.loads((folder / REPORT).read_text(encoding="utf-8"))

@@ -13,9 +13,10 @@ from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
 
 
 def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str, Any]:
-    """Rationals as strings; total_variation between the law of the first gamma + 1 tokens (gamma for greedy block
-    verification, as in Lemma 8) and the target's, or the law that the problem declares, each output completed as the
-    algorithm prescribes.
+    """Return the exact law of a verifier, with rationals as strings.
+
+    total_variation: between the law of the first gamma + 1 tokens (gamma for greedy block verification, as in Lemma 8)
+    and the target's, or the law that the problem declares. Each output is completed as the algorithm prescribes.
 
     transport_bound, of rules for trees: the largest probability with which the first token can be one of the drafted
     ones, for any valid rule.

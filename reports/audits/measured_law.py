@@ -17,7 +17,7 @@ from .subject import SubjectSpec
 
 
 def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float = 60.0) -> dict[str, Any]:
-    """``law_report``'s fields for a function or a program, in the first of its dtypes, and how the law was measured.
+    """Return ``law_report``'s fields for a function or a program, in its first dtype, and how the law was measured.
 
     Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits.
     ``lossless`` and ``verdict``: as the audit's claim, by the rule and by the theorem (``rounding``: both,

@@ -1,4 +1,4 @@
-"""Reading reports of earlier versions of report.schema.json."""
+"""Reads reports of earlier versions of report.schema.json."""
 
 import copy
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from ...models.errors import InputError
 SCHEMA_VERSION = "2.2"
 
 _SMALLEST = "smallest-of-"
-"""How version 1.0 named the problem of the smallest witness."""
+"""Prefix by which version 1.0 named the problem of the smallest witness."""
 
 _CAMPAIGN = ("samples", "resumed", "seconds", "samples_per_second", "cluster", "chunk", "counts", "counts_digest")
-"""What campaigns had at the top of a format of their own, whose version was 1.0 as well."""
+"""Top-level fields of the campaigns' own format, whose version was 1.0 as well."""
 
 
 def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The report in the form of the present version; the one given stays as it is.
+    """Return the report in the form of the present version; the one given is not changed.
 
     Raises: InputError for a version that is not known.
     """
@@ -35,7 +35,7 @@ def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_2_0(report: dict[str, Any]) -> dict[str, Any]:
-    """2.0 did not say of which kind the detail of evidence is."""
+    """Add the kind of each detail, which 2.0 did not state."""
     for item in report.get("evidence", ()):  # of what is missing the types speak
         item["detail"]["kind"] = _kind(item["method"], item["detail"])
     return report
@@ -53,7 +53,7 @@ def _kind(method: str, detail: Mapping[str, Any]) -> str:
 
 
 def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
-    """The report in version 2.0.
+    """Return the report in version 2.0.
 
     1.0 had columns of the table in the detail of evidence, marked the smallest witness by its problem's name, gave
     every witness the fields that its method had, and called mutants of loops defects.
@@ -74,7 +74,7 @@ def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _campaign_as_report(campaign: dict[str, Any]) -> dict[str, Any]:
-    """A campaign of version 1.0 as a report of that version."""
+    """Return a campaign of version 1.0 as a report of that version."""
     figures = {name: campaign.pop(name) for name in _CAMPAIGN}
     subject = campaign["subject"]
     source = {name: subject.pop(name) for name in [*subject] if name not in ("name", "source")}
@@ -88,7 +88,7 @@ def _campaign_as_report(campaign: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts_shown(method: str, worst: str, limit: str) -> dict[str, Any]:
-    """What 1.0 kept in the columns of the table alone."""
+    """Return the facts that 1.0 kept only in the columns of the table."""
     if method in ("forward-pass", "warp", "betting"):
         return {"too_wide": limit == "drift too wide to judge"}
     if method == "ends":
@@ -97,5 +97,5 @@ def _facts_shown(method: str, worst: str, limit: str) -> dict[str, Any]:
 
 
 def _renamed(command: str) -> str:
-    """A command line with the present name of its option."""
+    """Return a command line with the present name of its option."""
     return command.replace(" --defect ", " --mutant ")

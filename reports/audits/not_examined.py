@@ -1,4 +1,4 @@
-"""What a verdict says nothing of, a sentence each: from what the run did, not from what it might have done."""
+"""What a verdict says nothing of, a sentence each: derived from what the run did."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 
 def not_examined(report: Run, known: ReportScope | None) -> list[str]:
-    """The sentences. known: the scope of the report."""
+    """Return the sentences. known: the scope of the report."""
     if known is None:
         return ["anything: there is no evidence"]
     items = [e for e in without_smallest(report.evidence) if e.claim == "lossless"]
@@ -69,13 +69,13 @@ def _share(part: int, of: str) -> str:
 
 
 def zeros_examined(evidence: Evidence) -> bool:
-    """Whether evidence on support is of a problem whose target gives some token probability 0; older reports are
+    """Return whether evidence on support is of a problem whose target gives some token probability 0. Older reports are
     believed."""
     return evidence.law.zeros is not False
 
 
 def _not_decided(known: ReportScope) -> list[str]:
-    """The problems that the verdict leaves out, by the reason."""
+    """Return the problems that the verdict leaves out, by the reason."""
     by_reason: dict[str, list[str]] = {}
     for one in known.not_decided:
         by_reason.setdefault(one.reason, []).append(f"{one.problem} (V = {one.vocabulary}, gamma = {one.gamma})")
@@ -84,13 +84,13 @@ def _not_decided(known: ReportScope) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few of the names, and how many more; the scope of the JSON has all of them."""
+    """Return a few of the names, and how many more; the scope of the JSON has all of them."""
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _of_trees(known: ReportScope) -> list[str]:
-    """What is left out of draft trees, where there are some."""
+    """Return what is left out of draft trees, if there are some."""
     if not known.nodes:
         return []
     others = [way for way in WAYS if way not in known.drafting]
@@ -112,7 +112,7 @@ def _of_trees(known: ReportScope) -> list[str]:
 
 
 def _together(report: Run) -> list[str]:
-    """Which lengths were examined over which vocabularies, where not each over each."""
+    """Say which lengths were examined over which vocabularies, if not each over each."""
     details = [e.detail for e in report.evidence if not e.out_of_scope]
     sizes = {(d.vocabulary, d.gamma) for d in details if d.vocabulary is not None and d.gamma is not None}
     over: dict[tuple[int, ...], list[int]] = {}
@@ -125,7 +125,7 @@ def _together(report: Run) -> list[str]:
 
 
 def _at_positions(items: Sequence[Evidence]) -> list[str]:
-    """Which positions no problem decides of blocks that were examined over wide vocabularies."""
+    """Say which positions of blocks no problem decides, over wide vocabularies."""
     over: dict[int, list[Evidence]] = {}
     for e in items:
         if e.detail.wide and not e.out_of_scope and (e.detail.vocabulary or 0) > FEW_TOKENS:
@@ -146,7 +146,7 @@ def _of_functions(known: ReportScope, program: bool) -> list[str]:
 
 
 def _of_decoders(items: Sequence[Evidence]) -> list[str]:
-    """What is left out of a decoder's requests, where its laws are of texts."""
+    """Return what is left out of a decoder's requests, if its laws are of texts."""
     asked = [e.detail for e in items if isinstance(e.detail, TextLawDetail)]
     if not asked:
         return []
@@ -170,7 +170,7 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
 
 
 def _caps(asked: Sequence[TextLawDetail]) -> str:
-    """The cap of the longest text, over each vocabulary where they differ: "5 tokens (V = 2), 3 (V = 3)"."""
+    """Return the cap of the longest text, by vocabulary if they differ: "5 tokens (V = 2), 3 (V = 3)"."""
     longest: dict[int, int] = {}
     for d in asked:
         longest[d.vocabulary or 0] = max(d.tokens, longest.get(d.vocabulary or 0, 0))
@@ -181,7 +181,7 @@ def _caps(asked: Sequence[TextLawDetail]) -> str:
 
 
 def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[str]:
-    """Settings that were asked for and show nothing."""
+    """Say which settings that were asked for show nothing."""
     idle = [n for n in names if all(n in d.without_effect for d in asked if n in d.settings)]
     known = {*SETTINGS, *(name for engine in ENGINES.values() for name in engine.settings or ())}
     strange = [n for n in names if n not in known]
@@ -193,7 +193,7 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
 
 
 def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
-    """Where nothing shows that tokens were drafted."""
+    """Say whether nothing shows that tokens were drafted."""
     compared = [d.ways_of_plain for d in asked if d.ways_of_plain is not None]
     if not any(compared):
         return []
@@ -202,7 +202,8 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
 
 
 def _regions(report: Run, wide: bool) -> list[str]:
-    """Regions of the rows in which a bug could act unseen (``models.regions``). wide: whether there are wide rows."""
+    """Say in which regions of the rows a bug could act unseen (``models.regions``). wide: whether there are wide
+    rows."""
     sentences = []
     for dtype, (covered, every) in shares(report).items():
         if covered < every:
@@ -225,7 +226,7 @@ def _regions(report: Run, wide: bool) -> list[str]:
 
 
 def _gaps(items: Sequence[Evidence]) -> list[str]:
-    """Of the laws: which are missing, and what of them is not known."""
+    """Say which laws are missing, and what of the others is not known."""
     sampled = [e for e in items if e.method.sampled]
     lawless = {e.case for e in items if e.verdict == NO_EVIDENCE}
     sentences = []

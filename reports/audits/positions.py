@@ -1,4 +1,4 @@
-"""Which positions of a block, and which of them together, were decided by problems on whose laws a verdict stands."""
+"""The positions of a block that were decided, alone and together, by problems on whose laws a verdict stands."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -7,7 +7,7 @@ from ...verifiers.details import LawDetail
 from ...verifiers.evidence import Evidence
 
 Sets = Sequence[Sequence[int]]
-"""Of positions that one draft block decides together."""
+"""Sets of positions that one draft block decides together."""
 
 TOGETHER = "all positions together"
 PAIRS = "each position, with the next one, and some far apart"
@@ -15,8 +15,8 @@ ALONE = "each position by itself"
 
 
 def decided_positions(items: Iterable[Evidence]) -> dict[str, list[list[int]]]:
-    """gamma -> the sets of positions decided together, in all kinds of numbers, none of them in another; of evidence
-    that holds or refutes."""
+    """Return gamma -> the sets of positions decided together in every dtype, by evidence that holds or refutes. No set
+    is part of another."""
     by_dtype: dict[str, dict[int, set[frozenset[int]]]] = {}
     for e in items:
         if e.claim == "lossless" and isinstance(e.detail, LawDetail) and e.detail.decided is not None:
@@ -34,7 +34,7 @@ def _in_all(kinds: Sequence[set[frozenset[int]]]) -> list[list[int]]:
 
 
 def decides(positions: Mapping[str, Sets], gamma: int, wanted: Iterable[int]) -> bool:
-    """Whether blocks of gamma tokens were examined in which these positions are decided together.
+    """Return whether blocks of gamma tokens were examined in which these positions are decided together.
 
     positions: of the scope of a report.
     """
@@ -42,7 +42,7 @@ def decides(positions: Mapping[str, Sets], gamma: int, wanted: Iterable[int]) ->
 
 
 def how_decided(gamma: int, sets: Sets) -> str:
-    """Which positions are decided, in words."""
+    """Say which positions are decided."""
     if any(len(one) == gamma for one in sets):
         return TOGETHER
     every = {i for one in sets for i in one}
@@ -53,7 +53,7 @@ def how_decided(gamma: int, sets: Sets) -> str:
 
 
 def undecided(positions: Mapping[str, Sets]) -> list[str]:
-    """What of longer blocks was not decided, a sentence each."""
+    """Say what of longer blocks was not decided, a sentence each."""
     apart, alone, sentences = [], [], []
     for gamma, sets in ((int(gamma), sets) for gamma, sets in positions.items()):
         how, every = how_decided(gamma, sets), {i for one in sets for i in one}
@@ -76,7 +76,7 @@ def _pairs(sets: Sets) -> set[tuple[int, int]]:
 
 
 def ranges(sizes: Iterable[int]) -> str:
-    """Whole numbers as ranges: 2 to 5, 8, 127 to 129."""
+    """Return whole numbers as ranges: 2 to 5, 8, 127 to 129."""
     runs: list[list[int]] = []
     for size in sorted(sizes):
         if runs and size == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""The report of a run, in the form of report.schema.json: everything that is shown is derived from it."""
+"""The report of a run, in the form of report.schema.json. Everything that is shown is derived from it."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from .scope import ReportScope, scope
 
 
 def deciding(evidence: Sequence[Evidence], claims: Collection[str]) -> list[Evidence]:
-    """The evidence on these claims by which the verdict is given.
+    """Return the evidence on these claims by which the verdict is given.
 
     Wide problems on which nothing is decided for their time, their number of ways or the style of the code are left
     out (``Evidence.out_of_scope``), if everything else holds and a wide problem is among that, in each precision and
@@ -41,7 +41,7 @@ def deciding(evidence: Sequence[Evidence], claims: Collection[str]) -> list[Evid
 
 
 OUT_OF_TIME = "out of time"
-"""The finding of a run that ended with parts not examined: whatever its evidence is, it holds nothing."""
+"""Finding of a run that ended with parts not examined. Its verdict never holds, whatever the evidence."""
 
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
@@ -83,12 +83,12 @@ FINDINGS = {
     "fewer texts": "had no time for more texts",
     "fewer repeats": "had no time for more repeats",
 }
-"""What an audit notices that is no law, by the key under which it is reported."""
+"""Findings that are not laws, by the key under which each is reported."""
 
 
 @dataclass
 class EndToEnd:
-    """What an end-to-end run has in addition to evidence.
+    """The data of an end-to-end run in addition to its evidence.
 
     setting: the pair, the device and the loop as it was run.
     figures: block efficiency and wall-clock speedup, with intervals.
@@ -111,7 +111,7 @@ class EndToEnd:
 
 @dataclass(repr=False)
 class Report:
-    """What a run found out about one subject.
+    """The findings of a run on one subject.
 
     subject: name, source, digest, dtypes, and how it was called.
     claims: those that decide the verdict.
@@ -155,7 +155,7 @@ class Report:
     def begin(
         cls, name: str, source: str, dtypes: Sequence[str], seed: int, claims: Sequence[str] = ("lossless",)
     ) -> "Report":
-        """A report without evidence, on a subject whose digest is not known yet."""
+        """Return a report without evidence, on a subject whose digest is not known yet."""
         subject = {"name": name, "source": source, "digest": "unknown", "dtypes": list(dtypes)}
         return cls(subject, claims, seed, environment())
 
@@ -183,17 +183,17 @@ class Report:
                 self.shown |= {kind: shown} if shown else {}
 
     def fail(self, kind: str, message: str) -> None:
-        """The run could not be completed; the first reason stays."""
+        """Record that the run could not be completed; the first reason stays."""
         self.failure = self.failure or {"kind": kind, "message": message}
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run was ended by the user."""
+        """Return whether the user ended the run."""
         return self.failure is not None and self.failure["kind"] == "interrupted"
 
     @property
     def verdict(self) -> ReportVerdict:
-        """By the deciding claims alone, of what is in the scope."""
+        """Return the verdict, by the deciding claims alone, of what is in the scope."""
         merged = merge_verdicts(e.verdict for e in deciding(self.evidence, self.claims))
         if merged == REFUTED:
             return ReportVerdict.REFUTED
@@ -205,8 +205,8 @@ class Report:
 
     @property
     def scope(self) -> ReportScope | None:
-        """What the verdict speaks of; None if that is not recorded, or nothing was examined. Computed once for a
-        state."""
+        """Return what the verdict speaks of; None if that is not recorded, or nothing was examined. It is computed once
+        for each state of the report."""
         state = [
             *map(id, self.evidence),
             self.verdict,
@@ -219,23 +219,23 @@ class Report:
 
     @property
     def not_examined(self) -> list[str]:
-        """What the verdict says nothing of, a sentence each; empty if that is not recorded."""
+        """Return what the verdict says nothing of, a sentence each; empty if that is not recorded."""
         return not_examined(self, self.scope) if self.scoped else []
 
     @property
     def reading(self) -> str:
-        """The verdict in words that say no more than the evidence; the verdict alone if that is not recorded."""
+        """Return the verdict in words that say no more than the evidence; the verdict alone if that is not recorded."""
         known = self.scope
         return known.reading if known else self.verdict
 
     @property
     def smallest(self) -> Evidence | None:
-        """The refutation on the smallest problem that the search found, if there was a search."""
+        """Return the refutation on the smallest problem that the search found, if there was a search."""
         return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
 
     @property
     def behaves_as(self) -> list[tuple[str, str]]:
-        """(in words, link) of each mutant that behaves as the subject; where none does, that, and no link."""
+        """Return (words, link) for each mutant that behaves as the subject; if none does, say so without a link."""
         known = [
             (f"behaves exactly as {same['mutant']}: {same['title']} ({_compared_on(same)})", same["link"])
             for same in self.diagnosis
@@ -247,7 +247,7 @@ class Report:
         ]
 
     def shown_refutation(self) -> Evidence | None:
-        """The refutation to show first: of a problem, the smallest."""
+        """Return the refutation to show first: the one on the smallest problem."""
         refuted = [(e, e.witness) for e in self.evidence if e.refuted and e.claim in self.claims and e.witness]
         return min(
             refuted,
@@ -257,7 +257,7 @@ class Report:
 
     @property
     def noticed(self) -> list[dict[str, Any]]:
-        """The findings in their JSON form."""
+        """Return the findings in their JSON form."""
         return [
             {"kind": kind, "what": FINDINGS.get(kind, kind), "text": text, **self.shown.get(kind, {})}
             for kind, text in sorted(self.findings.items())
@@ -265,11 +265,11 @@ class Report:
 
     @property
     def standing(self) -> list[dict[str, Any]]:
-        """What is proved of the rules, claim by claim."""
+        """Return what is proved of the rules, claim by claim."""
         return summary(standing()) if self.proved is None else self.proved
 
     def as_json(self) -> dict[str, Any]:
-        """The form of report.schema.json."""
+        """Return the form of report.schema.json."""
         report = {
             "schema_version": SCHEMA_VERSION, "subject": self.subject, "verdict": self.verdict,
             "claims": list(self.claims), "evidence": [e.as_json() for e in self.evidence],
@@ -291,7 +291,7 @@ class Report:
         return f"<Report on {self.subject['name']}: {self.reading}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the verdict as it is read, what it speaks of, and the smallest witness."""
+        """Return what a notebook shows: the verdict in words, what it speaks of, and the smallest witness."""
         shown = self.shown_refutation()
         lines = [f"<b>{escape(str(self.subject['name']))}</b>: {escape(self.reading)}"]
         lines += [f"speaks of {escape(self.scope.says)}"] if self.scope else []
@@ -300,12 +300,12 @@ class Report:
         return f"<div>{'<br>'.join(lines)}</div>"
 
     def text(self) -> str:
-        """The file's content."""
+        """Return the file's content."""
         return json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
-        """The report that was written, by this or an earlier version.
+        """Return the report that this or an earlier version wrote.
 
         Raises: InputError for what is no report, and for a version that is not known.
         """
@@ -326,7 +326,7 @@ class Report:
 
 
 def _compared_on(compared: Mapping[str, Any]) -> str:
-    """The problems of a comparison with mutants, and the claim, where it is another than lossless."""
+    """Say on which problems mutants were compared, and by which claim if it is not lossless."""
     claim = compared.get("claim", "lossless")
     count = len(compared["problems"])
     on = f"on all {count} problems compared" if count > 1 else "on the problem compared"
@@ -334,7 +334,7 @@ def _compared_on(compared: Mapping[str, Any]) -> str:
 
 
 def _require_numbers(evidence: Sequence[Evidence]) -> None:
-    """In reports deviations and bounds are no rationals. Raises: InputError."""
+    """Check that deviations and bounds are numbers, not rationals. Raises: InputError."""
     for place, e in enumerate(evidence):
         for name, value in (("total_variation", e.total_variation), ("bound", e.bound)):
             if value is not None and (not isinstance(value, (int, float)) or value < 0):
@@ -343,7 +343,7 @@ def _require_numbers(evidence: Sequence[Evidence]) -> None:
 
 
 def _curves(measurement: Measurement) -> dict[str, Any]:
-    """Pr(tau >= i) of the subject, of block and of token verification on the same rows, for the pictures."""
+    """Return Pr(tau >= i) of the subject, of block and of token verification on the same rows, for the figures."""
     gamma = measurement.problem.gamma
     laws = {
         "subject": measurement.outputs(),

@@ -26,12 +26,12 @@ Interval = tuple[float, float] | None
 
 
 class Closed(Struct, omit_defaults=True, kw_only=True):
-    """An object that we write with these fields alone, and read with others too; one without a default is always
-    there."""
+    """An object that is written with these fields alone, and read with others too; one without a default is always
+    written."""
 
 
 class SubjectForm(Struct, kw_only=True, omit_defaults=True):
-    """Who was audited, and how it was called.
+    """The subject of an audit, and how it was called.
 
     problems: that were given, by name: SHA-256 of the JSON form. calls: of the function, in one process.
     quick: whether wide problems were left out; absent if not. requests_a_call: the most texts that one call verified.
@@ -67,7 +67,7 @@ class Same(Closed, kw_only=True):
 
 
 class Compared(Closed, kw_only=True):
-    """How many mutants that fail the claim a subject was compared with that fails it, and on which problems."""
+    """A comparison of a subject that fails a claim with mutants that fail it: how many, and on which problems."""
 
     mutants: Count
     claim: str
@@ -86,7 +86,7 @@ class Call(Closed, kw_only=True):
 
 
 class Finding(Closed, kw_only=True):
-    """What was noticed that is no law. calls: with the same random numbers and another result; replay: a command."""
+    """A finding that is not a law. calls: with the same random numbers and another result. replay: a command."""
 
     kind: str
     what: str
@@ -96,21 +96,21 @@ class Finding(Closed, kw_only=True):
 
 
 class Failure(Closed, kw_only=True):
-    """Why a run could not be completed."""
+    """The reason why a run could not be completed."""
 
     kind: Literal["load", "crash", "timeout", "memory", "interrupted", "raises", "version"]
     message: str
 
 
 class RegionForm(Closed, kw_only=True):
-    """Cells in which a bug can hide (``models.regions``), that the small problems with a law cover."""
+    """The cells in which a bug can hide (``models.regions``) that small problems with a law cover."""
 
     covered: Count
     of: Annotated[int, Meta(ge=1)]
 
 
 class Curve(Closed, kw_only=True):
-    """Pr(tau >= i), i = 0..gamma, of the subject, of block and of token verification."""
+    """The probabilities Pr(tau >= i), i = 0..gamma, of the subject, of block and of token verification."""
 
     problem: str
     dtype: str
@@ -128,7 +128,7 @@ class Proved(Closed, kw_only=True):
 
 
 class Quantiles(Struct):
-    """Of distances over positions."""
+    """Quantiles of distances over positions."""
 
     median: Number
     q99: Number
@@ -137,7 +137,7 @@ class Quantiles(Struct):
 
 
 class DriftForm(Closed, kw_only=True):
-    """Passes of one shape against one pass over the whole text."""
+    """A comparison of passes of one shape with one pass over the whole text."""
 
     shape: str
     positions: Count
@@ -149,7 +149,7 @@ class DriftForm(Closed, kw_only=True):
 
 
 class Figures(Closed, kw_only=True):
-    """Tokens a call of the target, and the speed against plain decoding."""
+    """The performance of a run: tokens a call of the target, and the speed against plain decoding."""
 
     block_efficiency: Number | None = None
     block_efficiency_interval: Interval = None
@@ -198,7 +198,7 @@ class CampaignForm(Closed, kw_only=True):
 
 
 class Requests(Closed, kw_only=True):
-    """What became of one kind of requests. redrawn: refused with a status, then sent again."""
+    """A summary of one kind of requests. redrawn: refused with a status, then sent again."""
 
     asked: Count
     counted: Count
@@ -208,7 +208,7 @@ class Requests(Closed, kw_only=True):
 
 
 class Speculation(Closed, kw_only=True):
-    """What a server says of its drafts."""
+    """A server's account of its drafts."""
 
     seen: str
     drafted: Count | None = None
@@ -290,7 +290,7 @@ class ReportForm(Closed, kw_only=True):
 
 
 def report_schema() -> dict[str, Any]:
-    """The JSON Schema of a report: of the types, with the claims of the table."""
+    """Return the JSON Schema of a report: from the types, with the claims of the table."""
     made = schema(ReportForm, "draftproof report")
     definitions, claims = made["$defs"], {"enum": [*CLAIMS]}
     definitions["ReportForm"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
@@ -305,7 +305,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The file, a definition a line."""
+    """Return the file, a definition a line."""
     made = report_schema()
     definitions = sorted(made.pop("$defs").items())
     lines = [f"  {json.dumps(name)}: {json.dumps(definition)}" for name, definition in definitions]

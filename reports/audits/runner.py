@@ -1,4 +1,4 @@
-"""The anatomy of every run: examinations one after the other; what was measured before one fails is in the report."""
+"""The anatomy of every run: examinations in turn. What was measured before one fails is in the report."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -11,14 +11,14 @@ from .report import Report
 
 
 class Examination(Protocol):
-    """One part of a run: it measures, and says what the measurements are evidence of."""
+    """A part of a run: it measures, and says what the measurements are evidence of."""
 
     def run(self) -> None:
         """Measure. Raises: RunFailed, MemoryError or KeyboardInterrupt; what was measured before stays."""
         ...
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:
-        """What was measured shows. complete: whether ``run`` came to its end."""
+        """Return what was measured as evidence. complete: whether ``run`` came to its end."""
         ...
 
 

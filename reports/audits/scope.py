@@ -1,4 +1,4 @@
-"""What a verdict speaks of: computed from the evidence, shown wherever a verdict is."""
+"""What a verdict speaks of: computed from the evidence, and shown wherever a verdict is."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .positions import TOGETHER, decided_positions, how_decided, ranges
 
 
 class Run(Protocol):
-    """What is read of a report; the fields as there."""
+    """The part of a report that is read here; fields as there."""
 
     subject: dict[str, Any]
     claims: Sequence[str]
@@ -31,7 +31,7 @@ class Run(Protocol):
 
 
 WIDE_ROUNDING = 1e-4
-"""Total variation allowed to rounding from which on a clean verdict says it in words."""
+"""Total variation allowed to rounding from which on a clean verdict mentions it."""
 
 
 class NotDecided(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class NotDecided(Struct, frozen=True, kw_only=True):
 
 
 class ReportScope(Struct, frozen=True, kw_only=True):
-    """What was examined: how many problems of which sizes, in which numbers, how exactly. Of loops sizes are the
+    """The scope of a report: how many problems of which sizes, in which numbers, how exactly. Sizes of a loop are the
     pair's.
 
     problems: how many. requests, tokens: of decoders, settings and ways of drafting with which they were asked, and the
@@ -104,7 +104,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
 
 
 def scope(report: Run) -> ReportScope | None:
-    """What was examined; None without evidence."""
+    """Return what was examined; None without evidence."""
     every = without_smallest(report.evidence)
     if not every:
         return None
@@ -161,7 +161,7 @@ def scope(report: Run) -> ReportScope | None:
 
 
 def _not_decided(items: Iterable[Evidence]) -> list[NotDecided]:
-    """The problems that are out of the scope, each once in each precision; the reason is that of the law."""
+    """Return the problems that are out of the scope, each once in each precision, with the reason of the law."""
     by_law: dict[tuple[str | None, str], NotDecided] = {}
     refuted = {(e.problem, e.dtype) for e in items if e.refuted}
     for e in (e for e in items if e.out_of_scope and not e.method.sampled and (e.problem, e.dtype) not in refuted):
@@ -172,7 +172,7 @@ def _not_decided(items: Iterable[Evidence]) -> list[NotDecided]:
 
 
 def on_what_not(not_decided: Sequence[NotDecided]) -> str:
-    """How many problems are not decided, at which V: "3 (V = 32,000: ...)"; empty where there are none."""
+    """Say how many problems are not decided, at which V: "3 (V = 32,000: ...)"; empty where there are none."""
     if not not_decided:
         return ""
     vocabularies, reasons = sorted({p.vocabulary for p in not_decided}), dict.fromkeys(p.reason for p in not_decided)
@@ -182,7 +182,7 @@ def on_what_not(not_decided: Sequence[NotDecided]) -> str:
 
 
 def _of_pair(run: Mapping[str, Any]) -> list[Detail]:
-    """The sizes of an end-to-end run."""
+    """Return the sizes of an end-to-end run."""
     if "vocabulary" not in run:
         return []
     names = ("vocabulary", "smallest_probability", "nodes", "drafting")
@@ -192,7 +192,7 @@ def _of_pair(run: Mapping[str, Any]) -> list[Detail]:
 
 
 def _children(sizes: Iterable[Detail]) -> dict[str, list[str]]:
-    """V -> numbers of children a depth, of trees: "2x1+0" for two of the context, one of the first and none of the
+    """Return V -> numbers of children a depth: "2x1+0" for two of the context, one of the first and none of the
     second."""
     every = {(d.vocabulary or 0, tuple(d.children)) for d in sizes if d.children}
     shapes = sorted(every, key=lambda s: (s[0], len(s[1]), s))
@@ -200,13 +200,13 @@ def _children(sizes: Iterable[Detail]) -> dict[str, list[str]]:
 
 
 def _asked(sizes: Iterable[Detail]) -> list[str]:
-    """Which laws texts were asked to follow, if any is declared."""
+    """Return which laws texts were asked to follow, if any is declared."""
     asked = dict.fromkeys(d.law or "the target's" for d in sizes)
     return [*asked] if asked.keys() - {"the target's"} else []
 
 
 def _rounding_on_trees(items: Iterable[Evidence]) -> str:
-    """By what a deviation on draft trees is rounding: our own rules have a theorem, other code two measures."""
+    """Say by what a deviation on draft trees is rounding: our own rules have a theorem, other code two measures."""
     measures = [(e.detail.drafting, e.law.rounding) for e in items if e.claim == "lossless" and e.law.rounding]
     ours = dict.fromkeys(measure.theorem_of for drafting, measure in measures if drafting or measure.theorem_of)
     others = "one epsilon a decision and recursive rejection's theorem"
@@ -214,7 +214,7 @@ def _rounding_on_trees(items: Iterable[Evidence]) -> str:
 
 
 def _known(items: Iterable[Evidence]) -> dict[tuple[str, ...], tuple[Strength, Evidence]]:
-    """``Evidence.case`` -> how its law is known, and the evidence."""
+    """Return ``Evidence.case`` -> how its law is known, and the evidence."""
     known: dict[tuple[str, ...], tuple[Strength, Evidence]] = {}
     for e in items:
         if e.claim == "lossless":
@@ -274,7 +274,7 @@ def _ids(items: Iterable[Evidence]) -> dict[str, dict[str, int]]:
 
 
 def _lengths(known: ReportScope) -> str:
-    """Every gamma, with the positions that are decided, where that was recorded and is not the same."""
+    """Say every gamma, with the decided positions if they were recorded and differ."""
     ways: dict[str, list[int]] = {}
     for gamma in known.gammas:
         sets = known.positions.get(str(gamma), ())
@@ -285,14 +285,14 @@ def _lengths(known: ReportScope) -> str:
 
 
 def by_drafting(known: ReportScope) -> str:
-    """How large trees are that were drawn in each way, where that is not the same."""
+    """Say how large the trees of each way of drawing are, if that differs."""
     largest = known.largest_trees
     in_order = [f"{how} {largest[how]}" for how in known.drafting if how in largest]
     return f" ({', '.join(in_order)})" if len({*largest.values()}) > 1 else ""
 
 
 def _on_which(kind: Strength, known: ReportScope) -> str:
-    """At which V there is no law, and what samples can show there."""
+    """Say at which V there is no law, and what samples can show there."""
     at = {Strength.SAMPLED: known.sampled_vocabularies, Strength.NONE: known.lawless_vocabularies}.get(kind)
     if not at:
         return ""
@@ -301,7 +301,7 @@ def _on_which(kind: Strength, known: ReportScope) -> str:
 
 
 def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
-    """The verdict in words that say no more than the evidence."""
+    """Return the verdict in words that say no more than the evidence."""
     if report.verdict == "holds":
         if known.numbers == ["exact"]:
             how = "exactly, over rationals"
@@ -326,14 +326,14 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
 
 
 def not_refuted(known: ReportScope) -> str:
-    """That nothing was refuted, and on how much: what can be said of third-party code."""
+    """Say that nothing was refuted, and on how much: what can be said of third-party code."""
     widest = f" (V to {max(known.vocabularies)})" if known.vocabularies else ""
     requests = f"{counted(known.requests, 'request')} of " if known.requests else ""
     return f"not refuted on {requests}{counted(known.problems, 'problem')}{widest}"
 
 
 def _rounding(items: list[Evidence]) -> str:
-    """The rounding that is allowed, where it is wide enough to hide what matters."""
+    """Say how much rounding is allowed, if it is enough to hide what matters."""
     held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None and not e.detail.by_calls]
     widest = max(held, key=lambda e: float(e.bound), default=None)
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
@@ -342,19 +342,19 @@ def _rounding(items: list[Evidence]) -> str:
 
 
 def _lattice(report: Run) -> str:
-    """The lattice that is allowed, where that was asked for."""
+    """Say which lattice is allowed, if one was asked for."""
     bits = report.subject.get("uniform_bits")
     return f", up to the lattice of {bits}-bit uniforms" if bits else ""
 
 
 def _if_it_computes(items: list[Evidence]) -> str:
-    """The types in which a function has to compute for what holds to hold, where its arithmetic was not all seen."""
+    """Say in which dtypes a function has to compute for the verdict, if not all of its arithmetic was seen."""
     types = dict.fromkeys(e.law.if_it_computes_in for e in items if e.holds and e.law.if_it_computes_in)
     return f", if it computes in {' and '.join(map(str, types))}" if types else ""
 
 
 def shares(report: Run) -> dict[str, tuple[int, int]]:
-    """dtype -> (regions of the rows that are covered, all of them)."""
+    """Return dtype -> (regions of the rows that are covered, all of them)."""
     return {
         dtype: (sum(r["covered"] for r in regions.values()), sum(r["of"] for r in regions.values()))
         for dtype, regions in report.regions.items()
@@ -362,7 +362,7 @@ def shares(report: Run) -> dict[str, tuple[int, int]]:
 
 
 def _covered(report: Run) -> str:
-    """How many regions of the rows the small problems cover, by dtype."""
+    """Say how many regions of the rows the small problems cover, by dtype."""
     said = [
         f"{covered} of {every}" + (f" in {dtype}" if len(report.regions) > 1 else "")
         for dtype, (covered, every) in shares(report).items()
@@ -371,5 +371,5 @@ def _covered(report: Run) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """The number and the noun, in the plural where it is not one."""
+    """Return the number and the noun, in the plural unless it is one."""
     return f"{number} {what}{'' if number == 1 else 's'}"

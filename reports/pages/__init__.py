@@ -1,1 +1,1 @@
-"""What people read of a report: terminal, HTML pages, figures. Everything shown is derived from the report."""
+"""The forms in which people read a report: terminal, HTML pages, figures. All of it is derived from the report."""

@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG text: the same bytes for the same report."""
+"""The figures of a report, as SVG text: equal reports give equal bytes."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...verifiers.evidence import Evidence
+from ...verifiers.evidence import Evidence, without_smallest
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "draftproof", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
@@ -22,11 +22,11 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 SUBJECT, BLOCK, TOKEN, BAD, LIMIT = "#1f5fbf", "#2a8c4a", "#999999", "#c43030", "#c77800"
 FLOOR = 1e-18
-"""Where a deviation of exactly zero is drawn on a logarithmic axis."""
+"""Place of a deviation of exactly zero on a logarithmic axis."""
 
 
 def svg(figure: Figure, says: str = "") -> str:
-    """The figure as SVG, which closes it.
+    """Return the figure as SVG, and close it.
 
     says: what is to be seen, for those who do not see it; empty only where the text beside it says the same.
     """
@@ -40,7 +40,8 @@ def svg(figure: Figure, says: str = "") -> str:
 
 
 def distance_axis(axis: Axes, names: Sequence[str], **font: Any) -> None:
-    """A row for each name, from the top; total variation from left to right on a logarithmic axis."""
+    """Give the axis a row for each name, from the top, and total variation from left to right on a logarithmic
+    scale."""
     axis.set_xscale("log")
     axis.set_xlim(FLOOR / 3, 3)
     axis.set_yticks(range(len(names)), names, **font)
@@ -49,7 +50,7 @@ def distance_axis(axis: Axes, names: Sequence[str], **font: Any) -> None:
 
 
 def acceptance(curves: list[dict[str, Any]]) -> str | None:
-    """Pr(tau >= i) of the subject between those of token and block verification, for a few telling problems."""
+    """Draw Pr(tau >= i) of the subject between token and block verification's, for the most telling problems."""
     chosen = _telling(curves)
     if not chosen:
         return None
@@ -79,7 +80,8 @@ def _curve_says(curve: dict[str, Any]) -> str:
 
 
 def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]]:
-    """The problems where block and token verification, or the subject and block verification, lie furthest apart."""
+    """Return the problems where block and token verification, or the subject and block verification, lie furthest
+    apart."""
     if not curves:
         return []
     numbers = curves[0]["dtype"]
@@ -93,10 +95,14 @@ def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]
     return sorted(alike.values(), key=ranked.index)[:most]
 
 
+def _lossless(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return the evidence on losslessness that states a deviation, without the smallest witness."""
+    return [e for e in without_smallest(evidence) if e.claim == "lossless" and e.total_variation is not None]
+
+
 def deviations(evidence: Sequence[Evidence]) -> str | None:
-    """The deviation from lossless on each problem, and what rounding allows, on a logarithmic axis."""
-    items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
-    items = [e for e in items if not (e.witness and e.witness.smallest)]
+    """Draw the deviation from lossless on each problem, and what rounding allows, on a logarithmic axis."""
+    items = _lossless(evidence)
     if not items:
         return None
     names = list(dict.fromkeys(e.problem or "" for e in items))
@@ -130,12 +136,11 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
 
 
 def limits(evidence: Sequence[Evidence]) -> str | None:
-    """The largest deviation from lossless and the limit, by precision and by how the law was obtained."""
+    """Draw the largest deviation from lossless and the limit, by precision and by how the law was obtained."""
     groups: dict[str, list[Evidence]] = {}
-    for e in evidence:
-        if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest):
-            how = e.law.exactness.law if e.law.exactness and e.law.exactness.decides else e.method
-            groups.setdefault(f"{e.dtype}, {how}", []).append(e)
+    for e in _lossless(evidence):
+        how = e.law.exactness.law if e.law.exactness and e.law.exactness.decides else e.method
+        groups.setdefault(f"{e.dtype}, {how}", []).append(e)
     if not groups:
         return None
     worst = [max(float(e.total_variation) for e in group) for group in groups.values()]
@@ -154,7 +159,7 @@ def limits(evidence: Sequence[Evidence]) -> str | None:
 
 
 def by_prefix(prefixes: Sequence[tuple[str, float, float]]) -> str | None:
-    """How far the subject's law is from the target's on each prefix, shortest prefixes first."""
+    """Draw how far the subject's law is from the target's on each prefix, shortest prefixes first."""
     if not prefixes:
         return None
     with plt.rc_context(STYLE):

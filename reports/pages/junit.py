@@ -1,4 +1,4 @@
-"""Reports as JUnit's XML, for any CI: a test case for each claim that was examined, or each requirement."""
+"""Reports as JUnit's XML, for any CI: a test case for each claim that was examined, or for each requirement."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -15,7 +15,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class JUnitCase(NamedTuple):
-    """name: of the test case; outcome: passed, failure, error or skipped; text: why."""
+    """A test case. name: its name. outcome: passed, failure, error or skipped. text: why."""
 
     name: str
     outcome: str
@@ -23,7 +23,7 @@ class JUnitCase(NamedTuple):
 
 
 def junit(report: Report) -> str:
-    """A case for each claim, in each precision, by each method: passed only if it holds.
+    """Return a case for each claim, in each precision, by each method: passed only if it holds.
 
     What decides nothing is skipped: no evidence, and what is refuted of a claim that does not decide the report's
     verdict. A claim that decides and was not examined is an error.
@@ -48,8 +48,8 @@ def junit(report: Report) -> str:
 
 
 def junit_of_requirements(document: Mapping[str, Any]) -> str:
-    """A case for each requirement: passed only if it is met; what is open is an error, for a CI passes over what is
-    skipped.
+    """Return a case for each requirement: passed only if it is met. What is open is an error, since a CI ignores what
+    is skipped.
 
     What is sampled only is skipped: nothing was refuted. Each with what would close it.
     """

@@ -1,4 +1,4 @@
-"""The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped; and its badge."""
+"""The HTML page of a report, and its badge: one file, nothing loaded from elsewhere, every foreign word escaped."""
 
 import re
 from html import escape as attribute
@@ -16,11 +16,11 @@ from .plain_words import Links, plain_sentence, problem_rows
 from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
 FEW_PROBLEMS = 12
-"""Up to which the deviation on each is shown unasked."""
+"""Largest number of problems whose deviations are shown without being asked for."""
 
 
 def page(report: Report) -> str:
-    """The page of a report. Equal reports give equal bytes."""
+    """Return the page of a report. Equal reports give equal bytes."""
     first = report.shown_refutation()
     problem = first.witness.problem if first and first.witness else {}
     pictures = {
@@ -72,11 +72,11 @@ BADGE_COLOURS = {verdict: verdict.badge for verdict in ReportVerdict} | {
 }
 BADGE_OF_OTHERS = "#55555a"
 LONGEST_ON_BADGE = 60
-"""Characters of a verdict that are shown."""
+"""Most characters of a verdict on a badge."""
 
 
 def badge(verdict: str, date: str, label: str = "draftproof", words: str = "") -> str:
-    """The badge. Equal words give equal bytes. words: in place of the verdict."""
+    """Return a badge. Equal words give equal bytes. words: shown in place of the verdict."""
     words = words or verdict
     text = f"{words[:LONGEST_ON_BADGE]}, {date}" if date else words[:LONGEST_ON_BADGE]
     left, right = (7 * len(part) + 12 for part in (label, text))
@@ -90,7 +90,8 @@ SIGNS = (("&lt;=", "≤"), ("&gt;=", "≥"), (r"\btau\b", "τ"), (r"\bgamma\b", 
 
 
 def formulas(text: str) -> Markup:
-    """The text, escaped, with x_i, x^i and x^{i+1} as indices and powers. Names such as lemma_2 stay as they are."""
+    """Return the text, escaped, with x_i, x^i and x^{i+1} as indices and powers. Names such as lemma_2 stay
+    unchanged."""
     said = str(escape(text))
     said = INDEX.sub(lambda m: f"{'Σ' if m[1] == 'sum' else f'<i>{m[1]}</i>'}<sub>{m[2] or m[3]}</sub>", said)
     said = POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", said)
@@ -105,7 +106,8 @@ TAG = re.compile(r"<[^>]+>")
 
 
 def labelled(html: str) -> str:
-    """The page whose tables of more than two columns hold their headings, for the rules of ``td::before`` in CSS.
+    """Return the page whose tables of more than two columns hold their headings, for the rules of ``td::before`` in
+    CSS.
 
     The heading of column k is the variable --ck of the table, once for all rows.
     """

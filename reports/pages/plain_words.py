@@ -1,5 +1,4 @@
-"""A report for readers who have never heard of speculative decoding: the verdict in plain sentences, the problem in
-rows. And the field's words, one sentence each, which pages and the documentation link to."""
+"""A report in plain sentences, for readers who have never heard of speculative decoding, and the field's glossary."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ from ...verifiers.evidence import Evidence
 from ..audits.report import Report
 
 MOST_ROWS, MOST_ENTRIES = 8, 8
-"""Of a problem that is shown row by row."""
+"""Most rows, and most entries of a row, of a problem that is shown row by row."""
 
 NO_PROOF = "This speaks of the problems examined, in the precisions named below; it is no proof for all."
 
@@ -23,13 +22,13 @@ STATES = {
     "alarm": "Something is wrong: right code looks like this with a probability that is at most the error rate below, "
     "in the whole life of this history.",
 }  # fmt: skip
-"""Of a nightly."""
+"""Plain sentences for a nightly's states."""
 
 NO_DRAWS = "No sample was drawn so far, so nothing is known."
 
 
 def plain_sentence(report: Report) -> str:
-    """The verdict in plain sentences, no stronger than the evidence."""
+    """Return the verdict in plain sentences, no stronger than the evidence."""
     if report.verdict == "refuted":
         return _refuted(report.shown_refutation())
     if report.verdict == "error":
@@ -50,7 +49,7 @@ def plain_sentence(report: Report) -> str:
 
 
 def _left_out(report: Report) -> str:
-    """On how many problems nothing is decided, where the verdict leaves some out."""
+    """Say on how many problems nothing is decided; empty where the verdict leaves none out."""
     left_out = report.scope.not_decided if report.scope else ()
     if not left_out:
         return ""
@@ -66,7 +65,7 @@ def _refuted(first: Evidence | None) -> str:
 
 
 def problem_rows(problem: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
-    """(model, prefix, its row) of a small problem in its JSON form; empty for a large one, or one in another form."""
+    """Return (model, prefix, row) of a small problem in its JSON form; empty for a large one or another form."""
     rows = [row for model in ("target", "draft") for row in _rows(model, problem.get(model))]
     return rows if len(rows) <= MOST_ROWS and all(len(row) <= MOST_ENTRIES for _, _, row in rows) else []
 
@@ -138,41 +137,41 @@ GLOSSARY = {
     "certificate": "A file with which anyone can check, in exact arithmetic, that no valid verifier accepts more.",
     "forged pair": "Two checkpoints written so that their law is exactly that of a problem.",
 }
-"""The field's words; those of claims are in their table."""
+"""Words of the field, a sentence each; those of claims are in their table."""
 
 
 def glossary() -> dict[str, str]:
-    """Every word with its sentence, claims included."""
+    """Return every word with its sentence, claims included."""
     return GLOSSARY | {claim_term(name): claim.glossary for name, claim in CLAIMS.items()}
 
 
 def claim_term(claim: str) -> str:
-    """The word under which a claim stands: its name, marked where that is a word of everyday use."""
+    """Return the word under which a claim stands: its name, marked if it is a word of everyday use."""
     return f"{claim} (claim)" if CLAIMS[claim].everyday else claim
 
 
 class Links:
-    """Links of one page to the words that it explains at its end."""
+    """The links of one page to the words that it explains at its end."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
 
     def term(self, word: str, text: str | None = None) -> Markup:
-        """The word as a link to its sentence; KeyError for a word that the glossary does not have."""
+        """Return the word as a link to its sentence. Raises: KeyError for a word that the glossary does not have."""
         glossary()[word]
         self.used.add(word)
         return Markup('<a class="term" href="#{}">{}</a>').format(_anchor(word), text or word)
 
     def known(self, word: str, text: str | None = None) -> Markup:
-        """The same; the word alone where the glossary does not have it."""
+        """Return the word as a link, or the word alone if the glossary does not have it."""
         return self.term(word, text) if word in glossary() else Markup("{}").format(text or word)
 
     def claim(self, claim: str) -> Markup:
-        """A claim, of a verifier or of a loop around one."""
+        """Return the name of a claim as a link."""
         return self.known(claim_term(claim) if claim in CLAIMS else claim, claim)
 
     def glossary(self) -> Markup:
-        """The sentences of the words used so far, in the order of the alphabet."""
+        """Return the sentences of the words used so far, in alphabetical order."""
         entry = Markup('<dt id="{}">{}</dt><dd>{}</dd>')
         words, sentences = sorted(self.used, key=str.lower), glossary()
         return Markup("\n").join(entry.format(_anchor(word), word, sentences[word]) for word in words)

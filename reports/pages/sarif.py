@@ -1,5 +1,4 @@
-"""A report as SARIF 2.1.0, for code scanning: the refutations that are certain, each at the function that was
-audited."""
+"""A report as SARIF 2.1.0, for code scanning: the certain refutations, each at the function that was audited."""
 
 import ast
 from pathlib import Path
@@ -17,7 +16,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """The SARIF log of a report: a result for each claim and precision that is refuted by its exact law.
+    """Return the SARIF log of a report: a result for each claim and precision that its exact law refutes.
 
     What samples refute is left out, and said in a notification.
     """
@@ -69,13 +68,13 @@ def _result(report: Report, found: list[Evidence], place: dict[str, Any]) -> dic
 
 
 def _message(text: str) -> dict[str, str]:
-    """Braces stand for arguments in SARIF's messages, unless doubled (SARIF 2.1.0, 3.11.5)."""
+    """Return a message whose braces are doubled, since single ones stand for arguments (SARIF 2.1.0, 3.11.5)."""
     return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
 def _place(name: str) -> dict[str, Any]:
-    """Where the subject stands: its file below the repository (or the working folder) and its line; its name in any
-    case."""
+    """Return where the subject stands: its name, and its file and line if it is below the repository or the working
+    folder."""
     logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
     module, _, attribute = name.rpartition(":")
     given = module if module.endswith(".py") else module.replace(".", "/") + ".py"
@@ -89,7 +88,7 @@ def _place(name: str) -> dict[str, Any]:
 
 
 def _line(file: Path, attribute: str) -> int:
-    """The line of a definition; 1 if the file has none of that name."""
+    """Return the line of a definition; 1 if the file has none of that name."""
     try:
         body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body
     except (OSError, SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""A report in a few rows: what the terminal and the page both show, derived from the evidence."""
+"""A report in a few rows, derived from the evidence: what the terminal and the page both show."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +32,7 @@ from ...verifiers.evidence import (
     Method,
     Strength,
     merge_verdicts,
+    without_smallest,
 )
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import EndToEnd, Report
@@ -41,7 +42,7 @@ TOO_WIDE = "drift too wide to judge"
 
 
 class Summary(NamedTuple):
-    """All evidence on one claim, in one dtype, by one method.
+    """A row for all evidence on one claim, in one dtype, by one method.
 
     claim, dtype: of the evidence.
     verdict: the worst.
@@ -61,13 +62,11 @@ class Summary(NamedTuple):
 
 
 def summaries(report: Report) -> list[Summary]:
-    """One row for each claim, dtype and method, and one for what is out of the scope; the smallest witness is shown
-    apart."""
+    """Return a row for each claim, dtype and method, and one for what is out of the scope. The smallest witness is
+    shown elsewhere."""
     groups: dict[tuple[str, str, Method, bool], list[Evidence]] = {}
-    for evidence in report.evidence:
-        if not (evidence.witness and evidence.witness.smallest):
-            group = evidence.claim, evidence.dtype, evidence.method, evidence.out_of_scope
-            groups.setdefault(group, []).append(evidence)
+    for e in without_smallest(report.evidence):
+        groups.setdefault((e.claim, e.dtype, e.method, e.out_of_scope), []).append(e)
     return [_summary(group) for group in groups.values()]
 
 
@@ -83,7 +82,7 @@ Columns = tuple[str, str, str]
 
 
 def _columns(group: Sequence[Evidence], worst: Evidence) -> Columns:
-    """By the type of the facts where each piece stands alone; else by the claim's unit."""
+    """Return the columns by the type of the detail if each piece stands alone, else by the claim's unit."""
     for kind, columns in BY_DETAIL.items():
         if isinstance(worst.detail, kind):
             return columns(worst, worst.detail)
@@ -115,7 +114,7 @@ def _by_samples(group: Sequence[Evidence]) -> Columns:
 
 
 def _how(group: Sequence[Evidence]) -> str:
-    """The least exact of the laws that are known."""
+    """Return the least exact way in which a law is known."""
     known = [e.law.exactness for e in group if e.verdict != NO_EVIDENCE]
     if known:
         least = max((kind for kind in known if kind), key=lambda kind: kind.rank, default=None)
@@ -199,14 +198,14 @@ BY_DETAIL: dict[type, Callable[[Evidence, Any], Columns]] = {
     ListeningDetail: _listening,
     CampaignDetail: _campaign,
 }
-"""The columns of end-to-end runs and campaigns, by what their evidence holds."""
+"""Functions that make the columns of end-to-end runs and campaigns, by the type of their detail."""
 
 
 # ---------------------------------------------------------------- sentences
 
 
 def price(report: Report) -> str:
-    """E[tau] against the optimum in one sentence, from the problems where both are known."""
+    """Compare E[tau] with the optimum in one sentence, from the problems where both are known."""
     optimal = [e for e in report.evidence if e.claim == "optimal" and e.verdict != NOT_CLAIMED]
     known = [e for e in optimal if e.law.optimum is not None]
     known = [e for e in known if e.dtype == known[0].dtype]
@@ -232,8 +231,7 @@ def price(report: Report) -> str:
 
 
 def _first_step(trees: Sequence[LawDetail]) -> str:
-    """How far the first token of a tree is from the most that any valid rule accepts; empty where no trees were
-    drawn."""
+    """Say how far the first token of a tree is from the most that any valid rule accepts; empty without trees."""
     if not trees:
         return ""
     steps = [(d.transport_bound or 0.0, d.first_accepted or 0.0) for d in trees]
@@ -245,7 +243,7 @@ def _first_step(trees: Sequence[LawDetail]) -> str:
 
 
 def allowance(report: Report) -> str:
-    """What a clean verdict leaves open because rounding is allowed as much."""
+    """Say what a clean verdict leaves open because it is allowed to rounding."""
     widest: dict[str, float] = {}
     for e in report.evidence:
         if e.claim == "lossless" and e.holds and e.bound is not None:
@@ -256,14 +254,14 @@ def allowance(report: Report) -> str:
 
 
 def reasons(report: Report) -> list[str]:
-    """Why there is no exact law, each reason once, with the number of problems."""
+    """Return why there is no exact law, each reason once, with the number of problems."""
     lawless = [e.detail.reason for e in report.evidence if e.claim == "lossless" and e.verdict == NO_EVIDENCE]
     counts = Counter(reason for reason in lawless if reason and reason != NOT_ASKED)
     return [f"{reason} ({counted(n, 'problem')})" for reason, n in counts.most_common(4)]
 
 
 def regions(report: Report) -> list[tuple[str, list[dict[str, int]]]]:
-    """(region of the rows, cells covered and all, by dtype): what ``models.regions`` counts."""
+    """Return (region of the rows, cells covered and all, by dtype), as ``models.regions`` counts them."""
     names = dict.fromkeys(name for counts in report.regions.values() for name in counts)
     nothing = {"covered": 0, "of": 0}
     return [(name, [counts.get(name, nothing) for counts in report.regions.values()]) for name in names]
@@ -273,13 +271,13 @@ NOT_RECORDED = "not recorded in a report of this version"
 
 
 def speaks_of(report: Report) -> str:
-    """What the verdict speaks of: sizes, numbers, requests a call, how the laws are known."""
+    """Say what the verdict speaks of: sizes, numbers, requests a call, how the laws are known."""
     known = report.scope
     return known.says if known else "nothing was examined" if report.scoped else NOT_RECORDED
 
 
 def in_brief(report: Report) -> str:
-    """The verdict; of one that holds, on what, and on how many problems nothing is decided."""
+    """Return the verdict; if it holds, on what, and on how many problems nothing is decided."""
     known = report.scope
     if not known or report.verdict != HOLDS:
         return report.verdict
@@ -288,7 +286,7 @@ def in_brief(report: Report) -> str:
 
 
 def of_whole_battery(report: Report) -> bool:
-    """Whether the verdict is on all problems of an audit: not quick, none given by hand, none left undecided."""
+    """Return whether the verdict covers all problems of an audit: not quick, none given by hand, none undecided."""
     partial = (
         report.subject.get("quick") or report.subject.get("problems") or (report.scope and report.scope.not_decided)
     )
@@ -296,7 +294,7 @@ def of_whole_battery(report: Report) -> bool:
 
 
 def also_refuted(report: Report) -> list[Evidence]:
-    """For each refuted claim that does not decide the verdict, one witness."""
+    """Return one witness for each refuted claim that does not decide the verdict."""
     first: dict[str, Evidence] = {}
     for evidence in report.evidence:
         if evidence.claim not in report.claims and evidence.verdict == REFUTED and evidence.witness:
@@ -305,7 +303,8 @@ def also_refuted(report: Report) -> list[Evidence]:
 
 
 def run_lines(report: Report) -> list[tuple[str, str]]:
-    """What a run has to show beside claims, as (name, text): the setting and the performance, or the samples."""
+    """Return what a run shows in addition to claims, as (name, text): the setting and the performance, or the
+    samples."""
     if report.campaign is not None and report.evidence:
         return _campaign_lines(report.campaign, report.evidence[0], report.seed)
     if report.server is not None:
@@ -335,7 +334,7 @@ def _campaign_lines(campaign: Mapping[str, Any], evidence: Evidence, seed: int) 
 
 
 def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a server says of itself, and what became of the requests, as (name, text)."""
+    """Return what a server says of itself, and what became of the requests, as (name, text)."""
     names = [server["header"], *(f"model {name}" for name in server["answered_as"]), *server["fingerprints"]]
     kinds, drafts, seeds = server["kinds"].items(), server["speculation"], server.get("same_seed")
     counted = ", ".join(f"{name} {kind['counted']:,} of {kind['asked']:,}" for name, kind in kinds)

@@ -1,4 +1,4 @@
-"""A report as a person at a terminal reads it."""
+"""A report for a person at a terminal."""
 
 import textwrap
 
@@ -12,19 +12,19 @@ from ..audits.report import Report
 from .summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 
 LONGEST_REPLAY = 600
-"""Characters of a command that is shown beside a claim that does not decide."""
+"""Most characters of a command that is shown for a claim that does not decide."""
 
 LINES = "https://github.com/draftproof/draftproof/blob/main/docs/reading.md#what-the-lines-say"
-"""Where the lines are explained."""
+"""Address of the page that explains the lines."""
 
 
 def coloured(verdict: EvidenceVerdict | ReportVerdict) -> str:
-    """The word in its colour."""
+    """Return the word in its colour."""
     return f"[{verdict.colour}]{verdict}[/]"
 
 
 def plain_table(*columns: Column | str) -> Table:
-    """A table without lines."""
+    """Return a table without lines."""
     return Table(*columns, box=None, pad_edge=False, header_style="bold")
 
 
@@ -88,7 +88,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def _show_long(label: str, text: str, console: Console) -> None:
-    """A line that is whole in a file, and set beside its label where a person reads it."""
+    """Print a line: whole in a file, wrapped next to its label on a terminal."""
     if console.is_terminal:
         wrapper = textwrap.TextWrapper(console.width, label, " " * len(label), break_on_hyphens=False)
         wrapper.break_long_words = False  # a link is one

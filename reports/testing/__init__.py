@@ -1,4 +1,4 @@
-"""In a project's own test suite.
+"""What draftproof offers to a project's own test suite.
 
 plugin.py: the pytest plugin, with subjects from the command line and reports of what was audited; and the TOML file of
 failures that are known, and which of its entries are out of date.

@@ -25,7 +25,7 @@ FIELDS = {"id": str, "reason": str, "link": str, "expires": date}
 
 
 class Known(NamedTuple):
-    """One known failure.
+    """A known failure.
 
     id: the test's node id.
     reason: what is wrong, in words.
@@ -44,13 +44,12 @@ class Known(NamedTuple):
 
     @property
     def file(self) -> str:
-        """What an id names before the test: its file, or "draftproof::SUBJECT"."""
+        """Return what an id names before the test: its file, or "draftproof::SUBJECT"."""
         parts = self.id.split("::")
         return "::".join(parts[:2] if parts[0] == "draftproof" else parts[:1])
 
     def gone(self, root: Path) -> bool:
-        """Whether the file of its test, or of its subject, is not there; of a subject that is no file this is not
-        known."""
+        """Return whether the file of its test or subject is missing; False for a subject that is no file."""
         subject = self.file.removeprefix("draftproof::")
         if subject != self.file:
             file = subject.rpartition(":")[0]
@@ -59,7 +58,7 @@ class Known(NamedTuple):
 
 
 def load_known(file: Path) -> list[Known]:
-    """The entries of a file, each a table of [[known]] with id, reason, link and expires.
+    """Return the entries of a file, each a table of [[known]] with id, reason, link and expires.
 
     Raises: InputError that names the entry and what was expected.
     """
@@ -89,8 +88,8 @@ def _entry(entry: dict[str, Any], where: str) -> Known:
 def out_of_date(
     known: Sequence[Known], collected: Collection[str], checks: Collection[str], whole: bool, root: Path
 ) -> Iterator[str]:
-    """What is out of date, a line each. An entry whose test passes is not seen here: that test fails, since xfail is
-    strict.
+    """Yield a line for each entry that is out of date. An entry whose test passes is not seen here: that test fails,
+    since xfail is strict.
 
     collected: the ids of all tests of the run.
     checks: of those that check a verifier.
@@ -121,7 +120,7 @@ WRITTEN = pytest.StashKey[dict[str, "list[Report]"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options."""
     group = parser.getgroup("draftproof", "audits of draft verifiers")
     group.addoption("--draftproof-subject", action="append", default=[], metavar="SUBJECT",
                     help="test this verifier, named as for draftproof audit (may be repeated)")  # fmt: skip
@@ -132,7 +131,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class CheckItem(pytest.Item):
-    """The test of one check of a subject that was named on the command line."""
+    """A test of one check of a subject that was named on the command line."""
 
     def __init__(self, *, check: Check, **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -142,7 +141,7 @@ class CheckItem(pytest.Item):
         self.check()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A failed check is its message alone: there is no source of the user's to show."""
+        """Return the message alone for a failed check: there is no source of the user's to show."""
         return str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -150,7 +149,7 @@ class CheckItem(pytest.Item):
 
 
 class OutOfDate(pytest.Item):
-    """The test that fails where the file of known failures is out of date."""
+    """A test that fails because the file of known failures is out of date."""
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.nodeid
@@ -160,7 +159,7 @@ class OutOfDate(pytest.Item):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Names and files are looked at before anything is collected."""
+    """Check names and files before anything is collected."""
     config.stash[WRITTEN], config.stash[OUT_OF_DATE] = {}, []
     config.pluginmanager.register(_AfterSelection(), "draftproof-after-selection")
     if config.option.draftproof_report:
@@ -218,7 +217,7 @@ def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -
 
 
 class _AfterSelection:
-    """Comes after -k and -m, which must not take the test away that says what is out of date."""
+    """A hook that comes after -k and -m, which must not remove the test that says what is out of date."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -248,7 +247,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What the checks that passed speak of, a line a subject: a pass says no more than that."""
+    """Print what the passed checks speak of, a line a subject: a pass says no more than that."""
     passed = [dict(report.user_properties) for report in terminalreporter.stats.get("passed", ())]
     names = [f"draftproof.{name}" for name in ("subject", "scope")]
     lines = dict.fromkeys(": ".join(known[name] for name in names) for known in passed if names[0] in known)
@@ -259,7 +258,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _check_of(item: pytest.Item) -> Check | None:
-    """The check that a test runs, if it runs one."""
+    """Return the check that a test runs, if it runs one."""
     if isinstance(item, CheckItem):
         return item.check
     checks = sys.modules.get("draftproof.reports.audits.checks")  # without it nothing is a check

@@ -1,4 +1,4 @@
-"""The child process of a campaign over a batched function: the interception's child, with other work to do."""
+"""The child process of a campaign over a batched function: the interception's child with its own load and sample."""
 
 import sys
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from ....stattests.campaign.batched import BatchedSource
 
 
 class _Loaded:
-    """The function, called once for real so that what cannot be called is reported now.
+    """A function that was called once for real, so that what cannot be called is reported now.
 
     Raises: NotASubject if that call does not return tokens.
     """
@@ -38,7 +38,7 @@ class _Loaded:
         self.calls = 0  # not counted
 
     def until(self, moment: float) -> None:
-        """A campaign has no limit on its processor time."""
+        """Set no limit: a campaign has none on its processor time."""
 
 
 def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -48,5 +48,5 @@ def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]
 
 
 def main() -> None:
-    """Serve "load" and "sample" as the interception's child does. Argument: the blocks a call."""
+    """Serve "load" and "sample" as the interception's child does. Argument: the number of blocks a call."""
     child.main(load=_Loaded, sample=_sample)

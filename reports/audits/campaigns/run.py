@@ -36,11 +36,11 @@ from ..settings import Progress
 from ..subject import SubjectSpec
 
 MOST_SEQUENCES = 2**17
-"""Sequences of gamma + 1 tokens beyond which a campaign is not attempted: their law is compared with the counts."""
+"""Most sequences of gamma + 1 tokens that a campaign takes, since their law is compared with the counts."""
 
 
 class Judge:
-    """Compares the counts of a campaign with the target's law of the completed tokens.
+    """A judge of a campaign's counts by the target's law of the completed tokens.
 
     problem: what is sampled.
     modifies_target: True of greedy block verification, whose tokens are completed by the modified target (Lemma 8).
@@ -60,12 +60,12 @@ class Judge:
         self.slack = sampling_slack(in_field(problem), dtype, modifies_target)
 
     def bound(self, tally: Tally) -> float:
-        """The total variation that the deviation from lossless is below, at 1 - ALPHA (for one look)."""
+        """Return an upper bound on the total variation from lossless, at confidence 1 - ALPHA, for one look."""
         counts = self._sequences(tally) | _malformed(tally)
         return total_variation_bound(counts, self.law.with_impossible(counts), ALPHA).upper
 
     def evidence(self, tally: Tally) -> Evidence:
-        """Refuted or not, how far off at most, and what would have been seen."""
+        """Return the verdict, an upper bound on the deviation, and the detection limit."""
         sequences, malformed = self._sequences(tally), _malformed(tally)
         deviation = self.law.deviation(sequences, malformed, self.slack)
         detail = CampaignDetail(
@@ -91,7 +91,7 @@ class Judge:
         return self.law.completed(dict(tally.items()), self.seed)[0]
 
     def _accepted(self, tally: Tally) -> dict[str, Any] | None:
-        """E[tau] between the optimum and the cap; None if no block got tokens."""
+        """Return E[tau] between the optimum and the cap; None if no block got tokens."""
         if not tally.counts.any():
             return None
         first = [tally.outcomes.first(length) for length in range(1, tally.outcomes.longest + 2)]
@@ -102,20 +102,20 @@ class Judge:
 
     @cached_property
     def theory(self) -> tuple[float, float]:
-        """E[tau] of block verification, and the cap that no lossless rule exceeds."""
+        """Return E[tau] of block verification, and the cap that no lossless rule exceeds."""
         exact = in_field(self.problem)
         optimum = expected_accepted(output_law(exact, reference("block")))
         return as_float(optimum), as_float(sum(coupling_bound(exact).values()))
 
 
 def _malformed(tally: Tally) -> dict[str, int]:
-    """What was no tokens, under its kind."""
+    """Return how often each kind of outcome was not tokens."""
     return {kind: seen.times for kind, seen in tally.strange.items()}
 
 
 @dataclass(frozen=True)
 class CampaignSettings:
-    """How a campaign is sampled.
+    """The settings of a campaign.
 
     samples: draft blocks to verify.
     seed: of the whole campaign.
@@ -204,7 +204,7 @@ class Campaign:
 
 
 class ThirdPartySource:
-    """Calls of a third-party function.
+    """A source of calls of a third-party function.
 
     A fresh child process for every chunk: what the function remembers from call to call cannot make the counts depend
     on which worker drew which chunk.
@@ -229,7 +229,7 @@ class ThirdPartySource:
         }
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """n calls, or batches enough for n blocks."""
+        """Make n calls, or batches enough for n blocks."""
         tally = Tally(self.outcomes)
         with self._sandbox() as sandbox:
             sandbox.start(self._probe())
@@ -247,12 +247,12 @@ class ThirdPartySource:
 
 
 def _distinguished(digest: str) -> str:
-    """A digest as it stands; what has none is another subject each time, so that no checkpoint mixes versions of it."""
+    """Return a digest; for an unknown one a text that differs each time, so that no checkpoint mixes versions."""
     return digest if digest != UNKNOWN else f"version unknown, as loaded for run {secrets.token_hex(4)}"
 
 
 class BatchedSandbox(Sandbox):
-    """The sandbox, with a child that calls a function on many blocks at once."""
+    """A sandbox whose child calls a function on many blocks at once."""
 
     child = "draftproof.reports.audits.campaigns.child"
 

@@ -1,4 +1,4 @@
-"""What changed from one report to the next: better, worse, known that was not, unknown that was known."""
+"""What changed from one report to the next: better, worse, newly known, or known no more."""
 
 from collections.abc import Iterator
 from math import isfinite
@@ -34,7 +34,7 @@ class Change(NamedTuple):
 
 
 def changes(old: States, new: States) -> list[Change]:
-    """Every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
+    """Return every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
 
     Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law
     that gave way to samples, a limit that grew or is no number any more, a new refutation of a claim that decides or
@@ -61,7 +61,7 @@ def changes(old: States, new: States) -> list[Change]:
 
 
 def _of_rates(name: str, before: tuple[float, float] | None, after: tuple[float, float] | None) -> list[Change]:
-    """Better or worse where the intervals have nothing in common, and are not the same as printed."""
+    """Return the rates that are better or worse: their intervals are disjoint, and differ as printed."""
     shown = [
         "none" if rate is None else " to ".join(dict.fromkeys(f"{end:.4g}" for end in rate)) for rate in (before, after)
     ]
@@ -74,19 +74,19 @@ def _of_rates(name: str, before: tuple[float, float] | None, after: tuple[float,
 
 
 def got_worse(made: list[Change]) -> bool:
-    """Whether anything is worse, or is not known any more."""
+    """Return whether anything is worse, or known no more."""
     return any(change.kind in (WORSE, UNKNOWN) for change in made)
 
 
 def versions_changed(old: States, new: States) -> list[tuple[str, str, str]]:
-    """(name, before, after) of versions, digests and seeds that differ."""
+    """Return (name, before, after) of versions, digests and seeds that differ."""
     names = {**old.facts, **new.facts}
     pairs = [(name, old.facts.get(name, "none"), new.facts.get(name, "none")) for name in names]
     return [(name, before, after) for name, before, after in pairs if before != after]
 
 
 def _looked_for_now(old: States, new: States) -> tuple[str, ...]:
-    """Findings of what was looked at now alone: the old report was quick, or what it refuted is decided, and holds."""
+    """Return findings that only the new audit could make: the old one was quick, or refuted what now holds."""
     if not old.sizes.get("problems", True) and new.sizes.get("problems"):
         return WHERE_NOT_QUICK
     refuted = [key for key, state in old.items.items() if state.refuted and state.decides]
@@ -144,7 +144,8 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
 
 
 def _by_the_draw(before: State, after: State, method: str) -> bool:
-    """Whether a limit may have moved with the draw alone: of as many numbers at the same rates, or of the problem."""
+    """Return whether a limit may have moved with the draw alone: as many samples at the same rates, or another problem
+    drawn the same way."""
     drawn, old, new = after.samples.get(method), before.limits[method], after.limits[method]
     if not old or not new:
         return False

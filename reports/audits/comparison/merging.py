@@ -11,7 +11,7 @@ SAME = ("name", "source", "digest")
 
 
 def merged(reports: Mapping[str, Report]) -> Report:
-    """One report with all evidence, by file name.
+    """Return one report with the evidence of all, which are given by file name.
 
     Guarantee: what refutes in one refutes the whole; a failure of one is that of the whole. The rates of false alarms
     of the reports add up.
@@ -65,7 +65,7 @@ def _facts(a: Report, b: Report) -> list[tuple[str, Any, Any]]:
 
 
 def _subject(reports: Sequence[Report]) -> dict[str, Any]:
-    """That of the first, with all dtypes; calls: the most in one process; quick: if all are."""
+    """Return the first report's subject with all dtypes; calls: the most in one process; quick: if all are."""
     subject = {name: value for name, value in reports[0].subject.items() if name != "quick"}
     subject["dtypes"] = list(dict.fromkeys(d for report in reports for d in report.subject["dtypes"]))
     calls = [report.subject["calls"] for report in reports if "calls" in report.subject]

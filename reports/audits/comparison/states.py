@@ -1,4 +1,4 @@
-"""Every kind of report as items that can be compared: what is known of each, how strongly, and down to which limit."""
+"""Every kind of report as comparable items: what is known of each, how strongly, and down to which limit."""
 
 import json
 import re
@@ -30,21 +30,21 @@ from ..report import EndToEnd, Report
 OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT
 
 DRAWN = ("samples", "calls", "draws", "tokens", "false_alarm_rate", "miss_rate")
-"""Facts of evidence from samples that its limit follows from, but for the draw."""
+"""Facts of sampled evidence that decide its limit, apart from the draw itself."""
 
 REAL_CALLS = "real calls"
-"""Of a few laws of an audit: which ones depends on how many problems it has."""
+"""Name for the real calls of an audit. Which laws get them depends on how many problems the audit has."""
 
 OWN = "own-"
-"""Begins the names of problems that an audit draws from its seed."""
+"""Prefix of the names of problems that an audit draws from its seed."""
 
 NOTICED = "noticed: "
-"""Begins the names of items that are bad in themselves: findings and failures."""
+"""Prefix of the names of items that are bad in themselves: findings and failures."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What is known of an item.
+    """A summary of what is known of an item.
 
     known: refuted, an error, or how much is known.
     limits: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
@@ -71,7 +71,7 @@ class State:
 
     @property
     def rank(self) -> int:
-        """Its place, from the worst on: refuted, an error, and then the more is known."""
+        """Return the place from the worst on: refuted, an error, then by how much is known."""
         return self.known.rank if isinstance(self.known, EvidenceVerdict) else 2 + Strength.NONE.rank - self.known.rank
 
     @property
@@ -80,7 +80,7 @@ class State:
 
     @property
     def side(self) -> str:
-        """Of the optimum, where it is refuted."""
+        """Return the side of the optimum on which a claim is refuted."""
         return "refuted, above the optimum" if self.above else "refuted, below the optimum"
 
     def __str__(self) -> str:
@@ -114,13 +114,13 @@ class States:
 
 
 def load(file: str) -> Any:
-    """The JSON of a report, or of a compliance folder's. Raises: InputError."""
+    """Return the JSON of a report, or of the report in a compliance folder. Raises: InputError."""
     path = Path(file) / "report.json" if Path(file).is_dir() else Path(file)
     return printable_data(parse(text_of(path), str(path)))
 
 
 def states_of(data: Any, name: str) -> States:
-    """A report as items, whatever its kind. Raises: InputError for what is no report of draftproof."""
+    """Return a report of any kind as items. Raises: InputError for what is no report of draftproof."""
     try:
         for kind, (has, read) in KINDS.items():
             row = data[0] if isinstance(data, list) and data else data
@@ -193,8 +193,7 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
 
 
 def _loop(states: States, run: EndToEnd, before: str) -> None:
-    """Of the figures only block efficiency is better or worse: the speed-up is that of a machine and of what else ran
-    on it."""
+    """Add what a run of a decoding loop says. Only block efficiency is judged: the speed-up depends on the machine."""
     for name, value in run.setting.items():
         if name not in ("command", "loop", "vocabulary"):
             states.fixed[f"{before}setting {name}"] = json.dumps(value)
@@ -205,14 +204,14 @@ def _loop(states: States, run: EndToEnd, before: str) -> None:
 
 
 def _without_seed(problem: str) -> str:
-    """A problem's name without what an audit drew from its seed: of another seed it is the same kind of problem."""
+    """Return a problem's name without what was drawn from a seed: another seed gives the same kind of problem."""
     if not problem.startswith(OWN):
         return problem
     return re.sub(rf"^({OWN}wide)-V\d+", r"\1", re.sub(r"-seed\d+", "", problem))
 
 
 def _state(group: Sequence[Evidence]) -> State:
-    """What all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
+    """Return what all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
     stated: dict[str, list[float | None]] = {}
     samples: dict[str, tuple] = {}
     for e in group:
@@ -240,7 +239,7 @@ def _interval(ends: Sequence[float]) -> tuple[float, float]:
 
 
 def _deviation(e: Evidence) -> float:
-    """A total variation, the tokens a call that are lost, or a probability, by the claim's unit."""
+    """Return a total variation, the tokens lost a call, or a probability, by the claim's unit."""
     if e.unit == PROBABILITY and e.witness:
         base, _, power = e.witness.observed.partition("^")
         try:
@@ -251,7 +250,7 @@ def _deviation(e: Evidence) -> float:
 
 
 def _confirmed(e: Evidence) -> Iterator[tuple[str, float, int | None]]:
-    """What of a law was not seen to be so: name, how much (the larger, the less is known), by how many samples."""
+    """Yield what confirmations leave unknown: its name, how much, and from how many samples."""
     if driven := e.detail.by_calls:
         yield "missed", driven.missed, driven.confirmations
     if wide := e.detail.wide:
@@ -261,18 +260,18 @@ def _confirmed(e: Evidence) -> Iterator[tuple[str, float, int | None]]:
 
 
 def _greatest(limits: Sequence[float | None]) -> float | None:
-    """None, which states none, is greater than any."""
+    """Return the greatest limit; None, which states no limit, is greater than any."""
     numbers = [limit for limit in limits if limit is not None]
     return max(numbers) if len(numbers) == len(limits) else None
 
 
 def _strength(e: Evidence) -> Strength:
-    """Samples without a detection limit show nothing."""
+    """Return the strength of evidence. Samples without a detection limit show nothing."""
     return OPEN if e.strength is SAMPLED and _number(e.limit) is None else e.strength
 
 
 def _number(value: Any) -> float | None:
-    """A limit or a deviation; what is no finite number states none."""
+    """Return a limit or a deviation; None for what is no finite number."""
     return None if value is None or not isfinite(value) else float(value)
 
 
@@ -358,4 +357,4 @@ KINDS: dict[str, Any] = {
     "rows of proofs": ({"claim", "method", "what", "size", "verdict"}, _proofs),
     "rows of the zoo": ({"name", "as_expected"}, _zoo),
 }
-"""Kind of report -> the fields that it is known by, and what reads it."""
+"""Fields by which each kind of report is recognised, and the function that reads it."""

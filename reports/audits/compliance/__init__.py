@@ -1,4 +1,4 @@
-"""The compliance document's content: from a plan to numbered requirements with verdicts that are derived from evidence.
+"""The content of a compliance document: numbered requirements whose verdicts are derived from evidence.
 
 plan.py: the plan, compliance.toml, read and checked, and what its parts gave; first_plan.py: one for what is installed.
 collecting.py: each part of the plan, run or read once, and kept; running.py: how each kind is run; declared.py: the

@@ -1,4 +1,4 @@
-"""Running the parts of a plan, one after the other; what is finished is kept, and not run again while it is valid."""
+"""Runs the parts of a plan in turn, and keeps what is finished as long as it is valid."""
 
 import logging
 import time
@@ -14,13 +14,13 @@ from .plan import DONE, FAILED, Collected, Part, Plan
 from .running import RUNNERS
 
 PARTS, PARTS_HOLD = "parts.jsonl", "the parts of a compliance plan"
-"""The file of finished parts, and what its rows are of."""
+"""Name of the file of finished parts, and what its rows are of."""
 
 LOG = logging.getLogger(__name__)
 
 
 def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, total: None) -> Iterator[Collected]:
-    """Each part of the plan, in turn. What ended is in the folder before it is given out.
+    """Yield each part of the plan in turn. A part that ended is in the folder before it is yielded.
 
     Guarantee: a part that is kept is not run again unless its fields, the files and packages that it names,
     draftproof's code or the versions in use changed; what failed, or names something without a digest, is run again.

@@ -1,4 +1,4 @@
-"""The files that a part's result is valid for, those that its plan names; and what it needs to be run.
+"""The files that a part's result is valid for, as its plan names them, and what a part needs to be run.
 
 Nothing is found by reading code.
 """
@@ -20,8 +20,8 @@ from .plan import Part, Plan
 
 
 def declared_files(part: Part, folder: Path) -> dict[str, Path]:
-    """name -> file, of what a part names: its code, its problems, its models, Coq's sources, and all below what
-    ``files`` has.
+    """Return name -> file for all that a part names: its code, problems, models, Coq's sources, and everything below
+    what ``files`` has.
 
     folder: that of the plan. A name is relative to it where the file is in it; files of packages have the package's.
     """
@@ -38,7 +38,7 @@ def declared_files(part: Part, folder: Path) -> dict[str, Path]:
 
 
 def declared_versions(part: Part, folder: Path) -> dict[str, str]:
-    """The versions of the packages that a part names: those of its adapter, and those among its ``files``."""
+    """Return the versions of the packages that a part names: its adapter's, and those among its ``files``."""
     name = str(part.options.get("subject", part.options.get("engine")))
     entry = ADAPTERS.get(name) or ENGINES.get(name)
     packages = [package.replace("_", "-") for package in entry.packages] if entry else []
@@ -46,7 +46,7 @@ def declared_versions(part: Part, folder: Path) -> dict[str, str]:
 
 
 def undeclared(part: Part, folder: Path) -> list[str]:
-    """What a part names that has no digest, and that it names nothing: each run then examines it again."""
+    """Return what a part names that has no digest, so that each run examines it again."""
     options, absent = part.options, []
     if part.kind in ("server", "nightly", "report"):
         return [part.what]
@@ -66,12 +66,12 @@ def undeclared(part: Part, folder: Path) -> list[str]:
 
 
 def place(name: str, folder: Path) -> Path:
-    """What a name of the plan stands for, if it is a file or a folder."""
+    """Return the path that a name of the plan has, if it is a file or a folder."""
     return folder / os.path.expanduser(name)
 
 
 def is_file(name: str, folder: Path) -> bool:
-    """Whether it is one; a problem can stand in place of its file's name."""
+    """Return whether a name is a file. A problem can stand in place of its file's name."""
     return os.path.isfile(place(name, folder))
 
 
@@ -88,7 +88,7 @@ def _words(part: Part) -> list[str]:
 
 
 def _of_subject(part: Part, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Of draftproof's own verifiers their package; of an adapter the engine's modules; of a file itself."""
+    """Yield the files of a subject: a file itself, draftproof's verifiers, or the modules of an adapter or engine."""
     name = part.options.get("subject", part.options.get("engine"))
     if name is None:
         return
@@ -106,7 +106,7 @@ def _of_subject(part: Part, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _of_path(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """A file, or all files below a folder; nothing if the name is no path."""
+    """Yield a file, or all files below a folder; nothing if the name is no path."""
     path = place(name, folder).resolve()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file() and file.parent.name != "__pycache__":
@@ -114,7 +114,7 @@ def _of_path(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _of_modules(*names: str) -> Iterator[tuple[str, Path]]:
-    """The files of modules, found by name alone: importing them would run third-party code."""
+    """Yield the files of modules by name alone, since importing them would run third-party code."""
     for name in names:
         top, *rest = name.split(".")
         spec = PathFinder.find_spec(top) if top.isidentifier() else None
@@ -131,14 +131,14 @@ PACKAGES = {
     "e2e": (("torch", "transformers"), "transformers"),
     "report": (("jsonschema",), "compliance"),
 }
-"""kind of part -> the packages that each of that kind needs, and the extra of draftproof that installs them."""
+"""Packages that each kind of part needs, and the extra of draftproof that installs them."""
 
 FILES = (".py", ".json", ".txt", ".jsonl")
-"""Endings of names that are files, and nothing else."""
+"""Endings of names that can only be files."""
 
 
 def packages_needed(part: Part) -> tuple[tuple[str, ...], str]:
-    """The packages that a part needs in addition to those of every audit, and the extra that installs them."""
+    """Return the packages that a part needs beyond those of every audit, and the extra that installs them."""
     options = part.options
     name = str(options.get("subject", options.get("engine", "")))
     if entry := ADAPTERS.get(name) or ENGINES.get(name):
@@ -154,13 +154,13 @@ def packages_needed(part: Part) -> tuple[tuple[str, ...], str]:
 
 
 def require_packages(part: Part) -> None:
-    """Raises: InputError that names what is not installed, and the extra that installs it."""
+    """Check that a part's packages are installed. Raises: InputError that names what is not, and its extra."""
     packages, extra = packages_needed(part)
     require(*packages, extra=extra)
 
 
 def lacking(plan: Plan) -> list[str]:
-    """The parts that cannot be run for want of packages or of files that the plan names, a line each."""
+    """Return a line for each part that cannot be run, because a package or a file is missing."""
     lines = []
     for part in plan.parts:
         try:

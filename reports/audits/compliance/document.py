@@ -35,7 +35,7 @@ class PlanForm(Form):
 
 
 class RequirementForm(Form):
-    """closing: what would have to be shown for it to be met."""
+    """A requirement. closing: what would have to be shown for it to be met."""
 
     id: Id
     statement: str
@@ -52,7 +52,8 @@ class RequirementForm(Form):
 
 
 class PartForm(Form, kw_only=True):
-    """files, versions: those that its plan names for it, for which it is valid. recorded: proofs on record, not run.
+    """A part of the plan. files, versions: those that the plan names for it, for which it is valid. recorded: proofs on
+    record, not run.
 
     report: in the form of report.schema.json. history: as draftproof nightly status --json.
     """
@@ -74,7 +75,7 @@ class PartForm(Form, kw_only=True):
 
 
 class DocumentForm(Form):
-    """draftproof: versions, and the digests of its code, and of that part of it which audits depend on."""
+    """A document. draftproof: versions, and the digests of its code and of the code that audits depend on."""
 
     format: Annotated[str, Meta(pattern=f"^{FORMAT}$")]
     title: str

@@ -31,7 +31,7 @@ from .plan import FAILED, AtLeast0, Collected, Requirement
 
 
 class EvidenceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a part shows of a requirement, in one kind of numbers, in one way.
+    """A row of what a part shows of a requirement, in one dtype, in one way.
 
     part, dtype: where it comes from, and the numbers it speaks of.
     strength: how much it shows.
@@ -62,7 +62,7 @@ class EvidenceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
-    """What a part says of a requirement's claim; at least one row, with the reason where nothing counts."""
+    """Return what a part says of a requirement's claim: at least one row, with the reason where nothing counts."""
     if got.report is not None:
         rows = _of_report(requirement, got, Report.from_json(got.report))
     elif got.history is not None:
@@ -118,7 +118,7 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
 
 
 def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
-    """Refuted claims on which losslessness rests: of a batch it is refuted with them, of a loop it is not shown."""
+    """Return refuted claims that losslessness rests on. Those of a batch refute it; those of a loop leave it open."""
     rows = []
     for claim, about in claims_of(BATCH, LOOP).items():
         if claim == "lossless":
@@ -135,7 +135,7 @@ def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[E
 
 
 def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]) -> EvidenceRow:
-    """The row, which does not count where evidence with these facts does not speak of what is required."""
+    """Return the row, not counting if evidence with these facts does not speak of what is required."""
     other, unrecorded = scope_mismatch(requirement.scope, facts)
     if not other and not unrecorded:
         return row
@@ -143,7 +143,7 @@ def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]
 
 
 def _dtype(e: Evidence, report: Report) -> str:
-    """The numbers that evidence speaks of; empty if that is not recorded, as of a server, which chooses its own."""
+    """Return the dtype of evidence; empty where it is not recorded, as of a server, which chooses its own."""
     if report.server is not None:
         return ""
     texts = e.detail if isinstance(e.detail, TextsDetail) else None
@@ -154,7 +154,7 @@ def _dtype(e: Evidence, report: Report) -> str:
 
 
 def _limit(e: Evidence) -> float | None:
-    """What samples may leave unseen, if they have a limit that means anything."""
+    """Return what samples may leave unseen; None if their limit means nothing."""
     number = e.limit
     if number is None or isnan(number) or e.detail.too_wide:
         return None
@@ -191,7 +191,7 @@ def _row(part: str, dtype: str, strength: Strength, group: Sequence[Evidence], r
 
 
 def _facts(report: Report) -> dict[str, Any]:
-    """What a report says of its subject and of how that was run; what it does not say is not there.
+    """Return what a report says of its subject and of how it was run; what it does not say is absent.
 
     The versions are those of the machine of the audit: of a server nothing but its answers is known.
     """
@@ -219,7 +219,7 @@ UNRESTRICTED = {"top_k": 0, "top_p": 1, "min_p": 0}
 
 
 def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Why evidence with these facts does not speak of what is asked: what differs, and what is not recorded.
+    """Return why evidence with these facts does not match what is asked: what differs, and what is not recorded.
 
     What is not recorded does not match; where both lists are empty, the evidence speaks of what is asked.
     """
@@ -251,7 +251,7 @@ def _shown(value: Any) -> str:
 
 
 def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
-    """A row for each current version of a subject that was drawn from."""
+    """Return a row for each current version of a subject that was drawn from."""
     history = got.history or {}
     current = [check for check in history["checks"] if check["current"]] if requirement.claim == "lossless" else []
     rows = []
@@ -289,7 +289,7 @@ def _nightly_witness(check: Mapping[str, Any]) -> str:
 
 
 def _of_proofs(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
-    """A row for each method; a proof that was not decided does not count."""
+    """Return a row for each method; a proof that was not decided does not count."""
     mine = [row for row in got.rows or () if row["claim"] == requirement.claim]
     rows = []
     for method in dict.fromkeys(row["method"] for row in mine):
@@ -324,24 +324,24 @@ PROOF_STRENGTH = {
 }
 
 EVERY_SIZE = ("every V, gamma, models with zeros, real field", "any finitely many real values")
-"""Sizes of which Coq's proofs are of the whole claim; others are of a part of it, or under assumptions."""
+"""Sizes for which Coq's proofs cover the whole claim; others cover a part of it, or need assumptions."""
 
 
 def contradicts_itself(e: Evidence) -> bool:
-    """Whether it says that a law holds which deviates by more than it allows, or has a witness."""
+    """Return whether evidence says that a law holds which deviates by more than it allows, or has a witness."""
     beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
     return e.claim == "lossless" and e.holds and e.strength.decides and bool(beyond or e.witness)
 
 
 def proof_strength(row: Mapping[str, Any]) -> Strength:
-    """The kind of a row of proofs: of Coq's, a proof only where it is of every size, and under no further condition."""
+    """Return the strength of a row of proofs. Coq's are proofs only if they cover every size without conditions."""
     if row["method"] == "coq" and row["size"] not in EVERY_SIZE:
         return Strength.PARTIAL
     return PROOF_STRENGTH[row["method"]]
 
 
 def left_out(part: Mapping[str, Any]) -> list[str]:
-    """Names of problems on which an audit that ended says nothing of losslessness in one of its kinds of numbers.
+    """Return the problems on which a finished audit says nothing of losslessness in one of its dtypes.
 
     Guarantee: of the problems that the plan names, and of those of every audit without any; not of restated and wide
     ones, nor of rules for draft trees.

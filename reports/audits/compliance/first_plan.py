@@ -58,7 +58,7 @@ CLAIMED = {
 
 
 def first_plan(folder: Path) -> str:
-    """The text of a plan for what is installed and what is in a folder; nothing in the folder is run or imported."""
+    """Return a plan's text for what is installed and what a folder has. Nothing in the folder is run or imported."""
     kinds = "\n".join(f"#   {kind}: {', '.join(fields)}" for kind, fields in FIELDS.items())
     made = [HEAD.format(scope=", ".join(SCOPE), kinds=kinds, title="Speculative decoding: what was claimed and shown")]
     for number, subject in enumerate(_verifiers_in(folder), 1):
@@ -117,14 +117,14 @@ def _requirement(name: str, statement: str, claim: str, part: str, **scope: str)
 
 
 def _table(kind: str, fields: dict[str, object]) -> str:
-    """A table of TOML; its texts and lists of texts are written as JSON writes them, which TOML reads alike."""
+    """Return a table of TOML. Its texts are written as JSON writes them, which TOML reads the same way."""
     return "\n".join(
         [f"\n[[{kind}]]", *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())]
     )
 
 
 def _verifiers_in(folder: Path) -> list[str]:
-    """file.py:function of the functions in a folder's files that take the arguments of a verifier."""
+    """Return file.py:function for each function in a folder that takes the arguments of a verifier."""
     found = []
     for file in sorted(file for file in folder.glob("*.py") if file.name.isprintable()):
         try:

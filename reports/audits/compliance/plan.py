@@ -1,5 +1,4 @@
-"""The plan of a compliance document: what is required, the parts that are to give evidence for it, and what those gave,
-with the rows in which it is kept."""
+"""The plan of a compliance document: what is required, which parts are to show it, and what those parts gave."""
 
 import hashlib
 import json
@@ -23,7 +22,7 @@ from ....verifiers.claims import CLAIMS
 
 
 def all_claims() -> dict[str, str]:
-    """What a requirement can claim, with its statement: of audits, of end-to-end runs, of the papers."""
+    """Return what a requirement can claim, with its statement: claims of audits, of end-to-end runs, of the papers."""
     return {name: claim.statement for name, claim in CLAIMS.items()} | PROVABLE_CLAIMS
 
 
@@ -59,20 +58,20 @@ FIELDS: dict[str, dict[str, Any]] = {
     "report": {"file": Text},
     "proofs": {"run": bool, "claims": Texts, "methods": Texts},
 }  # fmt: skip
-"""The kinds of parts, and the fields of each; ``files`` are further ones that its result depends on."""
+"""Kinds of parts and the fields of each; ``files`` are further files that its result depends on."""
 
 ONE_OF: dict[str, tuple[str, ...]] = {
     "audit": ("subject", "exec"), "engine": ("engine",), "server": ("url",), "nightly": ("file", "db"),
     "e2e": ("preset", "target"), "campaign": ("subject",), "report": ("file",),
 }  # fmt: skip
-"""Of these fields exactly one is needed."""
+"""Fields of which a kind of part needs exactly one."""
 
 REQUIRED = {"campaign": ("problem", "samples"), "server": ("target",)}
-"""Of these fields each is needed."""
+"""Fields that a kind of part needs, each of them."""
 
 
 class PlanTable(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
-    """A table of a plan; what it does not give is None."""
+    """A table of a plan; a field that it does not give is None."""
 
 
 def _part_table(kind: str, fields: Mapping[str, Any]) -> type[msgspec.Struct]:
@@ -84,7 +83,7 @@ PARTS = {kind: _part_table(kind, fields) for kind, fields in FIELDS.items()}
 
 
 class Scope(PlanTable, frozen=True):
-    """What the evidence of a requirement can be required to speak of."""
+    """The facts that a requirement can ask its evidence to speak of."""
 
     subject: Text | None = None
     dtype: Text | None = None
@@ -118,7 +117,7 @@ class PlanTables(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What gives evidence. id: its name. kind: a key of PART_TABLES. options: its other fields, as checked."""
+    """A source of evidence. id: its name. kind: a key of PARTS. options: its other fields, as checked."""
 
     id: str
     kind: str
@@ -126,13 +125,13 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """What is examined, as the plan names it."""
+        """Return what is examined, as the plan names it."""
         names = ("subject", "exec", "engine", "url", "file", "db", "preset", "target")
         return str(next((self.options[name] for name in names if name in self.options), "the papers' statements"))
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """What has to be shown.
+    """A statement that has to be shown.
 
     id, statement: its number and its text, as the document shows them.
     claim: a key of ``all_claims``.
@@ -160,7 +159,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def load_plan(file: str | Path) -> Plan:
-    """The plan in a file. Raises: InputError with a line for each thing that is wrong in it."""
+    """Return the plan in a file. Raises: InputError with a line for each thing that is wrong in it."""
     path = Path(file)
     tables = convert(PlanTables, load_toml(path), str(file))
     _require_printable(tables.plan.title, f"{file}: title")
@@ -195,7 +194,7 @@ def _requirement(entry: dict[str, Any], where: str, wrong: list[str]) -> Require
 
 
 def _checked(kind: type[msgspec.Struct], entry: dict[str, Any], where: str, wrong: list[str]) -> dict[str, Any]:
-    """The fields of an entry; none if something is wrong in it, with a line for each field, or for the whole."""
+    """Return the fields of an entry; none if something is wrong in it, with a line for each field or for the whole."""
     where += f" ({entry['id']!r})" if isinstance(entry.get("id"), str) else ""
     fields, before = {field.name: field.type for field in msgspec.structs.fields(kind)}, len(wrong)
     for name in filter(fields.get, entry):
@@ -216,7 +215,7 @@ def _checked(kind: type[msgspec.Struct], entry: dict[str, Any], where: str, wron
 
 
 def _require_printable(value: Any, where: str) -> None:
-    """Raises: InputError for texts with control characters, and numbers that are not finite, in a value."""
+    """Check a value for control characters and numbers that are not finite. Raises: InputError."""
     if isinstance(value, (dict, list)):
         for one in [*value, *(value.values() if isinstance(value, dict) else ())]:
             _require_printable(one, where)
@@ -227,7 +226,7 @@ def _require_printable(value: Any, where: str) -> None:
 
 
 def _unfit(given: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with fields together, and with names that are not known."""
+    """Yield what is wrong with fields together, and with names that are not known."""
     kind = given.get("kind", "")
     if kind in ONE_OF and sum(field in given for field in ONE_OF[kind]) != 1:
         yield f"expected {' or '.join(ONE_OF[kind])}" + ", not both" * (len(ONE_OF[kind]) > 1)
@@ -245,7 +244,7 @@ def _unfit(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _overstated(given: Mapping[str, Any]) -> Iterator[str]:
-    """Where a statement names numbers or a temperature that the requirement does not ask its evidence to speak of."""
+    """Yield each dtype or temperature that the statement names and the requirement does not ask for."""
     named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", given["statement"]))
     if named and named != {given.get("dtype")}:
         numbers = " and ".join(sorted(named))
@@ -256,7 +255,7 @@ def _overstated(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
-    """Ids that differ in case alone would be one file on some systems."""
+    """Return a line for each repeated id. Ids that differ in case alone would be one file on some systems."""
     low = [entry.id.lower() for entry in entries]
     return [f"{what} {entry.id} is there twice" for k, entry in enumerate(entries) if low[k] in low[:k]]
 
@@ -266,7 +265,7 @@ STATES = DONE, FAILED = "done", "failed"
 
 @dataclass
 class Collected:
-    """What a part gave.
+    """The result of a part.
 
     part: of the plan.
     state: done, or failed: it could not be run, or not to its end.
@@ -303,7 +302,7 @@ class Collected:
         return cls(part, data["state"], data["why"], *gave, data["recorded"], data["files"], data["versions"])
 
     def stored(self, code: str) -> StoredRow:
-        """Its row in the file of parts. code: the digest of draftproof's code that audits depend on."""
+        """Return its row in the file of parts. code: the digest of draftproof's code that audits depend on."""
         about = [self.part.kind, self.part.options, self.files, self.versions, code]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return StoredRow((self.part.id, digest), "", json.loads(json.dumps(self.as_json())))

@@ -1,4 +1,4 @@
-"""The verdict on a requirement, from its rows of evidence by one function, and what would close one that is open."""
+"""The verdict on a requirement, by one function of its rows of evidence, and what would close an open one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ VERDICTS = {
     "run to its end",
     FAILED: "a part that counts shows that the claim is false",
 }
-"""The verdicts on requirements, and what each means."""
+"""Verdicts on requirements, and what each means."""
 
 WORST_FIRST = (FAILED, OPEN, SAMPLED, MET)
 
 
 def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None, parts: Iterable[str] = ()) -> str:
-    """The verdict that rows of evidence give: the worst of those that count.
+    """Return the verdict that rows of evidence give: the worst of those that count.
 
     detection_limit: the largest total variation that may remain unseen; without one any limit will do.
     parts: those that are asked for, in addition to those of the rows.
@@ -45,7 +45,7 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
 
 
 def _variations(rows: Sequence[EvidenceRow]) -> list[float]:
-    """The total variations that rows leave unseen; what was only observed has none that can be stated."""
+    """Return the total variations that rows leave unseen; what was only observed states none."""
     named = [row for row in rows if row.unit == "total variation" and row.strength != "observed"]
     return [row.limit for row in named if row.limit is not None]
 
@@ -55,13 +55,14 @@ WITHOUT_LIMIT = ("proof", "partial", "symbolic", "certificate", "exact")
 
 
 def silent_parts(rows: Sequence[EvidenceRow], parts: Iterable[str] = ()) -> list[str]:
-    """The parts, of those asked for and those of the rows, that have no row that counts."""
+    """Return the parts, asked for or in the rows, that have no row that counts."""
     counting = {row.part for row in rows if row.counts}
     return [part for part in dict.fromkeys([*parts, *(row.part for row in rows)]) if part not in counting]
 
 
 def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
-    """Whether a row that is not refuted shows anything: it holds, or samples had shown a deviation at their limit."""
+    """Return whether a row that is not refuted shows anything: it holds, or its samples would have shown a
+    deviation."""
     if row.verdict == HOLDS:
         if detection_limit is None:
             return row.strength.decides or row.strength is Strength.OBSERVED
@@ -76,7 +77,7 @@ def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
 
 
 def overall(verdicts: Iterable[str]) -> str:
-    """The worst verdict; open if there is none."""
+    """Return the worst verdict; open if there is none."""
     return min(verdicts, key=WORST_FIRST.index, default=OPEN)
 
 
@@ -93,7 +94,7 @@ class Judged:
 
     @property
     def reading(self) -> str:
-        """The verdict with what it rests on, in words that say no more than the evidence."""
+        """Return the verdict with what it rests on, in words that say no more than the evidence."""
         counting = [row for row in self.rows if row.counts]
         if self.verdict == MET:
             proved = {row.part for row in counting} == {row.part for row in counting if row.strength == "proof"}
@@ -111,7 +112,7 @@ class Judged:
 
     @property
     def closing(self) -> list[str]:
-        """What would have to be shown for the requirement to be met, a sentence each; empty if it is."""
+        """Return what would have to be shown for the requirement to be met, a sentence each; empty if it is met."""
         if self.verdict == MET:
             return []
         wanted = self.requirement.detection_limit
@@ -168,6 +169,6 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
 
 
 def judged(requirement: Requirement, collected: Iterable[Collected]) -> Judged:
-    """A requirement with the rows of all parts that its plan names for it."""
+    """Return a requirement with the rows of all parts that its plan names for it."""
     mine = [got for got in collected if got.part.id in requirement.parts]
     return Judged(requirement, tuple(row for got in mine for row in evidence_rows(requirement, got)))

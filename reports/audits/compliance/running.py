@@ -1,4 +1,4 @@
-"""How the parts of a plan are run, or read: one function for each kind."""
+"""How each kind of part is run or read, a function for each."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 def _placed(name: str, folder: Path) -> str:
-    """A path of the plan, from where the command runs; what names no file stays as it is."""
+    """Return a path of the plan as seen from the current folder; a name that is no file is returned unchanged."""
     path, colon, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
     file = place(path, folder)
     return f"{file}{colon}{attribute}" if os.path.exists(file) else name
 
 
 def _problem(name: str, folder: Path, make: Callable[[Any, str], Made]) -> Made:
-    """A problem of the plan, by the name that it has there."""
+    """Return a problem of the plan, under the name that it has there."""
     loaded = load_problem(_placed(name, folder), make)
     return replace(loaded, name=name) if loaded.name == _placed(name, folder) else loaded
 
 
 def _settings(part: Part) -> dict[str, Any]:
-    """Fields of a part, but for those that only say which files it depends on."""
+    """Return a part's fields without those that only say which files it depends on."""
     return {name: value for name, value in part.options.items() if name != "files"}
 
 
 def audited_spec(part: Part, folder: Path) -> "SubjectSpec":
-    """What an audit of a plan examines, by the name that it has in the plan."""
+    """Return what an audit of a plan examines, under the name that it has in the plan."""
     from ..subject import program_from, subject_from
 
     options = part.options
@@ -144,7 +144,7 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
 
 def require_report_schema(report: dict[str, Any], where: str) -> None:
-    """Raises: InputError for what has not the form of a report."""
+    """Check the form of a report. Raises: InputError for anything else."""
     from jsonschema import Draft202012Validator
 
     for error in Draft202012Validator(report_schema()).iter_errors(report):
@@ -166,7 +166,7 @@ def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
 
 def on_record(options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows on record in this version that a part of proofs asks for."""
+    """Return the rows on record in this version that a part of proofs asks for."""
     claims, methods = options.get("claims", ()), options.get("methods", METHODS)
     return [row for row in standing() if (not claims or row["claim"] in claims) and row["method"] in methods]
 

@@ -1,4 +1,4 @@
-"""Whether a folder is what a compliance run wrote: every file is made again from its plan and parts, and compared."""
+"""Checks that a folder is what a compliance run wrote: makes every file again from its plan and parts, and compares."""
 
 import json
 import re
@@ -45,11 +45,11 @@ OF_CODE = ("audit", "engine", "campaign")
 """Kinds of parts whose reports state a digest of loaded code."""
 
 CONTEXT = 40
-"""Characters of a difference that are shown."""
+"""Most characters of a difference that are shown."""
 
 
 class Verification(NamedTuple):
-    """The result for a folder. wrong: a line for each thing that is wrong. compared: what was compared, in words."""
+    """A result. wrong: a line for each thing that is wrong. compared: what was compared, in words."""
 
     wrong: list[str]
     compared: str
@@ -252,8 +252,7 @@ def _parts_of_code(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 class Loaded(NamedTuple):
-    """A comparison of loaded code. wrong: a line for each audit that states another digest. audits: how many there
-    were."""
+    """A comparison of loaded code. wrong: a line for each audit that states another digest. audits: their number."""
 
     wrong: list[str]
     audits: int

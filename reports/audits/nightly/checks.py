@@ -1,5 +1,8 @@
-"""What a night checks: the joint law of the completed tokens of one iteration, on a handful of problems; and after an
-alarm the smallest problem and the shortest sequence on which fresh draws show it again."""
+"""What a night checks, and how it looks for a witness.
+
+A check is the joint law of the completed tokens of one iteration on a small problem. After an alarm the search finds
+the smallest problem and the shortest sequence on which fresh draws show the deviation again.
+"""
 
 import json
 import math
@@ -27,10 +30,10 @@ from ..subject import SubjectSpec
 from .sources import DrawSource
 
 MOST_SEQUENCES = 1024
-"""Sequences of a check: over more the draws of a night would be spread too thin to detect anything."""
+"""Most sequences of a check: with more, a night's draws are too few for each to detect anything."""
 
 LEMMA_2, LEMMA_8 = "Lemma 2", "Lemma 8"
-"""How short outputs are completed: by the target, or by the modified target."""
+"""Names of the two completions of short outputs: by the target, and by the modified target."""
 
 NIGHTLY_SIZES = (
     (3, 1, "generic"), (4, 1, "zeros"), (2, 3, "generic"), (3, 2, "generic"), (3, 2, "zeros"), (3, 2, "mixed"),
@@ -40,16 +43,15 @@ NIGHTLY_SIZES = (
 
 
 class CheckCounts(NamedTuple):
-    """counts: [V + 1], the last for everything that the law excludes
-    impossible: the most frequent such outcome and its count, or None
-    """
+    """The counts of a batch. counts: [V + 1], the last for everything that the law excludes. impossible: the most
+    frequent such outcome and its count, or None."""
 
     counts: np.ndarray
     impossible: tuple[str, int] | None
 
 
 class NightlyCheck(NamedTuple):
-    """One law that draws are compared with.
+    """A law that draws are compared with.
 
     name, problem: see ``Problem``
     cells: the sequences of positive probability, and their places in the law
@@ -66,7 +68,7 @@ class NightlyCheck(NamedTuple):
     parameters: str
 
     def tally(self, outcomes: Mapping[Outcome, int], seed: int) -> CheckCounts:
-        """Counts of completed sequences from counts of outcomes.
+        """Return counts of completed sequences from counts of outcomes.
 
         seed: of the continuations
         """
@@ -82,7 +84,7 @@ class NightlyCheck(NamedTuple):
 
 
 def check_of(problem: Problem, modifies_target: bool) -> NightlyCheck:
-    """The check of a verifier on a problem.
+    """Return the check of a verifier on a problem.
 
     Outputs are completed by the target and compared with its law of gamma + 1 tokens (Lemma 2); those of greedy block
     verification are completed by the modified target and compared with the target's law of gamma tokens (Lemma 8).
@@ -104,7 +106,7 @@ def check_of(problem: Problem, modifies_target: bool) -> NightlyCheck:
 
 @cache
 def law_of(parameters: str) -> tuple[float, ...]:
-    """The probabilities, all positive, of the sequences of the check with these parameters.
+    """Return the probabilities, all positive, of the sequences of the check with these parameters.
 
     Raises: ValueError, KeyError or TypeError if they are not those of a check.
     """
@@ -113,26 +115,27 @@ def law_of(parameters: str) -> tuple[float, ...]:
 
 
 def nightly_problems() -> list[Problem]:
-    """The problems of a night where none are given."""
+    """Return the problems of a night where none are given."""
     return [drawn(*size) for size in NIGHTLY_SIZES]
 
 
 SEARCH_SECONDS = 60.0
-"""Time limit of the search for a smaller witness."""
+"""Most seconds of the search for a smaller witness."""
 
 SEARCH_ALPHA, CONFIRM_ALPHA = 1e-3, 1e-6
 """Error rates of accepting a simpler problem in the search, and of the witness in the end, on draws of its own."""
 
 CONFIRMATION_NIGHTS = 20
-"""Draws of the confirmation at most, in nights."""
+"""Most draws of the confirmation, in nights."""
 
 
 class _OutOfTime(Exception):
-    """The time limit of the search is reached."""
+    """A signal that the time limit of the search is reached."""
 
 
 class FreshDraws:
-    """Fresh draws of a check, each batch from a seed of its own; remembers an outcome that the law excludes."""
+    """A source of fresh draws of a check, each batch with its own seed; it remembers an outcome that the law
+    excludes."""
 
     def __init__(self, source: DrawSource, check: NightlyCheck, seeds: np.random.SeedSequence, until: float):
         self.source, self.check, self.seeds, self.until = source, check, seeds, until
@@ -150,7 +153,7 @@ class FreshDraws:
 def smallest_witness(
     subject: SubjectSpec, source: DrawSource, check: NightlyCheck, samples: int, seed: int, dtype: str
 ) -> dict[str, Any] | None:
-    """The smallest deviation that shows again on fresh draws, or None if none does.
+    """Return the smallest deviation that shows again on fresh draws, or None if none does.
 
     Guarantee: a verifier that is right on the problem shown gets a witness with probability CONFIRM_ALPHA at most: the
     draws that confirm it are not those that chose it.
@@ -185,7 +188,7 @@ def smallest_witness(
 
 
 def _worst(check: NightlyCheck, result: SequentialResult, draws: FreshDraws) -> Witness:
-    """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
+    """Return the sequence that deviates most, of the shortest length at which the counts alone refute the law."""
     n = result.draws
     if result.impossible:
         sequence, _ = draws.impossible or ("?", 0)
@@ -202,7 +205,7 @@ def _worst(check: NightlyCheck, result: SequentialResult, draws: FreshDraws) -> 
 
 
 def _of_length(check: NightlyCheck, counts: np.ndarray, length: int) -> tuple[dict[Prefix, float], dict[Prefix, int]]:
-    """The law and the counts of the sequences' beginnings of a length."""
+    """Return the law and the counts of the sequences' prefixes of a length."""
     law: dict[Prefix, float] = {}
     total: dict[Prefix, int] = {}
     for sequence, k in check.cells.items():

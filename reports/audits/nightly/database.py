@@ -1,4 +1,4 @@
-"""The database of a history: any that SQLAlchemy knows, and its errors in one line."""
+"""The database of a history: any that SQLAlchemy knows, with its errors in one line."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ COMPLAINTS = {
     "unable to open": "cannot be opened; expected a file in a folder that exists and can be written",
     "draftproof_seed_once": TWICE, "draftproof_batches.seed": TWICE, "": "{line}; {unharmed}",
 }  # fmt: skip
-"""What a database's complaint has in it -> what it means."""
+"""Parts of a database's complaints, and what each means."""
 
 
 # SQLAlchemy logs what is raised while it closes a connection, an interrupt too, and raises that again. Without a
@@ -34,7 +34,7 @@ logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 class Database:
-    """Transactions on a history, each of which is done entirely or not at all.
+    """A database whose transactions are done entirely or not at all.
 
     url: an SQLAlchemy URL, or the name of an SQLite file
     wait: seconds to wait for another writer
@@ -71,20 +71,20 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction; on SQLite it locks the file from the start, so that no update is lost."""
+        """Open a transaction; on SQLite it locks the file from the start, so that no update is lost."""
         with self._errors_in_one_line(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One transaction that sees the history as it is at one moment."""
+        """Open a transaction that sees the history as it is at one moment."""
         whole = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
         engine = self._engine.execution_options(only_reads=True, **whole)
         with self._errors_in_one_line(), engine.begin() as connection:
             yield connection
 
     def create(self, lifetime_alpha: float | None, default: float) -> float:
-        """Create the tables if there are none; the lifetime error rate of the history.
+        """Create the tables if there are none, and return the lifetime error rate of the history.
 
         lifetime_alpha: as requested now, if it is; it cannot differ from the one that the history began with
         default: of a new history
@@ -110,7 +110,7 @@ class Database:
         return began
 
     def open(self) -> float:
-        """The lifetime error rate of an existing history. Raises: InputError if there is none."""
+        """Return the lifetime error rate of an existing history. Raises: InputError if there is none."""
         if self.sqlite and self.url.database and ":" not in self.url.database and not Path(self.url.database).exists():
             raise InputError(f"{self.url.database}: no such file; `draftproof nightly run` begins a history")
         with self.reading() as connection:

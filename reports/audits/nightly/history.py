@@ -1,4 +1,4 @@
-"""The history of nightly checks: begun, added to, read."""
+"""The history of nightly checks: beginning it, adding to it, reading it."""
 
 import hashlib
 import json
@@ -18,16 +18,13 @@ from .database import Database
 from .tables import EARLIEST_NIGHT, Batch, Impossible, Shown, State, batches, checks, cohorts, settings
 
 LOG_E_TOLERANCE = 1e-6
-"""Relative rounding error allowed between the log E of a state and the one recorded with it."""
+"""Largest relative difference, by rounding, between the log E of a state and the one recorded with it."""
 
 Row = TypeVar("Row")
 
 
 class BatchResult(NamedTuple):
-    """night: the one that the batch counts for
-    log_e: after the batch
-    peak: the largest log E so far
-    """
+    """The result of a batch. night: the one that it counts for. log_e: after it. peak: the largest log E so far."""
 
     night: str
     log_e: float
@@ -35,7 +32,7 @@ class BatchResult(NamedTuple):
 
 
 class CheckHistory(msgspec.Struct):
-    """What the database has of a check beyond its e-process, and what follows from it.
+    """A check as the database has it, without its e-process, and what follows from it.
 
     law: see ``law_of``
     log_e, peak: now, and the largest so far
@@ -75,18 +72,18 @@ class History:
 
     @classmethod
     def begin(cls, url: str | None, lifetime_alpha: float | None = None, wait: float = 30.0) -> "History":
-        """A history to add to, created if there is none."""
+        """Return a history to add to, created if there is none."""
         database = Database(url, wait)
         return cls(database, database.create(lifetime_alpha, LIFETIME_ALPHA))
 
     @classmethod
     def read(cls, url: str | None, wait: float = 30.0) -> "History":
-        """An existing history. Raises: InputError if there is none."""
+        """Return an existing history. Raises: InputError if there is none."""
         database = Database(url, wait)
         return cls(database, database.open())
 
     def enrol(self, subject: str, version: str, wanted: Sequence[NightlyCheck]) -> list[int]:
-        """The id of each check for this version; the new ones form a cohort, with its share of the budget."""
+        """Return the id of each check for this version; new ones form a cohort, with its share of the budget."""
         keys = {_key(subject, version, check): check for check in wanted}
         known = select(checks.c.key, checks.c.id).where(checks.c.key.in_(list(keys)))
         with self.database.writing() as connection:
@@ -137,7 +134,7 @@ class History:
         return BatchResult(night, log_e, peak)
 
     def draws_of(self, number: int, seed: int) -> int:
-        """The draws recorded for a check from a seed, 0 if it was not used yet."""
+        """Return the draws recorded for a check from a seed, 0 if it was not used yet."""
         this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
             row = connection.execute(select(batches).where(this)).one_or_none()
@@ -153,7 +150,7 @@ class History:
                 connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=witness))
 
     def rows(self, subject: str | None = None, version: str | None = None) -> list[CheckHistory]:
-        """All checks, or those of one version, in the order in which they began.
+        """Return all checks, or those of one version, in the order in which they began.
 
         Raises: InputError if one cannot be read, or disagrees with its batches.
         """
@@ -171,7 +168,8 @@ class History:
         self.database.close()
 
     def _check_history(self, row: Mapping[str, Any], drawn: Sequence[Any], cohorts: int) -> CheckHistory:
-        """cohorts: their number. Raises: InputError if it is damaged, or disagrees with its batches."""
+        """Return a check and what follows from it. cohorts: their number. Raises: InputError if it is damaged, or
+        disagrees with its batches."""
         number = row["id"]
         try:
             law = law_of(row["parameters"])
@@ -196,7 +194,7 @@ class History:
         return check
 
     def _process(self, check: NightlyCheck, row: Any, log_e: float) -> EProcess:
-        """The e-process of a row, which has to give the log E that was recorded with it. Raises: InputError."""
+        """Return the e-process of a row, which has to give the log E that was recorded with it. Raises: InputError."""
         self._typed(State, row.id, row.state, "state")
         try:
             process = EProcess.from_json(check.law, row.state)
@@ -207,7 +205,7 @@ class History:
         raise self._damaged(row.id, "state")
 
     def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[Any]]:
-        """The batches of each of these checks, or of all."""
+        """Return the batches of each of these checks, or of all."""
         chosen = select(batches.c.check_id, batches.c.night, batches.c.draws, batches.c.log_e).order_by(batches.c.id)
         if numbers is not None:
             chosen = chosen.where(batches.c.check_id.in_(numbers))
@@ -217,7 +215,7 @@ class History:
         return by_check
 
     def _cohorts(self, connection: Connection) -> int:
-        """Their number. Raises: InputError if they are not numbered 1, 2, ..."""
+        """Return the number of cohorts. Raises: InputError if they are not numbered 1, 2, ..."""
         numbers = sorted(connection.scalars(select(cohorts.c.number)))
         if numbers != list(range(1, len(numbers) + 1)):
             raise InputError(
@@ -227,7 +225,7 @@ class History:
         return len(numbers)
 
     def _typed(self, kind: type[Row], check: int, values: Any, column: str = "") -> Row:
-        """Raises: InputError that names the column of a value that no nightly run writes."""
+        """Return a value as its type. Raises: InputError that names the column of a value no nightly run writes."""
         try:
             return msgspec.convert(values, kind)
         except msgspec.ValidationError as error:
@@ -254,7 +252,7 @@ def _now() -> str:
 
 
 def checked_night(text: str | None) -> str:
-    """A date as YYYY-MM-DD, today in UTC if none is given.
+    """Return a date as YYYY-MM-DD, today in UTC if none is given.
 
     Raises: InputError for anything else, for a night before EARLIEST_NIGHT, and for one in the future: all later draws
     would count for it.

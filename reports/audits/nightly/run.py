@@ -1,4 +1,4 @@
-"""A night: fresh draws of every check of every subject, each recorded separately; after an alarm, its witness."""
+"""Runs a night: fresh draws of every check of every subject, recorded one by one; after an alarm, its witness."""
 
 import hashlib
 import json
@@ -85,7 +85,8 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
 
 
 class _Place(NamedTuple):
-    """The place of a subject in the progress of a night. first: checks before its own; total: checks of all."""
+    """The place of a subject in the progress of a night. first: checks before its own. total: checks of all
+    subjects."""
 
     progress: Progress
     first: int
@@ -135,7 +136,7 @@ def _draw(
 def _explain_alarm(
     history: History, subject: SubjectSpec, source: DrawSource, checks: dict[int, NightlyCheck], night: Night
 ) -> None:
-    """Note the alarms of a version; if it has no witness yet, look for one, from its smallest check in alarm.
+    """Note the alarms of a version. If it has no witness yet, look for one, from its smallest check in alarm.
 
     A search whose draws do not show the deviation again is repeated with the next night's.
     """

@@ -1,4 +1,4 @@
-"""Where the draws of a night come from: a reference verifier run as it is, or a third-party function in its sandbox."""
+"""The sources of a night's draws: a reference verifier, or a third-party function in its sandbox."""
 
 import hashlib
 import random
@@ -21,11 +21,11 @@ from ..sandboxed import sampled
 from ..subject import SubjectSpec
 
 LAW_MODULES = ("decoding", "law", "problem", "rationals")
-"""The modules of ``models`` that the law of a reference verifier runs through, with the package of the verifiers."""
+"""Modules of ``models`` that a reference verifier's law runs through, besides the package of the verifiers."""
 
 
 class ReferenceDraws:
-    """Our own verifiers, by the code that the proofs are about, on floats.
+    """A source that draws from a reference verifier, on floats, by the code that the proofs are about.
 
     version: of the implementation and of how it is called; a new one begins new e-processes
     modifies_target: see ``SubjectSpec``
@@ -47,7 +47,8 @@ class ReferenceDraws:
 
 
 class ThirdPartyDraws:
-    """A third-party function, unmodified, with real random numbers; fields as of ``ReferenceDraws``.
+    """A source that calls a third-party function, unmodified, with real random numbers; fields as of
+    ``ReferenceDraws``.
 
     stated: its version in its owner's words, shown before the digest of its code, or in its place where there is none
     Raises: RunFailed if it cannot be loaded or its version is unknown, and from ``draw`` if it stops answering.
@@ -73,7 +74,7 @@ class ThirdPartyDraws:
 
 
 DrawSource = ReferenceDraws | ThirdPartyDraws
-"""What the draws of one version of a subject come from."""
+"""A source of the draws of one version of a subject."""
 
 
 def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None) -> DrawSource:
@@ -98,7 +99,7 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
 
 
 def law_files(within: str = ".") -> list[Path]:
-    """The sources that decide what a reference verifier emits; within "batched": its tensor version, on top of them."""
+    """Return the sources that decide what a reference verifier emits. within: "batched" adds its tensor version."""
     folders = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
     law_modules = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
     return sorted([*(path for folder in folders for path in folder.glob("*.py")), *law_modules])

@@ -131,7 +131,7 @@ class _Failure(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    """What pages and documents show of a history."""
+    """The part of a history that pages and documents show."""
 
     state: str
     lifetime_alpha: float

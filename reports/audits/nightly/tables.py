@@ -1,4 +1,4 @@
-"""The tables of a history, and the rows read from them: what a nightly run never writes has no type here."""
+"""The tables of a history and the types of their rows; a value that no nightly run writes fits no type."""
 
 import json
 import math
@@ -11,26 +11,26 @@ from msgspec import Meta, defstruct
 from sqlalchemy import BigInteger, Column, Float, Integer, String, Text, TypeDecorator
 
 TABLES_VERSION = 1
-"""Of the tables below. A history of a newer version is not touched."""
+"""Version of the tables. A history of a newer version is not touched."""
 
 EARLIEST_NIGHT, LATEST_NIGHT = date(2000, 1, 1), date(2999, 12, 31)
-"""Nights that a history may have."""
+"""First and last night that a history may have."""
 
 MOST_STARTS = 4096
-"""Starts that the state of an e-process may ask for: more is damage, and would fill the memory."""
+"""Most starts that the state of an e-process may ask for: more is damage, and would fill the memory."""
 
 
 class Damaged:
-    """In place of a value that cannot be read: no field of a row has this type."""
+    """A stand-in for a value that cannot be read: no field of a row has this type."""
 
 
 def compact(value: Any) -> str:
-    """JSON without spaces."""
+    """Return JSON without spaces."""
     return json.dumps(value, separators=(",", ":"))
 
 
 class Stored(TypeDecorator):
-    """A value that stands as text in the database. read, write: the value from its text, and back."""
+    """A type whose values are text in the database. read, write: convert a value from its text, and back."""
 
     impl, cache_ok = Text, True
 
@@ -62,7 +62,7 @@ def _night(text: Any) -> str:
 
 JSON, NIGHT = Stored(), Stored(_night, str)
 NUMBER = Stored(_number, repr)
-"""As text, since not every database has an infinite number."""
+"""A number stored as text, since not every database has an infinite number."""
 
 metadata = sa.MetaData()
 
@@ -116,7 +116,7 @@ batches = sa.Table(
 Count = Annotated[int, Meta(ge=0)]
 
 Batch = defstruct("Batch", [("night", str), ("draws", Annotated[int, Meta(ge=1)]), ("log_e", float)])
-"""One batch of draws. log_e: after it."""
+"""A batch of draws. log_e: after it."""
 
 Start = defstruct("Start", [("weight", float), ("counts", list[Count])])
 State = defstruct(
@@ -130,4 +130,4 @@ Impossible = defstruct("Impossible", [("sequence", str), ("count", int)])
 Shown = defstruct(
     "Shown", [("problem", dict), *((name, str) for name in ("sequence", "expected", "observed", "replay"))]
 )
-"""What an outcome that the law excludes has, and a witness at least."""
+"""The least that a witness has; ``Impossible`` is an outcome that the law excludes."""

@@ -1,4 +1,4 @@
-"""What a rule gives for one draft block and given random numbers, exactly; and exact numbers in the forms of a file."""
+"""The exact answers of a rule for one draft block and given random numbers, and exact numbers in a file's forms."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -12,11 +12,11 @@ from ....verifiers.draft_block import Block
 from ....verifiers.registry import REFERENCES
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
-"""The spacing at 1 of the number types in which programs may answer."""
+"""Spacing at 1 of the number types in which programs may answer."""
 
 
 def float32(number: Fraction) -> float:
-    """The float32 nearest to a rational of at least 0; by way of float64 alone it could be rounded twice."""
+    """Return the float32 nearest to a rational of at least 0; rounding to float64 first could round twice."""
     (point,) = struct.unpack("<I", struct.pack("<f", float(number)))
     near = (struct.unpack("<f", struct.pack("<I", k))[0] for k in range(max(point - 1, 0), point + 2))
     return min(near, key=lambda value: abs(Fraction(value) - number))
@@ -28,11 +28,11 @@ FORMS: dict[str, Callable[[Fraction], Any]] = {
     "float32": lambda number: float32(number).hex(),
     "numbers": float,
 }
-"""numbers: JSON numbers that read back to the float64 in every language."""
+"""Forms of a number in a file; "numbers" are JSON numbers that every language reads as the same float64."""
 
 
 def forms(values: Any) -> dict[str, Any]:
-    """A number, or lists of numbers of any depth, in each of ``FORMS``; None stays None."""
+    """Return a number, or nested lists of numbers, in each of ``FORMS``; None stays None."""
     return {name: _mapped(form, values) for name, form in FORMS.items()}
 
 
@@ -50,11 +50,11 @@ def _form(form: Callable[[Fraction], Any], numerator: int, denominator: int) -> 
 RULES = ("token", "block", "greedy-block")
 
 GREEDY = "greedy"
-"""In place of a rule: a request at temperature 0, of any rule. Drafts are kept while they are the target's argmax."""
+"""Name that stands for a rule in a request at temperature 0. Drafts are kept while they are the target's argmax."""
 
 
 def decided(rule: str, block: Block) -> tuple[str, Block]:
-    """The rule and the block that decide; of a greedy request token verification of the target at temperature 0.
+    """Return the rule and the block that decide; for a greedy request, token verification at temperature 0.
 
     No row of such a request has two largest entries.
     """
@@ -78,7 +78,7 @@ class Numbers(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a verification gives.
+    """The result of one verification.
 
     thresholds: [gamma] h_1..h_gamma; None where every value gives the same law (0/0).
     accepted: tau.
@@ -109,7 +109,7 @@ class _Decided:
 
 
 def thresholds(rule: str, block: Block) -> tuple[Fraction | None, ...]:
-    """[gamma] h_1..h_gamma of a rule on a block; None where 0/0 stands and every value gives the same law."""
+    """Return [gamma] h_1..h_gamma of a rule on a block; None where 0/0 stands and every value gives the same law."""
     rule, block = decided(rule, block)
     forwards = rule == "token"
     chance = _Decided(lambda _: forwards)  # so that every threshold is asked for
@@ -123,7 +123,7 @@ def thresholds(rule: str, block: Block) -> tuple[Fraction | None, ...]:
 
 
 def survival(rule: str, block: Block, length: int) -> Fraction:
-    """p_i, i = length: 1 for the token rule, whose residual is not scaled."""
+    """Return p_i, i = length; 1 for the token rule, whose residual is not scaled."""
     formulas, p = REFERENCES[rule].rule, Fraction(1)
     if formulas is not None:
         for i, x in enumerate(block.tokens[:length]):
@@ -132,13 +132,13 @@ def survival(rule: str, block: Block, length: int) -> Fraction:
 
 
 def conditioning(rule: str, block: Block, length: int) -> Fraction:
-    """S_i + 1 - p_i, the denominator of h_i in both block rules, S_i = sum_x max(p_i M_b - M_s, 0)."""
+    """Return S_i + 1 - p_i, the denominator of h_i in both block rules, S_i = sum_x max(p_i M_b - M_s, 0)."""
     p = survival(rule, block, length)
     return sum(residual(block.target[length], block.draft[length], p), Fraction(0)) + 1 - p
 
 
 def answer(rule: str, block: Block, numbers: Numbers) -> Answer:
-    """The answer of a rule."""
+    """Return the answer of a rule."""
     rule, block = decided(rule, block)
     uniforms = iter(numbers.accept if rule == "token" else numbers.accept[::-1])
     chance = _Decided(lambda probability: next(uniforms, 0) < probability)
@@ -152,7 +152,8 @@ def answer(rule: str, block: Block, numbers: Numbers) -> Answer:
 
 
 def tolerances(rule: str, block: Block, accepted: int) -> dict[str, dict[str, float]]:
-    """How far rounding may carry thresholds and weights, by number type: 2 (3 gamma + 4 + V) max(1, p_i) epsilon / D.
+    """Return how far rounding may carry thresholds and weights, by number type: 2 (3 gamma + 4 + V) max(1, p_i) epsilon
+    / D.
 
     p_i is a product of i ratios of rounded numbers (3 roundings each), S_i a sum of V entries in any order; both errors
     enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the

@@ -1,5 +1,4 @@
-"""The inputs of the deterministic vectors: blocks that can show a bug, and random numbers that lead to every outcome.
-And problems whose exact law a verifier's output has to follow: the target's (any valid rule), or one rule's own.
+"""The inputs of the deterministic vectors: blocks that can show a bug, and random numbers for every outcome.
 
 Uniforms stay so far from every threshold that rounding in float32 cannot decide, except where the rule says which side
 they are on: u = 0 never passes h = 0, the largest u passes h = 1. At u = h itself, 0 < h < 1, ``<`` and ``<=`` give the
@@ -32,14 +31,14 @@ from .answers import EPSILON, GREEDY, RULES, Numbers, answer, float32, survival,
 
 ZERO, ONE = Fraction(0), Fraction(1)
 BITS = 24
-"""Of the uniforms of most vectors, so that float32 holds them."""
+"""Bits of the uniforms of most vectors, so that float32 holds them."""
 
 Weights = list[int] | dict[str, int]
-"""Of a row, token by token; or weight 1 everywhere over the vocabulary ``length``, but at the tokens named."""
+"""Weights of a row, token by token; or weight 1 over the vocabulary ``length`` except at the tokens named."""
 
 
 class Case(NamedTuple):
-    """One deterministic vector's input.
+    """The input of one deterministic vector.
 
     rule: one of ``RULES``, or GREEDY.
     block: rows and tokens; gamma may be 0.
@@ -60,7 +59,7 @@ class Case(NamedTuple):
 
 
 class Inputs(Struct, frozen=True):
-    """A block under a name, rows by whole weights, with the classes of bug that it is made to show."""
+    """A named block, its rows as whole weights, with the classes of bug that it is made to show."""
 
     name: str
     target: list[Weights]
@@ -74,7 +73,7 @@ class Inputs(Struct, frozen=True):
 
 
 def _block(target: Sequence[Weights], draft: Sequence[Weights], tokens: Sequence[int]) -> Block:
-    """Rows given by whole weights."""
+    """Return a block whose rows are given by whole weights."""
     return Block([*map(_row, target)], [*map(_row, draft)], tuple(tokens))
 
 
@@ -95,7 +94,7 @@ CLOSEST = Fraction(1, 1024)
 
 
 def cases() -> Iterator[Case]:
-    """All deterministic vectors' inputs, in the order of the file."""
+    """Return the inputs of all deterministic vectors, in the order of the file."""
     for rule in RULES:
         for given in INPUTS:
             yield from _every_outcome(rule, given)
@@ -105,7 +104,7 @@ def cases() -> Iterator[Case]:
 
 
 def _every_outcome(rule: str, given: Inputs) -> Iterator[Case]:
-    """For each tau that can be: uniforms near the thresholds on the sides that lead there, misleading elsewhere."""
+    """Yield, for each possible tau, uniforms near the thresholds that lead to it and mislead elsewhere."""
     block, known = given.block, thresholds(rule, given.block)
     for tau in range(block.gamma + 1):
         near = CLOSEST if "Precision" in given.flags else NEAR[tau % len(NEAR)]
@@ -126,7 +125,7 @@ def _every_outcome(rule: str, given: Inputs) -> Iterator[Case]:
 
 
 def _leading_to(rule: str, tau: int, known: Sequence[Fraction | None], near: Fraction) -> tuple[Fraction, ...] | None:
-    """Uniforms that lead to tau, each by the share ``near`` away from its threshold; None if it cannot be."""
+    """Return uniforms that lead to tau, each the share ``near`` away from its threshold; None if there are none."""
     gamma, accept = len(known), []
     for i, h in enumerate(known, 1):
         threshold = ONE if h is None else h
@@ -146,7 +145,8 @@ def _on_lattice(number: Fraction, bits: int = BITS) -> Fraction:
 
 
 def _numbers(rule: str, block: Block, accept: tuple[Fraction, ...], which: int) -> Numbers:
-    """Numbers with these uniforms; the others choose the likely tokens by turns, near an end of their interval."""
+    """Return numbers with these uniforms; the others choose the likely tokens in turn, near an end of their
+    interval."""
     weights = answer(rule, block, Numbers(accept, ZERO, (ONE,) * len(block.target[0]))).weights
     likely = [y for y, w in enumerate(weights) if w > Fraction(1, 64)]
     by_sum, by_race = likely[which % len(likely)], likely[(which + 1) % len(likely)]
@@ -156,7 +156,7 @@ def _numbers(rule: str, block: Block, accept: tuple[Fraction, ...], which: int) 
 
 
 def _against_wrong_weights(case: Case) -> Iterator[Case]:
-    """The case with a last uniform at which the residual without p_i, or the target, would give another token."""
+    """Yield the case with a last uniform at which a wrong residual, or the target, gives another token."""
     given, block = answer(case.rule, case.block, case.numbers), case.block
     if given.accepted == block.gamma or len(given.weights) > 100:
         return
@@ -172,7 +172,7 @@ def _against_wrong_weights(case: Case) -> Iterator[Case]:
 
 
 def _separating(weights: Sequence[Fraction], wrong: Sequence[Fraction]) -> Fraction | None:
-    """The uniform that separates weights from wrong ones best: midway between ends of an entry's interval; or None."""
+    """Return the uniform that best separates weights from wrong ones, midway between ends of an interval; or None."""
     total = sum(wrong, ZERO)
     if not total:
         return None
@@ -182,13 +182,13 @@ def _separating(weights: Sequence[Fraction], wrong: Sequence[Fraction]) -> Fract
 
 
 def _noise(weights: Sequence[Fraction], winner: int) -> tuple[Fraction, ...]:
-    """Noise by which the winner's score is 9/8 of every other's; little where there is no weight, which would win."""
+    """Return noise by which the winner's score is 9/8 of every other's; little where a token has no weight."""
     noise = [w * (1 if y == winner else Fraction(9, 8)) if w else Fraction(1, 2**10) for y, w in enumerate(weights)]
     return tuple(Fraction(float32(w)) for w in noise)
 
 
 def _ends_of_the_uniform(rule: str) -> Iterator[Case]:
-    """All uniforms 0, and all the largest of a lattice. The rows are exact in binary: h = 0 and h = 1 are too."""
+    """Yield cases with all uniforms 0, and all the largest of a lattice. The rows are exact in binary."""
     excluded = _block([[0, 4, 4], [0, 2, 6], [0, 1, 7]], [[4, 2, 2], [4, 2, 2]], [0, 1])
     first = _block([[0, 0, 8], [8, 0, 0], [0, 6, 2]], [[0, 4, 4], [2, 4, 2]], [2, 1])
     bonus = _block([[4, 4, 0], [0, 4, 4]], [[2, 4, 2]], [0])
@@ -209,7 +209,7 @@ def _at_an_end(rule: str, block: Block, uniform: Fraction, bits: int, flags: tup
 
 
 def _batch(rule: str) -> Iterator[Case]:
-    """One batch of requests of 3, 1, 0, 2 and 2 tokens, filled up with -1 and rows of 0 to the longest."""
+    """Yield a batch of requests of 3, 1, 0, 2 and 2 tokens, padded with -1 and rows of 0 to the longest."""
     lengths = (3, 1, 0, 2, 2)
     for place, length in enumerate(lengths):
         target, draft, tokens = INPUTS[0].block
@@ -228,12 +228,12 @@ def _batch(rule: str) -> Iterator[Case]:
 
 
 def _turned(rows: Sequence[Sequence[Fraction]], places: int) -> list[list[Fraction]]:
-    """The rows with every token's id moved on, around the end of the vocabulary."""
+    """Return the rows with every token's id moved on, around the end of the vocabulary."""
     return [[row[(x - places) % len(row)] for x in range(len(row))] for row in rows]
 
 
 def _greedy() -> Iterator[Case]:
-    """Requests at temperature 0, alone and in a batch with sampled ones; every number leads a sampler elsewhere."""
+    """Yield requests at temperature 0, alone and batched with sampled ones; every number leads a sampler elsewhere."""
     block = INPUTS[0].block
     for tau in range(block.gamma + 1):
         yield _greedy_case(block, tau, f"temperature 0: {tau} of {block.gamma} are the target's argmax")
@@ -251,7 +251,7 @@ def _greedy() -> Iterator[Case]:
 
 
 def _greedy_case(block: Block, tau: int, comment: str) -> Case:
-    """Drafts of which the first tau are the target's most likely tokens, and the next is not."""
+    """Return drafts whose first tau tokens are the target's most likely ones, and whose next one is not."""
     best = [max(range(len(row)), key=row.__getitem__) for row in block.target]
     others = [max((q, y) for y, q in enumerate(row) if y != x)[1] for x, row in zip(best, block.draft)]
     tokens = (*best[:tau], *others[tau:])
@@ -265,7 +265,7 @@ def _greedy_case(block: Block, tau: int, comment: str) -> Case:
 
 
 LOSSLESS = "lossless"
-"""In place of a rule: any valid one."""
+"""Name that stands for a rule where any valid one will do."""
 
 PROBLEMS = (
     toy(2), drawn(3, 1, "disjoint", 13), drawn(3, 1, "one-hot-draft", 4), drawn(3, 2, "zeros", 2),
@@ -273,7 +273,7 @@ PROBLEMS = (
 )  # fmt: skip
 
 TREE_RULES = tuple(f"trees-{how}" for how in WAYS)
-"""Any valid rule for draft trees that are drawn in this way."""
+"""Names that stand for any valid rule for draft trees drawn in each way."""
 
 TREES = (
     drawing(drawn(3, 1, "generic"), 2, how=IID), drawing(drawn(3, 2, "generic"), 2, 1, how=IID),
@@ -281,14 +281,14 @@ TREES = (
     drawing(drawn(3, 2, "zeros"), 2, 1, how=WITHOUT_REPLACEMENT),
     drawing(drawn(3, 2, "generic"), 2, 1, how=TOP), ragged(drawn(3, 2, "generic"), -1, -1, 1, how=TOP),
 )  # fmt: skip
-"""Siblings of every way of drawing, a third one, and a tree whose nodes have different numbers of children."""
+"""Problems with trees: siblings of every way of drawing, a third sibling, uneven numbers of children."""
 
 BOUNDS = {"token": token_bound, "block": problem_bound, "greedy-block": greedy_bound}
-"""The theorem on rounding of each rule."""
+"""Theorem on rounding of each rule."""
 
 
 class LawCase(NamedTuple):
-    """One law vector.
+    """A law vector.
 
     rule: one of ``RULES``, LOSSLESS, or one of ``TREE_RULES``.
     problem: the pair of models; the program draws the draft block or tree from the draft's rows itself.
@@ -299,7 +299,7 @@ class LawCase(NamedTuple):
 
     @property
     def any_valid(self) -> bool:
-        """Whether every valid rule has to pass it: what is emitted is completed by the target."""
+        """Return whether every valid rule has to pass it: what is emitted is completed by the target."""
         return self.rule not in RULES
 
     @property
@@ -310,14 +310,16 @@ class LawCase(NamedTuple):
         return ("Lossless" if self.any_valid else "RuleLaw", *of_trees, *support)
 
     def expected(self) -> dict[Prefix, object]:
-        """The law over QQ: of gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the rule."""
+        """Return the exact law: of gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the
+        rule."""
         exact = in_field(self.problem)
         if self.any_valid:
             return joint_law(exact.target, exact.gamma + 1)
         return output_law(exact, REFERENCES[self.rule])
 
     def tolerances(self) -> dict[str, float]:
-        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``; of a tree its nodes.
+        """Return the total variation allowed, 4 (gamma + 1)(epsilon + 2^-46); for a tree by its nodes. ``theorem``
+        bounds it too.
 
         Once for the decisions, as an audit allows, and as much again for each of: the target's rows, the draft's rows,
         the sums of probabilities that make up the law, all rounded by the program.
@@ -325,7 +327,7 @@ class LawCase(NamedTuple):
         return {dtype: 4 * rounding_allowed(self.problem.tree.nodes, dtype) for dtype in EPSILON}
 
     def theorem(self, dtype: str) -> float:
-        """What rounding can make of the law by the theorem: the rule's bound on this problem, and the sums of the law.
+        """Return the total variation that rounding can cause by the theorem: the rule's bound, and the sums of the law.
 
         Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The
         program rounds the rows (epsilon / 2) or has them by way of logarithms; an entry of its law is a sum over draft
@@ -340,6 +342,6 @@ class LawCase(NamedTuple):
 
 
 def law_cases() -> list[LawCase]:
-    """All law vectors, in the order of the file."""
+    """Return all law vectors, in the order of the file."""
     trees = [LawCase(f"trees-{problem.tree.how}", problem) for problem in TREES]
     return [*(LawCase(rule, problem) for rule in (LOSSLESS, *RULES) for problem in PROBLEMS), *trees]

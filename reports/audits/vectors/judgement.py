@@ -1,5 +1,4 @@
-"""A program's answers, as its file has them (results.schema.json), compared with the vectors: what passed, failed or is
-missing, for each class of bug."""
+"""Compares a program's answers with the vectors: what passed, failed or is missing, for each class of bug."""
 
 import math
 from collections import Counter
@@ -31,11 +30,11 @@ Field = Literal["thresholds", "accepted", "weights", "emitted", "raced", "law"]
 FIELDS = get_args(Field)
 
 Given = Mapping[Literal[Field, "counts", "error"], Any]
-"""The answers to one vector, by name; what is no number in them fails the vector, and not the file."""
+"""The answers to one vector, by name. An entry that is no number fails the vector, and not the file."""
 
 
 class Results(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a program answered.
+    """The answers of a program.
 
     vectors: the digest of the vectors that it read.
     program: its name.
@@ -65,7 +64,7 @@ def load_results(file: str) -> Results:
 
 
 def results_from(data: Any, name: str = "results") -> Results:
-    """Results from their JSON form.
+    """Return results from their JSON form.
 
     Raises: InputError if they do not answer these vectors, under rules that are claimed, with promised answers alone.
     """
@@ -93,7 +92,7 @@ def results_from(data: Any, name: str = "results") -> Results:
 
 
 def number(value: Any) -> Fraction | None:
-    """A number of an answer, exactly; None for what is none (NaN, infinity, text, null)."""
+    """Return a number of an answer, exactly; None for NaN, infinity, text and null."""
     try:
         if isinstance(value, str) and "0x" in value.lower():
             value = float.fromhex(value)
@@ -115,7 +114,7 @@ ORDER = (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)
 
 
 class JudgedVector(NamedTuple):
-    """One vector, judged.
+    """A vector with its status.
 
     vector: its id.
     flags: that it has.
@@ -134,13 +133,13 @@ class JudgedVector(NamedTuple):
         return next((status for status in ORDER if status in self.fields.values()), LEFT_OUT)
 
     def of_flag(self, flag: str) -> str:
-        """The status as far as this flag's bug would show: left out if no answer was given in which it would."""
+        """Return the status as far as this flag's bug would show: left out if no answer could show it."""
         seen = {self.fields.get(field, LEFT_OUT) for field in FLAGS[flag].needs}
         return FAILED if self.status == FAILED else next((status for status in ORDER if status in seen), LEFT_OUT)
 
 
 class Judgement(NamedTuple):
-    """All vectors, judged, in the order of the file."""
+    """The judgement of all vectors, in the order of the file."""
 
     results: Results
     vectors: tuple[JudgedVector, ...]
@@ -149,12 +148,12 @@ class Judgement(NamedTuple):
         return Counter(judged.status for judged in self.vectors)
 
     def by_flag(self) -> dict[str, Counter[str]]:
-        """Flag -> status -> vectors."""
+        """Return flag -> status -> number of vectors."""
         return {flag: Counter(j.of_flag(flag) for j in self.vectors if flag in j.flags) for flag in FLAGS}
 
     @property
     def verdict(self) -> str:
-        """refuted; error where something promised is missing; inconclusive where something was left out; else holds."""
+        """Return refuted; error if something promised is missing; inconclusive if something is left out; else holds."""
         counts = self.statuses()
         if counts[FAILED]:
             return "refuted"
@@ -164,7 +163,7 @@ class Judgement(NamedTuple):
         return "inconclusive" if left else "holds"
 
     def code(self) -> str:
-        """Python to paste that shows the smallest vector of a block that failed; "" if none did."""
+        """Return Python that shows the smallest vector of a block that failed; "" if none did."""
         failed = {judged.vector for judged in self.vectors if judged.status == FAILED}
         blocks = [vector for vector in suite()["vectors"] if vector["id"] in failed]
         return code_of(min(blocks, key=lambda v: (v["gamma"] + 1) * v["vocabulary"])) if blocks else ""
@@ -191,7 +190,7 @@ def judge(results: Results) -> Judgement:
 
 
 def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ...]) -> list[str]:
-    """The answers that the program claims to give for a vector; none for uniforms that it never gets."""
+    """Return the answers that the program claims to give for a vector; none for uniforms that it never gets."""
     if vector["rule"] not in results.rules:
         return []
     if "random" in vector:
@@ -202,7 +201,7 @@ def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ..
 
 
 def _judged(vector: Mapping[str, Any], law: LawCase | None, results: Results) -> JudgedVector:
-    """One vector; law: of a law vector."""
+    """Judge one vector. law: the case of a law vector."""
     possible = ("law",) if law else FIELDS[:-1]
     promised, given = _promised(vector, results, possible), results.answers.get(vector["id"], {})
     fields: dict[str, str] = dict.fromkeys(possible, LEFT_OUT)
@@ -225,7 +224,7 @@ def _judged(vector: Mapping[str, Any], law: LawCase | None, results: Results) ->
 
 
 def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str:
-    """What is wrong with one answer; empty if it is right."""
+    """Say what is wrong with one answer; empty if it is right."""
     expected = vector["expected"][field]
     if field not in vector["tolerance"]:
         same = given == expected and type(given) is type(expected) and _whole(given)
@@ -250,7 +249,7 @@ def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str
 
 
 def code_of(vector: Mapping[str, Any]) -> str:
-    """Python that calls ``verify`` on the numbers of a vector of a block, and what it should give."""
+    """Return Python that calls ``verify`` on the numbers of a block's vector, with what it should give."""
     n, random = vector["drafted"], vector["random"]
     given = {
         "target": vector["target"]["numbers"][: n + 1], "draft": vector["draft"]["numbers"][:n],
@@ -271,7 +270,7 @@ def _whole(given: Any) -> bool:
 
 
 def _entries(case: LawCase, given: Any) -> Iterator[tuple[Prefix, Any]]:
-    """The entries of a law or of counts. Raises: ValueError for one that no verifier may emit."""
+    """Return the entries of a law or of counts. Raises: ValueError for one that no verifier may emit."""
     if not isinstance(given, dict) or not given:
         raise ValueError("expected an object: tokens joined by commas -> number")
     longest, vocabulary = case.problem.gamma + 1, range(case.problem.vocabulary)
@@ -286,7 +285,7 @@ def _entries(case: LawCase, given: Any) -> Iterator[tuple[Prefix, Any]]:
 
 
 def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
-    """Status of a law, and why."""
+    """Return the status of a law, and why."""
     law: dict[Prefix, Any] = {}
     try:
         for tokens, value in _entries(case, given):
@@ -309,7 +308,8 @@ def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
 
 
 def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
-    """Status of counts, and why: all law vectors together fail a right program with probability ALPHA at most."""
+    """Return the status of counts, and why. All law vectors together fail a right program with probability ALPHA at
+    most."""
     try:
         counts: dict[Outcome, int] = dict(_entries(case, given))
         if not all(type(n) is int and n >= 0 for n in counts.values()) or not any(counts.values()):

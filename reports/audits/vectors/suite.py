@@ -1,4 +1,4 @@
-"""All vectors as one JSON file (vectors.schema.json), and the folder that is exported for programs elsewhere."""
+"""All vectors as one JSON file (vectors.schema.json), and the folder exported for programs elsewhere."""
 
 import hashlib
 import json
@@ -45,11 +45,11 @@ CONVENTIONS = {
     "batch": "requests are verified in one call, by their place in the batch",
     "greedy": "a request at temperature 0: the target's argmax, which no row has twice",
 }
-"""What answers rest on beside the rule."""
+"""Conventions that answers rest on in addition to the rule."""
 
 
 def conventions_of(vector: Mapping[str, Any]) -> list[str]:
-    """Those that the answer of a vector of a block rests on."""
+    """Return the conventions that the answer of a block's vector rests on."""
     n, random, expected = vector["drafted"], vector["random"], vector["expected"]
     accept, greedy = random["accept"]["exact"][:n], vector["rule"] == GREEDY
     rests = {
@@ -65,12 +65,12 @@ def conventions_of(vector: Mapping[str, Any]) -> list[str]:
 
 FORMAT = "draftproof-vectors-1"
 SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.js")
-"""Files that stand beside the vectors: the two formats, and a program for each of two languages."""
+"""Files exported with the vectors: the two formats, and a program for each of two languages."""
 
 
 @cache
 def suite() -> dict[str, Any]:
-    """The content of vectors.json."""
+    """Return the content of vectors.json."""
     content = {"vectors": list(_numbered(cases())), "laws": [_law_vector(case) for case in law_cases()]}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,1 +1,1 @@
-"""The compliance document as people read it: one HTML page, and the PDF printed from it (page.py)."""
+"""The compliance document for people: one HTML page, and the PDF printed from it (page.py)."""

@@ -1,22 +1,20 @@
-"""The compliance document as one HTML page: nothing loaded from elsewhere, everything escaped, made to be printed."""
+"""The compliance document as one HTML page made to be printed: nothing loaded from elsewhere, everything escaped."""
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from markupsafe import Markup
-from matplotlib import pyplot as plt
 
 from ....models.errors import InputError
-from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
+from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Strength
 from ...audits.compliance.folder import Rendering, identifier
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.states import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
-from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, distance_axis, svg
 from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
 from ..nightly.page import history
@@ -35,7 +33,7 @@ PLAINLY = {
 
 
 def page(data: Mapping[str, Any]) -> str:
-    """The page of a document in its JSON form. Equal documents give equal bytes."""
+    """Return the page of a document in its JSON form. Equal documents give equal bytes."""
     content = {
         "document": data,
         "parts": [part | _shown(part) for part in data["parts"]],
@@ -53,7 +51,7 @@ def page(data: Mapping[str, Any]) -> str:
 
 
 def limit(row: Mapping[str, Any]) -> str:
-    """What a row of evidence can leave unseen, in words."""
+    """Say what a row of evidence can leave unseen."""
     if row["verdict"] == REFUTED and row["counts"]:
         return ""
     if row["limit"] is None:
@@ -67,15 +65,15 @@ def limit(row: Mapping[str, Any]) -> str:
 
 
 def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a part in addition to its JSON form."""
+    """Return what the page shows of a part in addition to its JSON form."""
     shown: dict[str, Any] = {"pictures": []}
     if "report" in part:
         report = Report.from_json(part["report"])
         first = report.shown_refutation()
         prefixes = first.witness.prefixes if first and first.witness else ()
         pictures = (
-            (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; "
-             "left edge: exactly 0; crosses: refuted; orange: what is allowed to rounding, or left open by samples"),
+            (figures.limits(report.evidence), "Largest deviation from the target's law by precision and method; left "
+             "edge: exactly 0; red: refuted; orange: what is allowed to rounding, or left open by samples"),
             (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid "
              "verifier lies above block verification"),
             (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),
@@ -98,35 +96,15 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The standing of each claim by method, with the verdict where it is not that it holds."""
+    """Return the standing of each claim by method, with the verdict where it does not hold."""
     from ....proofs.statements import summary
 
     return [line for line in summary(rows) if line["shown"]]
 
 
-def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
-    """The deviation from the target's law on each problem, a line a kind of numbers, and what rounding is allowed."""
-    items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
-    items = [e for e in items if not (e.witness and e.witness.smallest)]
-    if not items:
-        return None
-    kinds = list(dict.fromkeys(e.dtype for e in items))
-    with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(6.4, 0.42 * len(kinds) + 0.8))
-        for place, kind in enumerate(kinds):
-            mine = [e for e in items if e.dtype == kind]
-            for refuted, colour, marker in ((False, SUBJECT, "o"), (True, BAD, "X")):
-                shown = [max(float(e.total_variation), FLOOR) for e in mine if e.refuted == refuted]
-                axis.scatter(shown, [place] * len(shown), c=colour, marker=marker, s=22, alpha=0.6, zorder=3)
-            bounds = [max(float(e.bound), FLOOR) for e in mine if e.bound]
-            axis.scatter(bounds, [place] * len(bounds), c=LIMIT, marker="|", s=120, zorder=2)
-        distance_axis(axis, kinds)
-        axis.set_xlabel("total variation", fontsize=9)
-        return svg(figure)
-
-
 def pdf(html: str) -> bytes:
-    """The page as a PDF with figures as vectors. Equal pages give equal bytes, on one machine with one set of fonts.
+    """Return the page as a PDF with figures as vectors. Equal pages give equal bytes on one machine with one set of
+    fonts.
 
     Raises: InputError if WeasyPrint, or a library that it needs, is not installed.
     """
@@ -142,7 +120,7 @@ def pdf(html: str) -> bytes:
 
 @contextmanager
 def _fonts_without_time() -> Iterator[None]:
-    """Keep the time out of embedded fonts, in which fontTools writes it where HarfBuzz's subsetter is not installed."""
+    """Keep the time out of embedded fonts. Without HarfBuzz's subsetter fontTools would write it there."""
     before = os.environ.get("SOURCE_DATE_EPOCH")
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     try:
@@ -154,7 +132,7 @@ def _fonts_without_time() -> Iterator[None]:
 
 
 def why_no_pdf() -> str | None:
-    """Why no PDF can be made here, if so, and what to install."""
+    """Return why no PDF can be made here, and what to install; None if one can."""
     try:
         import weasyprint  # noqa: F401 (its libraries are looked for when it is imported)
     except (ImportError, OSError) as error:
@@ -168,4 +146,4 @@ def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoRetu
 
 
 RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
-"""The files for people that a document gives."""
+"""Functions that make the files for people."""

@@ -1,4 +1,4 @@
-"""The history as one HTML page: log10 E by night drawn, one line a check, versions marked, and its tables."""
+"""The history as one HTML page: log10 E by night, one line a check, with versions marked, and its tables."""
 
 import math
 from collections import Counter
@@ -22,17 +22,17 @@ QUIET_COLOUR = "#8aa6cc"
 STATE_COLOURS = {"quiet": QUIET_COLOUR, "watch": LIMIT, "alarm": BAD}
 
 LABEL_WIDTH = 0.2
-"""Of the name of a version, as a part of the figure's width."""
+"""Width of a version's name, as a share of the figure's."""
 
 MOST_LINES = 12
-"""Quiet checks drawn one by one; more become a band."""
+"""Most quiet checks drawn one by one; more become a band."""
 
 BOTTOM, TOP_FACTOR = -2.0, 1.5
-"""log10 E at the bottom of the figure at most; its top as a multiple of the alarm's level."""
+"""Highest bottom of the figure, in log10 E; and its top, as a multiple of the alarm's level."""
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The page of a history in its JSON form. Equal histories give equal bytes."""
+    """Return the page of a history in its JSON form. Equal histories give equal bytes."""
     subjects = list(dict.fromkeys(check["subject"] for check in report["checks"]))
     panels = []
     for subject in subjects:
@@ -48,7 +48,7 @@ def page(report: Mapping[str, Any]) -> str:
 
 
 def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | None:
-    """log10 E of the checks of one subject by night.
+    """Draw log10 E of the checks of one subject by night.
 
     checks: as in ``status``
     names: versions as they are shown
@@ -96,7 +96,7 @@ def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
 
 
 def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None:
-    """Many quiet checks as the band between the least and the largest of each night."""
+    """Draw many quiet checks as a band between the least and the largest of each night."""
     heights: dict[float, list[float]] = {}
     for check in checks:
         for night in check["nights"]:
@@ -109,7 +109,7 @@ def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None
 
 
 def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str, str], top: float) -> None:
-    """A line where a version begins, and the levels of watch and alarm while it lasts."""
+    """Draw a line where a version begins, and the levels of watch and alarm while it lasts."""
     versions: dict[str, list[dict[str, Any]]] = {}
     for check in drawn:
         versions.setdefault(check["version"], []).append(check)

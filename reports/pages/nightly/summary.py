@@ -17,7 +17,7 @@ STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
 
 class VersionRow(NamedTuple):
-    """One version of one subject.
+    """A row on one version of one subject.
 
     highest: the check nearest to an alarm
     log_e, alarm_at: its log10 E, and the level of the alarm
@@ -37,7 +37,7 @@ class VersionRow(NamedTuple):
 
 
 def version_rows(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
-    """A row for each version, in the order in which they began."""
+    """Return a row for each version, in the order in which they began."""
     rows = []
     for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in checks):
         of_version = [check for check in checks if (check["subject"], check["version"]) == (subject, version)]
@@ -88,18 +88,18 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
 
 
 def limits(checks: Sequence[dict[str, Any]]) -> str:
-    """The largest detection limit of the checks, within 1 / 7 nights, rounded up."""
+    """Return the largest detection limit of the checks, within 1 / 7 nights, rounded up."""
     known = [[limit["total_variation"] for limit in check["detects"]["within"]] for check in checks if check["detects"]]
     return " / ".join(map(variation, map(max, zip(*known)))) or "-"
 
 
 def variation(distance: float) -> str:
-    """A detectable total variation, rounded up; a limit of 1 means that nothing is certain to be detected."""
+    """Return a detectable total variation, rounded up. A limit of 1 means that nothing is certain to be detected."""
     return "nothing" if distance >= 1 else f"{math.ceil(distance * 1000) / 1000:.3f}"
 
 
 def limits_meaning() -> str:
-    """The meaning of the limits, in one sentence."""
+    """Return the meaning of the limits, in one sentence."""
     return (
         f"a deviation of that total variation or more, in any direction, is in alarm within "
         f"{' / '.join(map(str, NIGHT_HORIZONS))} nights of as many draws as the last one, except with probability "
@@ -108,13 +108,13 @@ def limits_meaning() -> str:
 
 
 def explained(check: dict[str, Any], checks: Sequence[dict[str, Any]]) -> str | None:
-    """The check of the same version that has the witness, if one has."""
+    """Return the check of the same version that has the witness, if one has."""
     version = check["subject"], check["version"]
     return next((c["check"] for c in checks if (c["subject"], c["version"]) == version and c["witness"]), None)
 
 
 def witness(check: dict[str, Any], elsewhere: str | None) -> str:
-    """The evidence for an alarm, in one line; elsewhere: the check of the same version that has the witness."""
+    """Return the evidence for an alarm, in one line. elsewhere: the check of the same version that has the witness."""
     shown, impossible = check["witness"], check["impossible"]
     text = ""
     if impossible:
@@ -133,10 +133,10 @@ def log10_e(log_e: float | str) -> float:
 
 
 def tens(log_e: float | str) -> str:
-    """A natural logarithm as a power of ten."""
+    """Return a natural logarithm as a power of ten."""
     return f"{log10_e(log_e):.1f}"
 
 
 def short(version: str) -> str:
-    """A version with its digest shortened to 8 digits."""
+    """Return a version with its digest shortened to 8 digits."""
     return re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]*", r"\1", version)
