@@ -1,6 +1,5 @@
 """What any valid rule can accept of a tree: bounds that hold exactly, reached where a rule is optimal, never passed."""
 
-import copy
 import json
 from collections import defaultdict
 from fractions import Fraction as F
@@ -10,13 +9,11 @@ import pytest
 from draftproof.models.battery import drawn, exact_battery, normalised, toy
 from draftproof.models.errors import InputError
 from draftproof.models.law import prefix_of_key
-from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.models.related import with_rows
 from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_battery
 from draftproof.proofs.audit_claims import optimal
 from draftproof.proofs.certificates import check_tree_bound, make_tree_bound
-from draftproof.proofs.certificates.check import Rejected
 from draftproof.proofs.certificates.check_tree_bound import check, pair_and_drafting, texts_of_trees
 from draftproof.proofs.certificates.make_transport import transport_bound
 from draftproof.proofs.certificates.make_tree_bound import CERTIFIED_TO, certificate, mended
@@ -26,7 +23,7 @@ from draftproof.proofs.laws.small_law import Measurement
 from draftproof.proofs.laws.tree_laws import tree_law
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
-from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
+from draftproof.verifiers.trees.registry import tree_reference
 
 pytestmark = pytest.mark.certificate
 SMALL = [p for p in tree_battery() if p.vocabulary**p.tree.nodes <= 100]
@@ -38,15 +35,6 @@ def proved(problem):
     reached, bound = check(json.dumps(certificate(problem)))
     assert 0 <= bound - reached <= 1e-9
     return bound
-
-
-@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
-def test_no_lossless_rule_passes_the_bound(problem):
-    exact = in_field(problem)
-    bound = proved(problem)
-    for rule in TREE_REFERENCES.values():
-        if rule.is_for(exact.tree) and rule.lossless:
-            assert F(str(expected_accepted(tree_law(exact, rule)))) <= bound, rule.name
 
 
 @pytest.mark.parametrize(
@@ -73,52 +61,6 @@ def test_a_biased_rule_passes_the_bound():
     problem = drawing(toy(2), 1, 1)
     law = tree_law(in_field(problem), tree_reference("hierarchical-as-published"))
     assert F(str(expected_accepted(law))) == F(4, 3) > proved(problem) == F(11, 9)
-
-
-def with_rule(change):
-    return lambda data: data | {"rule": data["rule"] | change}
-
-
-def drafting(given):
-    return lambda data: data | {"problem": data["problem"] | {"drafting": given}}
-
-
-@pytest.mark.parametrize(
-    ("tamper", "reason"),
-    [
-        (lambda data: data | {"bound": "4/3"}, "its bound is 131/81, not the 4/3 claimed"),
-        (lambda data: data | {"reached": "4/3"}, "its rule accepts 131/81 tokens, not the 4/3 claimed"),
-        (lambda data: data | {"rule": dict([*data["rule"].items()][1:])}, "not given for exactly the trees"),
-        (with_rule({"0 0,0": {"1": "1/2"}}), "accepts what was not drafted"),
-        (with_rule({"0 0,0": {"0": "-1/2"}}), "accepts what was not drafted, or not with"),
-        (with_rule({"0 0,0": {"0": "1", "0,0": "1"}}), "accepts what was not drafted, or not with"),
-        (with_rule({"0 0,0": {"0,0": "1"}}), "more often than the target allows"),
-        (with_rule({"0,0 0": {}}), "the texts of a tree twice"),
-        (lambda data: data | {"format": "draftproof-tree/1"}, "not a certificate of the form draftproof-tree/2"),
-        (lambda data: data | {"potential": {}}, "not given for exactly the texts"),
-        (lambda data: data | {"potential": data["potential"] | {"0,0,0": "-5"}}, "not the 131/81 claimed"),
-        (drafting({"children": [2], "how": "iid"}), "how trees"),
-        (drafting({"children": [30, 1], "how": "iid"}), "too many"),
-        (drafting({"children": [99, 1], "how": "iid"}), "too many"),
-        (drafting({"parents": [-1, -1], "how": "iid"}), "how trees"),
-        (drafting({"parents": [-1, 1], "how": "iid"}), "how trees"),
-        (drafting({"parents": [-1, -1, 1], "how": "iid"}), "claimed"),
-        (drafting({"children": [1, 1], "how": "iid"}), "claimed"),
-    ],
-)  # fmt: skip
-def test_a_tampered_bound_is_rejected_with_the_reason(tamper, reason):
-    data = tamper(copy.deepcopy(certificate(drawing(toy(2), 2, 1))))
-    with pytest.raises(Rejected) as caught:
-        check(json.dumps(data))
-    assert reason in str(caught.value)
-
-
-def test_a_bound_of_another_problem_is_rejected_and_one_too_large_is_not_made():
-    text = json.dumps(certificate(drawing(toy(2), 2, 1)))
-    with pytest.raises(Rejected, match="another problem"):
-        check(text, as_json(drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT).tabulated()))
-    with pytest.raises(InputError, match="too many for a certificate"):
-        certificate(drawing(drawn(3, 3, "generic"), 3, 3, 3))
 
 
 def test_masses_near_the_tolerance_of_the_solver_have_a_bound_all_the_same():
@@ -180,3 +122,8 @@ def test_a_loose_answer_of_the_solver_is_noticed_and_nothing_is_decided_between_
     short = optimal(Measurement(problem, problem, blocks={(): tree_law(problem, tree_reference("naive"))}))
     assert short.verdict == ("no-evidence" if loose == "rule" else "refuted")  # only a rule that accepts more refutes
     assert short.refuted or (short.detail.reached == "0" and short.bound > CERTIFIED_TO)
+
+
+def test_a_bound_of_a_tree_too_large_is_not_made():
+    with pytest.raises(InputError, match="too many for a certificate"):
+        certificate(drawing(drawn(3, 3, "generic"), 3, 3, 3))

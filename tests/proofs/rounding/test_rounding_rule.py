@@ -124,14 +124,15 @@ def test_an_entry_of_a_law_known_to_a_resolution_may_be_off_by_it_and_no_more(sh
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_law_just_beyond_its_own_rule_is_refuted_however_the_token_is_drawn(dtype):
+def test_a_law_just_beyond_its_own_rule_is_not_cleared_however_the_token_is_drawn(dtype):
+    """Where the order of sums was not seen, the theorem grants the longest, and nothing is decided."""
     problem = wide(9_001, 1)
     with Sandbox("draftproof.tests.subjects.wide:nudged_choice", dtype=dtype) as sandbox:
         for way in ("choice", "race") if dtype == "float64" else ("race", "search"):
             sandbox.load(f"draftproof.tests.subjects.wide:nudged_{way}", [toy(1)])
             law = judge(measured_wide(problem, dtype, sandbox.law(problem)))[0]
             print(f"{way}, {dtype}: TV {law.total_variation:.2g}, allowed {law.bound:.2g}")
-            assert law.refuted and law.total_variation < 3 * law.bound
+            assert not law.holds and law.total_variation < 4 * law.bound
 
 
 def test_rows_whose_sums_are_off_in_float32_are_allowed_that_and_no_more():
