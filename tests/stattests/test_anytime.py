@@ -9,7 +9,6 @@ from draftproof.models.errors import InputError
 from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.eprocess import cohort_alpha, holm, log_evidence, unspent
-from draftproof.tests.stattests.enumerated import most_by_chance
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
     clean_peaks,
@@ -25,13 +24,8 @@ ALPHA_400 = cohort_alpha(1e-3, 1) / 400
 """What one of 400 checks has of the default lifetime budget, as the first to be refuted."""
 
 
-def test_clean_audits_raise_no_false_alarm():
-    peaks = clean_sequential_tests(uniform(16), audits=1000, most=50_000, rng=np.random.default_rng(5))
-    assert peaks.max() < math.log(1e6)
-
-
 def test_looking_at_a_fixed_sample_test_every_night_would_have_raised_false_alarms():
-    """The simulation can see them: the same clean audits, judged by a chi-square test at each look."""
+    """Clean audits as below, judged by a chi-square test at each look: the simulation can see false alarms."""
     from scipy.stats import chi2
 
     from draftproof.stattests.anytime import looks
@@ -43,12 +37,6 @@ def test_looking_at_a_fixed_sample_test_every_night_would_have_raised_false_alar
         before = at
         hit |= ((counts - at / 16) ** 2).sum(axis=1) * 16 / at > chi2.isf(1e-3, 15)
     assert hit.sum() > 3
-
-
-def test_clean_nights_of_400_checks_stay_quiet():
-    peaks = clean_peaks(uniform(16), checks=400, nights=40, rng=np.random.default_rng(6))
-    assert not holm(peaks, cohort_alpha(1e-3, 1)).alarm.any()
-    assert not holm(peaks, cohort_alpha(math.sqrt(1e-3), 1)).alarm.any()
 
 
 def test_a_late_deviation_is_found_within_3_nights_and_without_restarts_it_is_not():
@@ -150,14 +138,6 @@ def test_counts_are_taken_by_outcome_in_whatever_order_they_come():
     assert sequential_test(lambda n: {0: n - 1, 1: 1}, [1.0, 0.0], max_draws=2000).impossible == (1, 1)
     with pytest.raises(InputError):
         sequential_test(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], max_draws=2000)
-
-
-@pytest.mark.long
-def test_clean_audits_at_a_rate_that_can_be_seen_are_refuted_no_more_often_than_stated():
-    law, rng, audits = uniform(4), np.random.default_rng(14), 2000
-    found = [sequential_test(lambda n: rng.multinomial(n, law), law, alpha=0.05, max_draws=3000) for _ in range(audits)]
-    assert sum(one.refuted for one in found) <= most_by_chance(audits, 0.05)
-    assert max(one.log_e for one in found) > 1, "some came half of the way: a threshold far below it would show"
 
 
 def test_an_audit_refutes_where_the_evidence_reaches_one_in_alpha_and_not_before():

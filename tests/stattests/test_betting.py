@@ -85,17 +85,6 @@ def test_lossless_text_is_refuted_no_more_often_than_stated_whenever_one_looks(v
     assert refuted <= most_by_chance(tries, alpha)
 
 
-def test_clean_fortunes_reach_one_in_alpha_no_more_often_than_stated():
-    generator, alpha, tries = np.random.default_rng(4), 0.05, 600
-    refuted = 0
-    for _ in range(tries):
-        probability = generator.random((2, 150))
-        hit = generator.random((2, 150)) < probability
-        bets = {name: Bets(probability[k], hit[k]) for k, name in enumerate("ab")}
-        refuted += settled(bets, alpha).refuted_at is not None
-    assert refuted <= most_by_chance(tries, alpha)
-
-
 def nucleus(p, q, before, bonus):
     order = np.argsort(-p)
     kept = np.zeros_like(p)
