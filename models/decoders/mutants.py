@@ -102,18 +102,6 @@ class BlockAsOfItsStart(WithAnotherHistory):
         return self.row_as_of(text, self.text)
 
 
-class PenaltiesWithoutTheBlock(BlockAsOfItsStart):
-    pass
-
-
-class NgramsWithoutTheBlock(BlockAsOfItsStart):
-    pass
-
-
-class GrammarOfTheBlocksStart(BlockAsOfItsStart):
-    pass
-
-
 class PenaltiesOfRejectedTokens(WithAnotherHistory):
     """A decoder that goes on counting drafted tokens when they are rejected."""
 

@@ -13,8 +13,9 @@ import numpy as np
 from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
+from draftproof.models.long_blocks import LENGTHS, SMALL, apart, regions, together
 from draftproof.models.problem import Problem
-from draftproof.models.wide import LENGTHS, SMALL, WideProblem, apart, own_wide_problem, regions, together, wide_battery
+from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.law import Law
 from draftproof.proofs.laws.small_measurement import measured

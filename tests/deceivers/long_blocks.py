@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from draftproof.models.wide import LENGTHS_APART
+from draftproof.models.long_blocks import LENGTHS_APART
 
 AT_ONE = ("untested", "refused", "draft ignored", "residual ignored")
 STYLES = ("steps", "vector", "block", "block backwards")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from draftproof.models.wide import LEAST_EXCHANGED, WideProblem, apart, ends, regions, together, wide_battery
+from draftproof.models.long_blocks import apart, regions, together
+from draftproof.models.wide import LEAST_EXCHANGED, WideProblem, ends, wide_battery
 
 BATTERY = wide_battery()
 SIZES = sorted({p.vocabulary for p in BATTERY if p.vocabulary >= LEAST_EXCHANGED})

@@ -6,17 +6,8 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
-from draftproof.models.wide import (
-    DRAFTED_IDS,
-    LENGTHS,
-    LENGTHS_APART,
-    MANY_IDS,
-    apart,
-    many_ids,
-    together,
-    wide,
-    wide_from,
-)
+from draftproof.models.long_blocks import LENGTHS, LENGTHS_APART, apart, together
+from draftproof.models.wide import DRAFTED_IDS, MANY_IDS, many_ids, wide, wide_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.law import decided_together
 from draftproof.proofs.laws.reference_laws import enumerated_law

@@ -11,7 +11,8 @@ import numpy as np
 
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
-from ....models.wide import LENGTHS, LENGTHS_APART, SHORTER, WideProblem, apart, backwards, exchanged, regions, together
+from ....models.long_blocks import LENGTHS, LENGTHS_APART, SHORTER, apart, regions, together
+from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
 from ....proofs.interception.wide_laws import TOO_MANY

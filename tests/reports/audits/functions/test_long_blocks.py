@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.models.wide import LENGTHS, LENGTHS_APART, together
+from draftproof.models.long_blocks import LENGTHS, LENGTHS_APART, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
