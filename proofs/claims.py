@@ -24,7 +24,7 @@ from .theorem_2 import expected_calls
 
 
 def survival_bound(problem: Problem) -> OutputLaw:
-    """M_s(x^i) p_i(x^i) for every draft prefix of length 1..gamma, p_i as in Eq. (9)."""
+    """Return M_s(x^i) p_i(x^i) for every draft prefix of length 1..gamma, p_i as in Eq. (9)."""
     bound: OutputLaw = {}
 
     def walk(prefix, mass, survived):
@@ -43,7 +43,7 @@ def survival_bound(problem: Problem) -> OutputLaw:
 
 
 def coupling_bound(problem: Problem) -> OutputLaw:
-    """min(M_b(x^l), M_s(x^l)) for every prefix of length 1..gamma that both models allow. Source: Lemma 9, 10."""
+    """Return min(M_b(x^l), M_s(x^l)) for every prefix of length 1..gamma that both models allow (Lemmas 9, 10)."""
     both: dict[Prefix, tuple] = {(): (QQ(1), QQ(1))}
     bound: OutputLaw = {}
     for _ in range(problem.gamma):
@@ -55,7 +55,7 @@ def coupling_bound(problem: Problem) -> OutputLaw:
 
 
 def largest_difference(problem: Problem, observed: Mapping, expected: Mapping) -> Witness | None:
-    """Where two laws differ most; None where they are equal."""
+    """Return where two laws differ most; None where they are equal."""
     gaps = {key: abs(observed.get(key, 0) - expected.get(key, 0)) for key in observed.keys() | expected.keys()}
     worst = max(sorted(gaps), key=lambda key: gaps[key], default=None)
     if worst is None or gaps[worst] == 0:
@@ -81,7 +81,7 @@ def _equal(claim: str, problem: Problem, observed: Mapping, expected: Mapping) -
 
 
 def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tuple[str, str]) -> Evidence:
-    """names: of the quantity that must be the larger, and of the other."""
+    """Check that one quantity is at least another. names: those of the larger and of the smaller."""
     witness = None
     if larger < smaller:
         expected = f"at least {smaller} ({names[1]})"
@@ -90,7 +90,7 @@ def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tu
 
 
 def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}, or the law that the problem declares.
+    """Check that X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}, or the law that the problem declares.
 
     Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1.
     """
@@ -99,19 +99,19 @@ def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
 
 
 def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:
-    """The text of i iterations of Algorithm 3, completed by the target, follows M_b^{i (gamma + 1)}."""
+    """Check that i iterations of Algorithm 3, completed by the target, follow M_b^{i (gamma + 1)}."""
     length = iterations * (problem.gamma + 1)
     observed = completed_after_modification(laws.iterated_law(problem, verifier, iterations), problem, length)
     return _equal("lemma-2", problem, observed, joint_law(problem.target, length))
 
 
 def lemma_3(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
+    """Check that Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
     return _equal("lemma-3", problem, survival(law), survival_bound(problem))
 
 
 def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """Pr(tau >= i | X^i = x) <= p_i(x): no valid verifier keeps a prefix more often than block verification."""
+    """Check that Pr(tau >= i | X^i = x) <= p_i(x): no valid verifier keeps a prefix more often."""
     bound, reached = survival_bound(problem), survival(law)
     over = {x: mass - bound.get(x, 0) for x, mass in reached.items() if mass > bound.get(x, 0)}
     witness = None
@@ -123,7 +123,7 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
 
 
 def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: int = 1) -> Evidence:
-    """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
+    """Check that E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
 
     Proved (proofs/mechanized) for one iteration against every valid verifier, and for any number against token
     verification; against every valid verifier it is false from three iterations on for gamma = 2, from two on for
@@ -138,7 +138,8 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
 def theorem_2_calls(
     problem: Problem, block: Reference, other: Reference, length: int, end: int | None = None
 ) -> Evidence:
-    """E_block[target calls] <= E_other[target calls] until a text has ``length`` tokens or contains the token ``end``.
+    """Check that E_block[target calls] <= E_other[target calls] until a text has ``length`` tokens or contains the
+    token ``end``.
 
     Proved (proofs/mechanized) for every valid verifier, also one that changes from iteration to iteration.
     """
@@ -147,13 +148,13 @@ def theorem_2_calls(
 
 
 def theorem_3(problem: Problem, greedy_law: Mapping[Prefix, Any], block_law: Mapping[Prefix, Any]) -> Evidence:
-    """In one iteration greedy block verification accepts at least as many tokens as block verification."""
+    """Check that greedy block verification accepts at least as many tokens in one iteration as block verification."""
     most, less = expected_accepted(greedy_law), expected_accepted(block_law)
     return _at_least("theorem-3", problem, most, less, ("E[tau] greedy", "E[tau] block"))
 
 
 def lemma_7(problem: Problem, larger: Mapping[Prefix, Any], smaller: Mapping[Prefix, Any]) -> Evidence:
-    """E f(tau) for increasing f, of two laws of which one dominates: Pr(tau >= i) >= Pr'(tau >= i) for every i.
+    """Check that E f(tau) >= E' f(tau) for increasing f, where Pr(tau >= i) >= Pr'(tau >= i) for every i.
 
     f: the thresholds, which are that dominance, and 2^tau, in which the longest count most.
     """
@@ -167,18 +168,18 @@ def lemma_7(problem: Problem, larger: Mapping[Prefix, Any], smaller: Mapping[Pre
 
 
 def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidence:
-    """X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
+    """Check that X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
     observed = completed_after_modification(laws.iterated_law(problem, greedy, iterations), problem, problem.gamma)
     return _equal("lemma-8", problem, observed, joint_law(problem.target, problem.gamma))
 
 
 def lemma_9(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) under greedy block verification."""
+    """Check that Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) under greedy block verification."""
     return _equal("lemma-9", problem, survival(law), coupling_bound(problem))
 
 
 def lemma_10(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """E[tau] <= sum_l sum_x min(M_b(x^l), M_s(x^l)), the value of the optimal coupling of Eq. (40).
+    """Check that E[tau] <= sum_l sum_x min(M_b(x^l), M_s(x^l)), the value of the optimal coupling of Eq. (40).
 
     A verifier above it is proved biased without a look at its law.
     """

@@ -11,19 +11,21 @@ from ..verifiers.arithmetic import minimum
 
 
 def acceptance_rate(target: Sequence[Any], draft: Sequence[Any]) -> Any:
-    """alpha = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the two rows. Source: Corollary 3.6."""
+    """Return alpha = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the two rows. Source: Corollary 3.6."""
     return sum(minimum(p, q) for p, q in zip(target, draft, strict=True))
 
 
 def expected_tokens(alpha: Any, gamma: int) -> Any:
-    """E[tau + 1] = (1 - alpha^{gamma+1}) / (1 - alpha) tokens an iteration; gamma + 1 at alpha = 1. Source: Eq. (1)."""
+    """Return E[tau + 1] = (1 - alpha^{gamma+1}) / (1 - alpha) tokens an iteration; gamma + 1 at alpha = 1. Source: Eq.
+    (1).
+    """
     if not 0 <= alpha <= 1:
         raise ValueError(f"the acceptance rate must lie in [0, 1], got {alpha}")
     return gamma + 1 if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
 
 
 def wall_time_factor(alpha: Any, gamma: int, cost: Any) -> Any:
-    """How much faster than plain decoding: E[tau + 1] / (gamma c + 1).
+    """Return how much faster than plain decoding: E[tau + 1] / (gamma c + 1).
 
     cost: c, the time of one draft step over the time of one target step. Source: Theorem 3.8.
     """
@@ -33,7 +35,7 @@ def wall_time_factor(alpha: Any, gamma: int, cost: Any) -> Any:
 
 
 def operations_factor(alpha: Any, gamma: int, cost: Any) -> Any:
-    """How many more arithmetic operations a token than plain decoding: (gamma c + gamma + 1) / E[tau + 1].
+    """Return how many more arithmetic operations a token than plain decoding: (gamma c + gamma + 1) / E[tau + 1].
 
     cost: the operations of one draft step over those of one target step, for one token. Source: Theorem 3.11.
     """
@@ -43,7 +45,7 @@ def operations_factor(alpha: Any, gamma: int, cost: Any) -> Any:
 
 
 def lenience_bias(target: Sequence[Any], draft: Sequence[Any], lenience: Any) -> Any:
-    """How far ``lenient_token_verification`` takes the first token from the target, in total variation.
+    """Return how far ``lenient_token_verification`` takes the first token from the target, in total variation.
 
     bias(l) = sum_x (min(M_b(x) / l, M_s(x)) - min(M_b(x), M_s(x))), which is also what lenience adds to the
     acceptance rate: each accepted draft token more is one wrong token more. A token with M_s > M_b adds
@@ -61,7 +63,8 @@ def lenience_bias(target: Sequence[Any], draft: Sequence[Any], lenience: Any) ->
 
 
 def best_gamma(alpha: Any, cost: Any, longest: int = 1000) -> int:
-    """The block length in 0..longest with the largest wall-time factor (0: do not speculate). Source: Section 3.5.
+    """Return the block length in 0..longest with the largest wall-time factor (0: do not speculate). Source: Section
+    3.5.
 
     The factor rises while alpha^{gamma+1} (1 + c gamma) exceeds c E[tau + 1 | gamma] and falls ever after, since
     the left side less the right falls with gamma; so the first gamma that is not improved on is the best.

@@ -19,7 +19,7 @@ FEWEST = 3
 
 
 def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> list[Measurement]:
-    """The problems that distinguish mutants: small ones, the largest that fail and one of each length of both.
+    """Return the problems that distinguish mutants: small ones, the largest that fail and one of each length of both.
 
     failing, passing: measurements with a known law; the largest last.
     """
@@ -31,7 +31,7 @@ def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> 
 
 
 def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
-    """(draft block, what is emitted given it) that holds a token of target probability 0."""
+    """Return the pairs (draft block, what is emitted given it) that hold a token of target probability 0."""
     return {(found.block, found.emitted) for found in law.impossible()}
 
 
@@ -51,7 +51,8 @@ def diagnose(
     measure: Callable[[ZooEntry, Measurement], Measurement | None],
     claim: str = "lossless",
 ) -> Diagnosis:
-    """The mutants that fail the claim too and behave exactly as the verifier on every problem given, up to rounding.
+    """Return the mutants that fail the claim too and behave exactly as the verifier on every problem given, up to
+    rounding.
 
     And up to the lattice of its uniforms, where that is coarser.
     chosen: measurements with a known law, at least one of which the verifier fails.
@@ -74,8 +75,9 @@ def _compared(
     measure: Callable[[ZooEntry, Measurement], Measurement | None],
     claim: str,
 ) -> dict[str, Any] | None:
-    """What is said of a mutant that behaves as the verifier; empty if it does not, None if that is not known: without
-    a law, or where the lattice of the uniforms, or what random requests may have missed, hides the difference."""
+    """Return what is said of a mutant that behaves as the verifier; {} if it does not. Return None if that is not
+    known: without a law, or if the uniforms' lattice or missed requests hide the difference.
+    """
     worst, fails = 0.0, False
     for law in chosen:
         mutant = measure(entry, law)

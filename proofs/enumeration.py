@@ -28,7 +28,7 @@ class Branching:
         self.probability = one
 
     def begin(self) -> bool:
-        """Set out on the next path; False when all have been walked."""
+        """Start the next path; return False when all have been followed."""
         if not self.pending:
             return False
         self.script, self.probability = self.pending.pop()
@@ -36,7 +36,7 @@ class Branching:
         return True
 
     def replayed(self) -> int | None:
-        """Which branch this path takes, if it is one of an earlier run's."""
+        """Return the branch that this path takes, if an earlier run chose it."""
         at = len(self.path)
         if at >= len(self.script):
             return None
@@ -44,12 +44,12 @@ class Branching:
         return self.script[at]
 
     def choose(self, probabilities: Sequence[Any]) -> int:
-        """Which branch this path takes; the probabilities add up to one."""
+        """Return the branch that this path takes. The probabilities add up to one."""
         again = self.replayed()
         return self.first(probabilities) if again is None else again
 
     def first(self, probabilities: Sequence[Any]) -> int:
-        """Which branch is taken first of a choice that no path has come to before."""
+        """Return the branch to take first at a choice that no path has met before."""
         branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
         if self.likeliest_first:
             branches.sort(key=lambda branch: -branch[1])
@@ -62,7 +62,7 @@ class Branching:
 
 
 class EnumeratedChance:
-    """Chance that walks a tree of choices; exact for exact numbers."""
+    """A chance that follows every branch of a tree of choices; exact for exact numbers."""
 
     def __init__(self, branching: Branching):
         self._branching = branching
@@ -87,7 +87,7 @@ class EnumeratedChance:
 
 
 def law_of(program: Callable[[Any], Outcome], one: Any = ONE) -> dict[Outcome, Any]:
-    """The exact law of what a program over chance returns.
+    """Return the exact law of what a program over chance returns.
 
     law(o) = sum over the paths that end in o of the product of their branch probabilities.
     program: takes a chance, returns something hashable, and must have no other source of randomness.
@@ -102,7 +102,7 @@ def law_of(program: Callable[[Any], Outcome], one: Any = ONE) -> dict[Outcome, A
 
 
 def paths_of(program: Callable[[Any], Result], one: Any = ONE) -> Iterator[tuple[Result, Any]]:
-    """What a program over chance returns on each of its paths, with the path's probability; else as ``law_of``."""
+    """Yield what a program over chance returns on each path, with the path's probability; else as ``law_of``."""
     branching = Branching(one)
     chance = EnumeratedChance(branching)
     while branching.begin():

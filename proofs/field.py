@@ -10,7 +10,7 @@ from ..models.problem import Problem, with_numbers
 
 
 def _field() -> Callable[..., Any]:
-    """QQ(numerator, denominator): python-flint's numbers where sympy would take those.
+    """Return QQ(numerator, denominator): python-flint's numbers where sympy would use them.
 
     Importing sympy takes longer than everything else that a child process needs, and only symbolic proofs need it.
     """
@@ -27,11 +27,11 @@ QQ = _field()
 
 
 def rational(number: Any) -> Any:
-    """The exact value in QQ of a text such as "1/3", an int, a Fraction, or any library's float."""
+    """Return the exact value in QQ of a text such as "1/3", an int, a Fraction, or any library's float."""
     exact = Fraction(number) if isinstance(number, (str, int, Fraction)) else float(number)
     return QQ(*exact.as_integer_ratio())
 
 
 def in_field(problem: Problem) -> Problem:
-    """The problem over QQ."""
+    """Return the problem over QQ."""
     return with_numbers(problem, lambda p: QQ(int(p.numerator), int(p.denominator)))

@@ -18,7 +18,9 @@ from .statements import METHODS, PROVABLE_CLAIMS
 
 
 class ProofResult(NamedTuple):
-    """verdict: holds, refuted, no-evidence (a time-out, a missing tool) or error; detail: the witness, or why.
+    """A result of a proof.
+
+    verdict: holds, refuted, no-evidence (a time-out, a missing tool) or error. detail: the witness, or the reason.
 
     seconds: where the time of the call is not the proof's own (Coq compiles the theorems of all claims at once).
     """
@@ -29,7 +31,10 @@ class ProofResult(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """claim: a key of ``statements.PROVABLE_CLAIMS``; what: the object of the statement; size: how far it reaches."""
+    """A proof that can be run.
+
+    claim: a key of ``statements.PROVABLE_CLAIMS``. what: the object of the statement. size: how far it reaches.
+    """
 
     claim: str
     method: str
@@ -51,14 +56,14 @@ class ProofRow(NamedTuple):
 
 
 def size_of(problems: Sequence[Problem]) -> str:
-    """The span of some problems, in words."""
+    """Return the span of some problems in words."""
     vocabularies, gammas = sorted({p.vocabulary for p in problems}), sorted({p.gamma for p in problems})
     spans = [str(s[0]) if len(s) == 1 else f"{s[0]}..{s[-1]}" for s in (vocabularies, gammas)]
     return f"{len(problems)} problems, V {spans[0]}, gamma {spans[1]}"
 
 
 def on_each(problems: Iterable[Problem], wrong: Callable[[Any], object]) -> Callable[[], ProofResult]:
-    """A proof that nothing is wrong on any of some problems. wrong: what is wrong on one; None if nothing is."""
+    """Return a proof that nothing is wrong on any problem. wrong: function that says what is wrong on one, or None."""
 
     def run_all() -> ProofResult:
         for problem in problems:
@@ -90,7 +95,7 @@ def all_proofs(
     kept: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> list[Proof]:
-    """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim.
+    """Return the proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim.
 
     kept, progress: where what Coq has compiled stays, and what is called with each file (``coq.Build``).
     """
@@ -110,7 +115,7 @@ PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py")
 
 
 def proof_checkpoint(file: str) -> Store:
-    """The rows in a file; those that the same code, in the same versions, decided count.
+    """Return the rows of a file; only those that the same code decided, in the same versions, count.
 
     Raises: InputError if the file is there and no such file.
     """
@@ -118,7 +123,7 @@ def proof_checkpoint(file: str) -> Store:
 
 
 def resumed(proofs: Iterable[Proof], store: Store) -> Iterator[ProofRow]:
-    """As ``proving.run``, but for the rows that were decided; each new row is in the store before it is given out."""
+    """Run the proofs as ``run`` does, without those that were decided. Each new row is stored before it is yielded."""
     for proof in proofs:
         if proof[:4] in store.rows and store.rows[proof[:4]][0] in (HOLDS, REFUTED):
             yield ProofRow(*proof[:4], *store.rows[proof[:4]])

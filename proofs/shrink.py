@@ -11,7 +11,7 @@ from ..verifiers.trees.draft_tree import Drafting, drafting_by_parents
 
 
 def size(problem: Problem) -> tuple:
-    """What is smaller: fewer drafts, drafted tokens, a shorter block, fewer tokens or rows, plainer numbers."""
+    """Return the key that orders problems: drafts, drafted tokens, block length, tokens, rows, plain numbers."""
     rows = _rows(problem)
     numbers = sum(p.denominator + p.numerator for row in rows for p in row)
     return problem.drafts, problem.tree.nodes, problem.gamma, problem.vocabulary, len(set(rows)), numbers
@@ -24,7 +24,7 @@ def _rows(problem: Problem) -> list[tuple]:
 
 
 def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) -> Problem:
-    """The smallest problem found on which ``fails`` still holds, starting from one on which it does.
+    """Return the smallest problem found on which ``fails`` still holds, starting from one on which it does.
 
     fails: asked at most ``tries`` times; never asked of the problem itself.
     """
@@ -44,7 +44,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
 
 
 def _simpler(problem: Problem) -> Iterator[Problem]:
-    """Simpler problems, the boldest changes first."""
+    """Yield simpler problems, the boldest changes first."""
     first_target, first_draft = ContextFree(tuple(problem.target.row(()))), ContextFree(tuple(problem.draft.row(())))
     children, how = problem.tree.children, problem.tree.how
     yield from _with_less_of_a_ragged_tree(problem)
@@ -64,7 +64,7 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
 
 
 def _with_less_of_a_ragged_tree(problem: Problem) -> Iterator[Problem]:
-    """Without one of the nodes that have no children."""
+    """Yield the problem without one of the nodes that have no children."""
     parents = problem.tree.parents or ()
     for leaf in (n for n in reversed(range(len(parents))) if n not in parents):
         left = tuple(p - (p > leaf) for n, p in enumerate(parents) if n != leaf)
@@ -73,7 +73,7 @@ def _with_less_of_a_ragged_tree(problem: Problem) -> Iterator[Problem]:
 
 
 def _without(problem: Problem, dropped: int) -> Problem | None:
-    """The problem without one token; rows that had nothing else make it impossible."""
+    """Return the problem without one token; None if a row had nothing else."""
     remaining = [t for t in range(problem.vocabulary) if t != dropped]
 
     def table(model, longest, name):
@@ -95,7 +95,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
 
 
 def _plainer_rows(problem: Problem) -> Iterator[Problem]:
-    """Every occurrence of one row replaced by a plainer one."""
+    """Yield the problem with every occurrence of one row replaced by a plainer one."""
     for row in sorted(set(_rows(problem)), key=lambda row: -sum(p.denominator for p in row)):
         for plain in _plain_rows(row):
             target = _replaced(problem, problem.target, problem.gamma, row, plain)
@@ -111,7 +111,7 @@ def _replaced(problem: Problem, model, longest: int, row: tuple, plain: tuple):
 
 
 def _plain_rows(row: tuple) -> Iterator[tuple]:
-    """Rows near the given one with small denominators."""
+    """Yield rows near the given one with small denominators."""
     for denominator in (2, 3, 4, 5, 8):
         counts = [int(p * denominator) for p in row]
         short = denominator - sum(counts)

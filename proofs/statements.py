@@ -60,12 +60,12 @@ METHODS = ("enumeration", "certificate", "sympy", "z3", "coq")
 
 
 def standing() -> list[dict[str, Any]]:
-    """The rows of the recorded run, claim by claim."""
+    """Return the rows of the recorded run, claim by claim."""
     return json.loads((files("draftproof.proofs") / "standing.json").read_text())
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One line a claim: what it says, and for each method what it was shown for."""
+    """Return one line for each claim: what it says, and what each method showed it for."""
     lines = []
     for claim, says in PROVABLE_CLAIMS.items():
         shown = {}
@@ -82,7 +82,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _together(sizes: list[str]) -> str:
-    """Sizes that begin alike, with the beginning said once."""
+    """Return sizes that begin alike as one text, with the beginning said once."""
     parts = [size.split(", ") for size in sizes]
     alike = next((k for k, words in enumerate(zip(*parts)) if len(set(words)) > 1), len(parts[0]))
     rest = [" ".join(words[alike:]) for words in parts]

@@ -15,7 +15,7 @@ from .laws.reference_laws import IteratedLaw
 
 
 def expected_calls(problem: Problem, verifier: Reference, length: int, end: int | None = None) -> Any:
-    """E[target calls] of a verifier's loop until ``length`` tokens or the token ``end``, exactly.
+    """Return E[target calls] of a verifier's loop until ``length`` tokens or the token ``end``, exactly.
 
     calls(c) = 0 if c is finished, else 1 + sum_o Pr(o) calls(c o).
     """
@@ -28,7 +28,8 @@ def expected_calls(problem: Problem, verifier: Reference, length: int, end: int 
 
 
 def calls_until(problem: Problem, one_iteration: Callable, length: int, end: int | None) -> Any:
-    """The recursion over unfinished texts; ``one_iteration(text, calls)`` is the mean of ``calls`` after one more.
+    """Return the recursion over unfinished texts. ``one_iteration(text, calls)`` is the mean of ``calls`` one iteration
+    later.
 
     Texts of one length with the same future are computed once.
     """
@@ -63,7 +64,7 @@ class _Rule:
 
 
 def pair(gamma: int, t: Any = HALF, apart: int = 0) -> Problem:
-    """The two models, for draft blocks of gamma tokens.
+    """Return the two models, for draft blocks of gamma tokens.
 
     t: the probability of the coin's token 0, in (0, 1).
     apart: how many tokens without anything in common come before all others; each costs every verifier an iteration.
@@ -85,7 +86,7 @@ def pair(gamma: int, t: Any = HALF, apart: int = 0) -> Problem:
 
 
 def sure_bonus(block: Block, chance: Chance) -> Verdict:
-    """Block verification that drops the bonus token unless the target is sure of it; the output is then the draft.
+    """Run block verification, and drop the bonus token unless the target is sure of it; then the output is the draft.
 
     Guarantee: valid for every gamma (an output without its last token is as valid, and whether it is dropped depends on
     the draft alone); it sees the draft and the rows along it, nothing else.

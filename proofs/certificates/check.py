@@ -23,11 +23,11 @@ FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martin
 
 
 class Rejected(ValueError):
-    """Why a certificate proves nothing."""
+    """A reason why a certificate proves nothing."""
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:
-    """The value that a certificate proves: the largest E[tau] of all valid verifiers on its problem.
+    """Return the value that a certificate proves: the largest E[tau] of all valid verifiers on its problem.
 
     problem: if given, the certificate must be one of this problem (in the JSON form of a table).
     Raises: Rejected, with the first thing that is wrong.
@@ -47,7 +47,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
 
 
 def shown(value: Fraction) -> str:
-    """A rational as people read it: whole, or how large it is where it has thousands of digits."""
+    """Return a rational for a reader: whole, or its size if it has thousands of digits."""
     if max(abs(value.numerator), value.denominator) < 10**400:
         return str(value)
     if abs(value) > 10**300:
@@ -56,12 +56,12 @@ def shown(value: Fraction) -> str:
 
 
 def tokens(value: Fraction) -> str:
-    """So many tokens, in words."""
+    """Return a number of tokens in words."""
     return f"{shown(value)} token{'' if value == 1 else 's'}"
 
 
 def form_of(text: str) -> str | None:
-    """What form a file says it has; None if it does not say so."""
+    """Return what form a file says it has; None if it does not say so."""
     try:
         data = json.loads(text, parse_int=str)
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def form_of(text: str) -> str | None:
 
 
 def fields(text: str, form: str, expected: set[str]) -> dict:
-    """The JSON object of a file of that form, with exactly those fields.
+    """Return the JSON object of a file of that form, with exactly those fields.
 
     Raises: Rejected.
     """
@@ -90,7 +90,7 @@ def fields(text: str, form: str, expected: set[str]) -> dict:
 
 
 def pair_of(data: dict, problem: dict | None) -> "ProblemPair":
-    """The models of the file; if a problem is given they must be its models."""
+    """Return the models of the file; if a problem is given they must be its models."""
     pair = ProblemPair(data["problem"])
     if problem is not None and ProblemPair(problem) != pair:
         raise Rejected("it belongs to another problem")
@@ -108,7 +108,7 @@ def _short(number: str) -> int:
 
 
 def _once(pairs: list) -> dict:
-    """A JSON object in which no name comes twice: a reader would see one value, the checker another."""
+    """Return a JSON object in which no name comes twice. A reader would see one value, the checker another."""
     table = dict(pairs)
     if len(table) != len(pairs):
         names = [name for name, _ in pairs]
@@ -117,7 +117,7 @@ def _once(pairs: list) -> dict:
 
 
 def _whole(digits: str) -> int:
-    """int(), for any number of digits (Python's own stops at 4300)."""
+    """Return an int from any number of digits (Python's own int stops at 4300)."""
     if digits.startswith("-"):
         return -_whole(digits[1:])
     if len(digits) <= 4000:
@@ -177,14 +177,14 @@ class ProblemPair:
         return rows
 
     def drafted(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-        """Every block that can be drafted, with its probability."""
+        """Yield every block that can be drafted, with its probability."""
         for block in product(range(self.vocabulary), repeat=self.gamma):
             if mass := mass_of(self.draft, block):
                 yield block, mass
 
 
 def mass_of(rows: dict[tuple[int, ...], list[Fraction]], block: tuple[int, ...]) -> Fraction:
-    """The probability of a sequence of tokens under a table of rows."""
+    """Return the probability of a sequence of tokens under a table of rows."""
     return prod((rows[block[:i]][token] for i, token in enumerate(block)), start=Fraction(1))
 
 
@@ -195,7 +195,7 @@ def _kernel(data) -> dict:
 
 
 def _value_of_verifier(pair: ProblemPair, kernel: dict) -> Fraction:
-    """E[tau] of the verifier in the file, after seeing that it is a valid one."""
+    """Return E[tau] of the verifier in the file, after seeing that it is a valid one."""
     drafted = dict(pair.drafted())
     if set(kernel) != set(drafted):
         raise Rejected("its verifier is not given for exactly the blocks that can be drafted")
@@ -217,7 +217,7 @@ def _value_of_verifier(pair: ProblemPair, kernel: dict) -> Fraction:
 def _must_follow_target(
     pair: ProblemPair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction
 ):
-    """Eq. (7): what is emitted, completed by the target, has the target's law on sequences of gamma + 1 tokens.
+    """Check Eq. (7): what is emitted, completed by the target, has the target's law on gamma + 1 tokens.
 
     completed: the mass of outputs that end at a prefix of this one, carried on by the target.
     """
@@ -232,7 +232,7 @@ def _must_follow_target(
 
 
 def _value_of_bound(pair: ProblemPair, slack: dict, martingale: dict) -> Fraction:
-    """sum M_s(x^gamma) slack(x^gamma), after seeing that it bounds E[tau] of every valid verifier."""
+    """Return sum M_s(x^gamma) slack(x^gamma), after seeing that it bounds E[tau] of every valid verifier."""
     vocabulary, gamma = range(pair.vocabulary), pair.gamma
     if set(martingale) != {o for n in range(1, gamma + 2) for o in product(vocabulary, repeat=n)}:
         raise Rejected("its martingale is not given for exactly the outputs of 1 to gamma + 1 tokens")
@@ -256,7 +256,7 @@ def _value_of_bound(pair: ProblemPair, slack: dict, martingale: dict) -> Fractio
 
 
 def _must_survive_most(pair: ProblemPair, kernel: dict, data) -> None:
-    """Lemma 4, pointwise: Pr(X^i = x, tau >= i) of the verifier is M_s(x^j) M_b(x^i | x^j) for the j that is named."""
+    """Check Lemma 4 pointwise: the verifier keeps x^i with M_s(x^j) M_b(x^i | x^j), for the j that is named."""
     survived: dict[tuple[int, ...], Fraction] = {}
     for law in kernel.values():
         for output, mass in law.items():

@@ -12,7 +12,8 @@ MOST_COUPLED_BLOCKS = 4096
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:
-    """The value that a certificate proves: the largest expected common prefix of all couplings of its two models.
+    """Return the value that a certificate proves: the largest expected common prefix of all couplings of its two
+    models.
 
     problem: if given, the certificate must be one of this problem (in the JSON form of a table).
     Raises: Rejected, with the first thing that is wrong.
@@ -37,12 +38,12 @@ def check(text: str, problem: dict | None = None) -> Fraction:
 
 
 def common(x: tuple, y: tuple) -> int:
-    """The length of the longest common prefix."""
+    """Return the length of the longest common prefix."""
     return next((i for i, (a, b) in enumerate(zip(x, y)) if a != b), len(x))
 
 
 def _value_of_coupling(pair: ProblemPair, coupling: dict) -> Fraction:
-    """The expected common prefix of the coupling in the file, after seeing that its margins are the two models."""
+    """Return the expected common prefix of the file's coupling, after seeing that its margins are the two models."""
     blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
     margins = [dict.fromkeys(blocks, Fraction(0)), dict.fromkeys(blocks, Fraction(0))]
     for sides, mass in coupling.items():
@@ -61,7 +62,7 @@ def _value_of_coupling(pair: ProblemPair, coupling: dict) -> Fraction:
 
 
 def _value_of_potentials(pair: ProblemPair, draft_potential: dict, target_potential: dict) -> Fraction:
-    """The bound, after seeing that it holds for every pair of blocks."""
+    """Return the bound, after seeing that it holds for every pair of blocks."""
     blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
     if set(draft_potential) != set(blocks) or set(target_potential) != set(blocks):
         raise Rejected("its potentials are not given for exactly the blocks of gamma tokens")

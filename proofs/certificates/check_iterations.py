@@ -27,13 +27,13 @@ Text = tuple[int, ...]
 
 
 def texts_of(vocabulary: int, gamma: int, iterations: int) -> Iterator[Text]:
-    """Every text that so many iterations may emit."""
+    """Yield every text that so many iterations may emit."""
     for length in range(iterations, iterations * (gamma + 1) + 1):
         yield from product(range(vocabulary), repeat=length)
 
 
 def texts_to_check(vocabulary: int, gamma: int, iterations: int) -> int:
-    """How many texts have a linear program, each with the number of iterations to come."""
+    """Return how many texts have a linear program, each with the number of iterations to come."""
     total = 0
     for length in (length for done in range(iterations) for length in range(done, done * (gamma + 1) + 1)):
         total += vocabulary ** min(length, 100)
@@ -43,7 +43,7 @@ def texts_to_check(vocabulary: int, gamma: int, iterations: int) -> int:
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:
-    """The value that a certificate proves: the largest E[N(iterations)] of all strategies of valid verifiers.
+    """Return the value that a certificate proves: the largest E[N(iterations)] of all strategies of valid verifiers.
 
     problem: if given, the certificate must be one of this problem (in JSON form, with all rows that it needs).
     Raises: Rejected, with the first thing that is wrong.
@@ -72,7 +72,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
 
 
 def iterations_of(text: str) -> int:
-    """How many iterations a certificate is about.
+    """Return how many iterations a certificate is about.
 
     Raises: Rejected.
     """
@@ -87,7 +87,7 @@ def _length(text: Text) -> Fraction:
 
 
 def _values(pair: ProblemPair, data: object, done: int, after: Callable[[Text], Fraction]) -> dict[Text, Fraction]:
-    """The values of all texts that ``done`` iterations may emit, each after both facts were seen."""
+    """Return the values of all texts that ``done`` iterations may emit, each after both facts were seen."""
     if not isinstance(data, dict):
         raise Rejected("texts is not a table")
     keys = {_key(text): text for text in texts_of(pair.vocabulary, pair.gamma, done)}
@@ -101,7 +101,7 @@ def _key(text: Text) -> str:
 
 
 def _value(pair: ProblemPair, text: Text, data: object, after: Callable[[Text], Fraction]) -> Fraction:
-    """The value of one text, shown to be reached and not to be exceeded."""
+    """Return the value of one text, shown to be reached and not to be exceeded."""
     where = f"the text {text}"
     if not isinstance(data, dict) or set(data) != OF_A_TEXT:
         raise Rejected(f"{where} does not have exactly {sorted(OF_A_TEXT)}")

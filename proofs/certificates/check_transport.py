@@ -12,7 +12,8 @@ MOST_DRAWS = 65_536
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:
-    """The value that a certificate proves: the largest probability that a valid rule accepts a draft of the first step.
+    """Return the value that a certificate proves: the largest probability that a valid rule accepts a draft of the
+    first step.
 
     problem: if given, the certificate must be one of this problem (in the JSON form of a table, with its drafting).
     Raises: Rejected, with the first thing that is wrong.
@@ -36,7 +37,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
 
 
 def _law_of_drafts(pair: ProblemPair, drafting: DraftedBy) -> dict[frozenset[int], Fraction]:
-    """Pr(the drafts of the first step are this set of tokens)."""
+    """Return Pr(the drafts of the first step are this set of tokens)."""
     count = len(drafting.shape)
     if pair.vocabulary**count > MOST_DRAWS:
         raise Rejected(f"{count} drafts are too many to look at every way to draw them")
@@ -45,7 +46,7 @@ def _law_of_drafts(pair: ProblemPair, drafting: DraftedBy) -> dict[frozenset[int
 
 
 def _value_of_plan(target: list[Fraction], law: dict, plan: dict) -> Fraction:
-    """How often the plan accepts a draft, after seeing that a valid rule can accept so."""
+    """Return how often the plan accepts a draft, after seeing that a valid rule can accept so."""
     received = [Fraction(0)] * len(target)
     for drafts, row in plan.items():
         if sum(row.values(), Fraction(0)) > law.get(drafts, 0):
@@ -61,7 +62,7 @@ def _value_of_plan(target: list[Fraction], law: dict, plan: dict) -> Fraction:
 
 
 def _value_of_dual(target: list[Fraction], law: dict, tokens: object) -> Fraction:
-    """M_b(H) + 1 - Pr(all drafts lie in H)."""
+    """Return M_b(H) + 1 - Pr(all drafts lie in H)."""
     if not isinstance(tokens, list) or not all(type(t) is int and 0 <= t < len(target) for t in tokens):
         raise Rejected("its dual set is not a list of tokens")
     inside = set(tokens)

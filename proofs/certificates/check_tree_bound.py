@@ -18,7 +18,7 @@ MOST_TREES = 65_536
 MOST_NODES = 64
 
 Texts = frozenset[tuple[int, ...]]
-"""Those of a draft tree, without the context."""
+"""The texts of a draft tree, without the context."""
 
 Rule = dict[Texts, dict[tuple[int, ...], Fraction]]
 """For the texts of a tree: text -> the probability with which it is accepted; none of them with what is left."""
@@ -28,7 +28,7 @@ Shape = tuple["Shape", ...]
 
 
 class DraftedBy(NamedTuple):
-    """shape: of the tree, as the subtrees below the context; how: iid, without-replacement, top or hub."""
+    """A way of drafting trees."""
 
     shape: Shape
     how: str
@@ -42,7 +42,7 @@ class Enclosed(NamedTuple):
 
 
 def check(text: str, problem: dict | None = None) -> Enclosed:
-    """What a certificate proves of the largest E[tau] of all valid rules on its problem.
+    """Return what a certificate proves of the largest E[tau] of all valid rules on its problem.
 
     problem: if given, the certificate must be one of this problem (in the JSON form of a table, with its drafting).
     Raises: Rejected, with the first thing that is wrong.
@@ -78,7 +78,7 @@ def _rule(data: object) -> Rule:
 
 
 def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
-    """The models of a problem and how its trees are drawn, of which there are few enough to look at each."""
+    """Return the models of a problem and how its trees are drawn, of which there are few enough to look at each."""
     pair, drafting = pair_and_any_drafting(problem)
     if drafting.how != "top" and pair.vocabulary ** _nodes(drafting.shape) > MOST_TREES:
         raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
@@ -90,7 +90,7 @@ def _nodes(shape: Shape) -> int:
 
 
 def pair_and_any_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
-    """The models of a problem and how its trees are drawn."""
+    """Return the models of a problem and how its trees are drawn."""
     pair = ProblemPair(problem)
     try:
         parents, how = _parents(problem["drafting"]), problem["drafting"]["how"]
@@ -111,7 +111,7 @@ def pair_and_any_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
 
 
 def _parents(drafting: dict) -> list[int]:
-    """The parents of the nodes, as given or, level by level, from the number of children at each depth."""
+    """Return the parents of the nodes, as given or, level by level, from the number of children at each depth."""
     if "parents" in drafting:
         if len(drafting["parents"]) > MOST_NODES:
             raise Rejected("its draft trees are of too many nodes")
@@ -126,7 +126,7 @@ def _parents(drafting: dict) -> list[int]:
 
 
 def accepted_by(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> Fraction:
-    """E[tau] of a rule that can be completed to a valid one.
+    """Return E[tau] of a rule that can be completed to a valid one.
 
     D(x) is the probability that the accepted text begins with x. After x was accepted, let the last token be y with a
     probability in proportion to M_b(y | x) D(x) - D(xy), which must not be negative; the sum over y is the probability
@@ -148,7 +148,7 @@ def accepted_by(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> 
 
 
 def begins_with(trees: dict[Texts, Fraction], rule: Rule, length: int) -> dict[tuple[int, ...], Fraction]:
-    """The probability that the accepted text begins with each text of that length, where it is not 0."""
+    """Return the probability that the accepted text begins with each text of that length, where it is not 0."""
     law: dict[tuple[int, ...], Fraction] = {}
     for texts, accepted in rule.items():
         for text, p in accepted.items():
@@ -158,7 +158,7 @@ def begins_with(trees: dict[Texts, Fraction], rule: Rule, length: int) -> dict[t
 
 
 def bound_of(pair: ProblemPair, trees: dict[Texts, Fraction], potential: dict[tuple[int, ...], Fraction]) -> Fraction:
-    """sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + Y(()): a bound for every potential.
+    """Return sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + Y(()): a bound for every potential.
 
     A valid rule's output o, completed by the target, is the target's text; so E[Y(o)] is the mean of y under the
     target, Y(()), and E[tau] = E[tau - Y(o)] + Y(()). Given the tree's texts T, o is one of them, or none, and one
@@ -182,7 +182,7 @@ def bound_of(pair: ProblemPair, trees: dict[Texts, Fraction], potential: dict[tu
 
 
 def texts_of_trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
-    """The law of the set of texts that a draft tree has, without the context."""
+    """Return the law of the set of texts that a draft tree has, without the context."""
 
     @cache
     def below(text: tuple[int, ...], shape: Shape) -> dict[Texts, Fraction]:

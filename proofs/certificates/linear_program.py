@@ -20,12 +20,12 @@ from ..theorem_2 import calls_until
 
 
 def largest_acceptance(problem: Problem) -> float:
-    """The largest E[tau] of all valid verifiers on a problem, by HiGHS."""
+    """Return the largest E[tau] of all valid verifiers on a problem, by HiGHS."""
     return largest_gain(problem, lambda output: len(output) - 1)
 
 
 def largest_gain(problem: Problem, gain: Callable[[Prefix], float]) -> float:
-    """The largest E[gain(X^tau, Y)] of all valid verifiers on a problem, by HiGHS.
+    """Return the largest E[gain(X^tau, Y)] of all valid verifiers on a problem, by HiGHS.
 
     Variables: K(x^gamma, o) for every block that can be drafted and every output it allows. Constraints: the blocks'
     probabilities, and Eq. (7) for every sequence of gamma + 1 tokens.
@@ -52,7 +52,7 @@ def largest_gain(problem: Problem, gain: Callable[[Prefix], float]) -> float:
 
 
 def fewest_calls(problem: Problem, length: int, end: int | None = None) -> float:
-    """The smallest expected number of target calls until ``length`` tokens or the token ``end``, by HiGHS.
+    """Return the smallest expected number of target calls until ``length`` tokens or the token ``end``, by HiGHS.
 
     Raises: RuntimeError if the solver finds no optimum.
     """
@@ -64,7 +64,7 @@ def fewest_calls(problem: Problem, length: int, end: int | None = None) -> float
 
 
 def most_tokens(problem: Problem, iterations: int, text: Prefix = ()) -> float:
-    """The largest E[N(i)] from a text on, by HiGHS.
+    """Return the largest E[N(i)] from a text on, by HiGHS.
 
     Raises: RuntimeError if the solver finds no optimum.
     """

@@ -38,7 +38,7 @@ MOST_CERTIFIED_BLOCKS = 65_536
 
 
 class Potential:
-    """U, which prefixes are capped, and the multipliers made of them, for one problem over QQ."""
+    """A problem's U over QQ, with its capped prefixes and the multipliers made of them."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -59,7 +59,7 @@ class Potential:
         return QQ(1 if prefix else 0) + self.drift(prefix)
 
     def _drift(self, prefix: Prefix):
-        """sum over uncapped children y of M_b(y | x) U(x y); zero at the last step, which has no children."""
+        """Return sum over uncapped children y of M_b(y | x) U(x y); zero at the last step, which has no children."""
         if len(prefix) == self.problem.gamma:
             return QQ(0)
         row = self.problem.target.row(prefix)
@@ -67,16 +67,16 @@ class Potential:
         return sum((row[c[-1]] * self.potential(c) for c in children if not self.capped[c]), QQ(0))
 
     def last_capped(self, prefix: Prefix) -> int:
-        """The j <= |x| with M_s(x^j) M_b(x | x^j) = M_s(x) p(x): where p was last capped at 1, or 0."""
+        """Return the j <= |x| with M_s(x^j) M_b(x | x^j) = M_s(x) p(x): where p was last capped at 1, or 0."""
         return max((i for i in range(1, len(prefix) + 1) if self.capped[prefix[:i]]), default=0)
 
     def slack(self, block: Prefix) -> Any:
-        """The multiplier of a draft block."""
+        """Return the multiplier of a draft block."""
         prefixes = (block[:i] for i in range(1, len(block) + 1))
         return self.potential(()) + sum((self.potential(x) for x in prefixes if self.capped[x]), QQ(0))
 
     def martingale(self, output: Prefix) -> Any:
-        """The multiplier of an output of 0..gamma+1 tokens."""
+        """Return the multiplier of an output of 0..gamma+1 tokens."""
         gamma = self.problem.gamma
         prefixes = [output[:i] for i in range(len(output) + 1)]
         gained = sum((self.potential(x) for x in prefixes[1:] if len(x) <= gamma and not self.capped[x]), QQ(0))
@@ -84,7 +84,7 @@ class Potential:
 
 
 def block_kernel(problem: Problem, verifier: str = "block") -> dict[Prefix, dict[Prefix, Any]]:
-    """K(x^gamma, o) of block verification, or another verifier, for every block that can be drafted."""
+    """Return K(x^gamma, o) of block verification, or another verifier, for every block that can be drafted."""
     verify, kernel = reference(verifier).verify, {}
     for tokens, mass in joint_law(problem.draft, problem.gamma).items():
         block = problem.block(tokens)
@@ -94,7 +94,7 @@ def block_kernel(problem: Problem, verifier: str = "block") -> dict[Prefix, dict
 
 
 def certificate(problem: Problem) -> dict[str, Any]:
-    """The certificate of a problem in its JSON form; rationals as strings.
+    """Return the certificate of a problem in its JSON form; rationals as strings.
 
     Its value is block verification's E[tau].
     Raises: InputError for a problem of more than 65,536 draft blocks.

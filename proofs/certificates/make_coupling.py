@@ -31,7 +31,7 @@ from .make import block_kernel
 
 
 def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
-    """Pr(X^gamma = x, Y^gamma = y) of greedy block verification, for every block x that can be drafted."""
+    """Return Pr(X^gamma = x, Y^gamma = y) of greedy block verification, for every block x that can be drafted."""
     greedy, coupling = reference("greedy-block"), {}
     for block, outputs in block_kernel(problem, greedy.name).items():
         states = {Decoded(o, starts_in_force(problem, greedy, Decoded(), o)): p for o, p in outputs.items()}
@@ -40,7 +40,7 @@ def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
 
 
 def certificate(problem: Problem) -> dict[str, Any]:
-    """The certificate of a problem in its JSON form; rationals as strings.
+    """Return the certificate of a problem in its JSON form; rationals as strings.
 
     Its value is greedy block verification's E[tau] = sum_l sum_x min(M_b(x^l), M_s(x^l)).
     Raises: InputError for a problem of more than 4096 blocks (all pairs of blocks are looked at).
@@ -67,5 +67,5 @@ def certificate(problem: Problem) -> dict[str, Any]:
 
 
 def _joint(model: Model, x: Prefix) -> list:
-    """[M(x^1), ..., M(x^gamma)]."""
+    """Return [M(x^1), ..., M(x^gamma)]."""
     return list(accumulate((model.row(x[:i])[token] for i, token in enumerate(x)), mul))

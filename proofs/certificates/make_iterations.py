@@ -32,15 +32,15 @@ class Concave(NamedTuple):
     slopes: tuple[Any, ...]
 
     def right(self, a: Any) -> Any:
-        """The slope to the right of a."""
+        """Return the slope to the right of a."""
         return next(slope for start, slope in zip(self.starts[::-1], self.slopes[::-1]) if start <= a)
 
     def left(self, a: Any) -> Any:
-        """The slope to the left of a > 0."""
+        """Return the slope to the left of a > 0."""
         return next(slope for start, slope in zip(self.starts[::-1], self.slopes[::-1]) if start < a)
 
     def best(self, most: Any) -> Any:
-        """The largest a <= most up to which the function does not fall."""
+        """Return the largest a <= most up to which the function does not fall."""
         return next((min(start, most) for start, slope in zip(self.starts, self.slopes) if slope < 0), most)
 
 
@@ -74,7 +74,7 @@ class _Tree:
         return self.plan._replace(value=value)
 
     def _children(self, x: Prefix) -> list[tuple[Prefix, Any]]:
-        """The longer prefixes, with M_b(y | x)."""
+        """Return the longer prefixes, with M_b(y | x)."""
         return [((*x, y), p) for y, p in enumerate(self.problem.target.row(x))] if len(x) < self.problem.gamma else []
 
     def _ahead(self, x: Prefix) -> Any:
@@ -84,7 +84,7 @@ class _Tree:
         return self._ahead(x) - self.worth(x) if x else ZERO
 
     def _curve(self, x: Prefix) -> None:
-        """What the subtree of x is worth, by r(x): its own gain, and each child's worth of what it can be given."""
+        """Record what the subtree of x is worth, by r(x): its own gain, and each child's worth of what it can get."""
         parts: list[Concave] = []
         for child, p in self._children(x):
             self.mass[child] = self.mass[x] * self.problem.draft.row(x)[child[-1]]
@@ -97,7 +97,8 @@ class _Tree:
         self.curves[x] = Concave(starts, tuple(gain + sum((part.right(s) for part in parts), ZERO) for s in starts))
 
     def _prices(self, x: Prefix, a: Any, wanted: Any) -> None:
-        """Reaches and prices below x, where r(x) = a: gain + sum of M_b times the children's prices is ``wanted``.
+        """Return reaches and prices below x, where r(x) = a: gain + sum of M_b times the children's prices is
+        ``wanted``.
 
         Each child's price lies between its slopes; they begin at the lower ones and are raised until the sum is right.
         """
@@ -115,7 +116,7 @@ class _Tree:
             self._settle(child, a * p, price)
 
     def _range(self, x: Prefix, allowed: Any) -> tuple[Any, Any]:
-        """The smallest and the largest price for keeping x no more often than its parent allows."""
+        """Return the smallest and the largest price for keeping x no more often than its parent allows."""
         curve, most = self.curves[x], self.curves[x].best(self.mass[x])
         if self.mass[x] == 0 or allowed > most:
             return ZERO, ZERO
@@ -123,7 +124,7 @@ class _Tree:
         return low, curve.left(allowed) if allowed else low
 
     def _settle(self, x: Prefix, allowed: Any, price: Any) -> None:
-        """r(x), and what drafting costs there beside the parent's price; then the same below x."""
+        """Return r(x), and what drafting costs there beside the parent's price; then the same below x."""
         curve, mass = self.curves[x], self.mass[x]
         kept = min(allowed, curve.best(mass))
         if mass == 0:
@@ -141,7 +142,8 @@ class _Tree:
 
 
 def optimal_plans(problem: Problem) -> Callable[[int, Prefix], IterationsPlan]:
-    """plan(n, text): the optimum of the first of n iterations from a text on; its value counts the tokens to come.
+    """Return plan(n, text): the optimum of the first of n iterations from a text on. Its value counts the tokens to
+    come.
 
     Texts with the same future are solved once.
     """
@@ -159,7 +161,7 @@ def optimal_plans(problem: Problem) -> Callable[[int, Prefix], IterationsPlan]:
 
 
 def certificate(problem: Problem, iterations: int) -> dict[str, Any]:
-    """The certificate of a problem and a number of iterations in its JSON form; rationals as strings.
+    """Return the certificate of a problem and a number of iterations in its JSON form; rationals as strings.
 
     Its value is the largest E[N(iterations)] of all strategies of valid verifiers.
     Raises: InputError for more than 4,096 texts, or where a table stops short of what the iterations may reach.
@@ -185,7 +187,7 @@ def certificate(problem: Problem, iterations: int) -> dict[str, Any]:
 
 
 def tables(problem: Problem, iterations: int) -> dict[str, Any]:
-    """The rows that so many iterations may need, in JSON form.
+    """Return the rows that so many iterations may need, in JSON form.
 
     Raises: InputError where a table stops short.
     """

@@ -21,18 +21,18 @@ from .check_transport import TRANSPORT_FORMAT
 
 
 def first_plan(problem: Problem) -> TransportPlan:
-    """The optimal plan of the first step of a problem over QQ."""
+    """Return the optimal plan of the first step of a problem over QQ."""
     rows = (tuple(model.row(())) for model in (problem.target, problem.draft))
     return best_plan(*rows, problem.tree.children[0], problem.tree.how)
 
 
 def transport_bound(problem: Problem) -> Any:
-    """The largest probability with which the first token can be one of the drafted ones, for any valid rule."""
+    """Return the largest probability with which the first token can be one of the drafted ones, for any valid rule."""
     return first_plan(problem).accepted
 
 
 def certificate(problem: Problem) -> dict[str, Any]:
-    """The certificate of a problem in its JSON form; rationals as strings.
+    """Return the certificate of a problem in its JSON form; rationals as strings.
 
     Its value is ``transport_bound``.
     Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025; Khisti et al. 2025; linear programming duality.

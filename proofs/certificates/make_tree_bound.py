@@ -58,7 +58,7 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 
 
 def sets_of_texts(problem: Problem) -> dict[Texts, Any]:
-    """The law of the set of texts that the draft tree has, the context among them."""
+    """Return the law of the set of texts that the draft tree has, the context among them."""
     law: dict[Texts, Any] = {}
     for tree, mass in drawn_trees(problem).items():
         texts = frozenset(tree.path(n) for n in range(-1, len(tree.tokens)))
@@ -67,7 +67,7 @@ def sets_of_texts(problem: Problem) -> dict[Texts, Any]:
 
 
 class Solved(NamedTuple):
-    """Of the linear program, in floats.
+    """A solution of the linear program, in floats.
 
     optimum: the largest E[tau].
     multipliers: of the condition on each text of 1..gamma tokens.
@@ -80,7 +80,7 @@ class Solved(NamedTuple):
 
 
 def solved_by_highs(problem: Problem) -> Solved:
-    """The rule that accepts most of all valid ones on a problem over QQ, by HiGHS.
+    """Return the rule that accepts most of all valid ones on a problem over QQ, by HiGHS.
 
     Raises: InputError if the solver finds no optimum (a valid rule always exists).
     """
@@ -122,7 +122,7 @@ def solved_by_highs(problem: Problem) -> Solved:
 
 
 def potential_of(pair: ProblemPair, multipliers: Mapping[Prefix, Fraction]) -> dict[Prefix, Fraction]:
-    """The potential of multipliers: y(x) = sum of l(z) - sum_t M_b(t | z) l(zt) over z = x^0, .., x^gamma."""
+    """Return the potential of multipliers: y(x) = sum of l(z) - sum_t M_b(t | z) l(zt) over z = x^0, .., x^gamma."""
     of_text: dict[Prefix, Fraction] = {}
     for length in range(pair.gamma + 1):
         for text in product(range(pair.vocabulary), repeat=length):
@@ -133,7 +133,8 @@ def potential_of(pair: ProblemPair, multipliers: Mapping[Prefix, Fraction]) -> d
 
 
 def mended(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> Rule:
-    """A valid rule near one that may not be: where D(xy) is too large, what is accepted from xy on is accepted as x.
+    """Return a valid rule near one that may not be: where D(xy) is too large, what is accepted from xy on is accepted
+    as x.
 
     From the first tokens on: what is done for xy changes D of no text but those that begin with xy, all by one factor.
     """
@@ -155,7 +156,7 @@ def mended(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> Rule:
 
 
 def _within(accepted: Mapping[Prefix, Fraction]) -> dict[Prefix, Fraction]:
-    """Probabilities of the accepted texts, the context's included: none negative, 1 in all."""
+    """Return probabilities of the accepted texts, the context's included: none negative, 1 in all."""
     positive = {x: max(p, Fraction(0)) for x, p in accepted.items()}
     total = max(sum(positive.values(), Fraction(0)), Fraction(1))
     shares = {x: p / total for x, p in positive.items()}
@@ -163,7 +164,7 @@ def _within(accepted: Mapping[Prefix, Fraction]) -> dict[Prefix, Fraction]:
 
 
 def certificate(problem: Problem) -> dict[str, Any]:
-    """The certificate of a problem in its JSON form; rationals as strings.
+    """Return the certificate of a problem in its JSON form; rationals as strings.
 
     Guarantee: no valid rule has a larger E[tau] than ``bound``, and the one in the file has ``reached``. That the two
     are close rests on the solver.
@@ -214,7 +215,7 @@ NOT_CERTIFIED = (
 
 
 def largest_acceptance(problem: Problem) -> tuple[Any, Any]:
-    """Two bounds on the largest E[tau] of all valid rules (``certificates.make_tree_bound``).
+    """Return two bounds on the largest E[tau] of all valid rules (``certificates.make_tree_bound``).
 
     Guarantee: a valid rule accepts the first, none accepts more than the second. Both are proved; that they are close
     is not.
@@ -225,6 +226,6 @@ def largest_acceptance(problem: Problem) -> tuple[Any, Any]:
 
 
 def most_of_first_step(problem: Problem, outputs: Mapping[Prefix, Any]) -> dict[str, float]:
-    """Pr(tau >= 1), and the largest that it can be for any valid rule (``certificates.make_transport``)."""
+    """Return Pr(tau >= 1), and the largest that it can be for any valid rule (``certificates.make_transport``)."""
     accepted = acceptance_ccdf(outputs, problem.gamma)[1] if outputs else 0
     return {"first_accepted": as_float(accepted), "transport_bound": as_float(transport_bound(problem))}

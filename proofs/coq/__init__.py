@@ -47,7 +47,7 @@ STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
 
 
 class TheoremCheck(NamedTuple):
-    """What Coq says of one theorem.
+    """A theorem and what Coq says of it.
 
     holds: proved, and ``Print Assumptions`` names nothing it rests on. no-evidence: it rests on something, or time ran
     out. error: its file does not compile; a proof that breaks refutes nothing.
@@ -61,7 +61,7 @@ class TheoremCheck(NamedTuple):
 
 
 def missing() -> str | None:
-    """What of Coq and MathComp is not installed, in one sentence; None if it can be run."""
+    """Return one sentence that says what of Coq and MathComp is not installed; None if it can be run."""
     for program in ("coqc", "make"):
         if shutil.which(program) is None:
             return f"{program} is not installed; the proofs need Coq {VERSION} with MathComp 1.15 ({PACKAGES})"
@@ -81,7 +81,7 @@ def _answer(*command: str) -> str:
 
 @contextmanager
 def workplace(folder: Path | None = None) -> Iterator[Path]:
-    """A folder with the Coq sources to compile in: a temporary one, or the one given, which keeps its own files."""
+    """Yield a folder with the Coq sources to compile in: a temporary one, or the given one, which keeps its files."""
     if folder is None:
         with TemporaryDirectory(prefix="draftproof-coq-") as temporary, workplace(Path(temporary)) as place:
             yield place
@@ -122,7 +122,7 @@ def make(place: Path, *targets: str, limit: int) -> subprocess.CompletedProcess[
 
 
 def first_error(text: str) -> str:
-    """Coq's first complaint, in one line, with its file and line."""
+    """Return Coq's first complaint, in one line, with its file and line."""
     complaint = COMPLAINT.search(text)
     if not complaint:
         return " ".join(text.split())[-300:]
@@ -130,7 +130,7 @@ def first_error(text: str) -> str:
 
 
 def out_of_time(errors: str, limit: int) -> str | None:
-    """Which file Coq had not finished when its processor time was over, in one sentence; None if there is none."""
+    """Return in one sentence which file Coq had not finished when its processor time was over; None if all were."""
     killed = re.search(r"\b(\w+)\.(?:vo|log)\] \D*152\b", errors)
     return f"time-out: {killed[1]}.v not done within {limit} s of processor time" if killed else None
 
@@ -156,7 +156,7 @@ class Build:
         self._running: set[int] = set()
 
     def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
-        """What Coq says of each theorem, once the files that it needs are compiled.
+        """Return what Coq says of each theorem, once the files that it needs are compiled.
 
         A term that has all of them is asked about; each alone where that is not closed or no such term can be made.
         """
@@ -183,7 +183,7 @@ class Build:
         return rows
 
     def _ask(self, files: list[str], defined: str, names: list[str]) -> tuple[dict[str, tuple[str, float]], str]:
-        """What Coq says each of the names rests on, with the seconds it took, and its complaints."""
+        """Return what Coq says each of the names rests on, with the seconds it took, and its complaints."""
         imported = f"From Draftproof Require Import {' '.join(files)}.\n" if files else ""
         questions = "".join(f"Print Assumptions {name}.\n" for name in names)
         (self.place / "Asked.v").write_text(imported + defined + questions)
@@ -253,7 +253,7 @@ class Build:
 
 
 class KeptFiles:
-    """Compiled files in a folder, each with the digest of what it was made of; what is not whole is not taken."""
+    """A folder of compiled files, each with the digest of what it was made of. Only whole files are taken."""
 
     def __init__(self, place: Path, folder: Path | None):
         self.place, self.folder, self._lock = place, folder, Lock()
@@ -293,7 +293,7 @@ class KeptFiles:
 
 @cache
 def _tools() -> list[str]:
-    """Coq's version, and the digests of MathComp's files, which compiled files hold."""
+    """Return Coq's version, and the digests of MathComp's files, which compiled files hold."""
     return [_answer("coqc", "--print-version"), *(sha256_of(_library() / part) for part in LIBRARY)]
 
 
@@ -302,18 +302,18 @@ def _library() -> Path:
 
 
 def listed(place: Path) -> list[str]:
-    """The theorems that Axioms.v asks about, in its order."""
+    """Return the theorems that Axioms.v asks about, in its order."""
     return LISTED.findall((place / "Axioms.v").read_text())
 
 
 def _home(place: Path, theorem: str) -> str | None:
-    """The name of the file that states the theorem."""
+    """Return the name of the file that states the theorem."""
     stated = re.compile(STATEMENT.format(theorem), re.MULTILINE)
     return next((file.stem for file in sorted(place.glob("*.v")) if stated.search(file.read_text())), None)
 
 
 def _sentences(log: Path) -> Iterator[tuple[str, str, float]]:
-    """For each sentence that Coq was given: its text, what Coq answered, in one line, and the CPU seconds."""
+    """Return for each sentence that Coq was given its text, Coq's answer in one line, and the CPU seconds."""
     source, answer = log.with_suffix(".v").read_bytes(), []
     for line in log.read_text().splitlines() if log.is_file() else ():
         timed = SENTENCE.match(line)
@@ -326,13 +326,13 @@ def _sentences(log: Path) -> Iterator[tuple[str, str, float]]:
 
 
 def _answers(log: Path) -> dict[str, tuple[str, float]]:
-    """For each theorem that was asked about: what Coq said, and the seconds it took."""
+    """Return for each theorem that was asked about what Coq said, and the seconds it took."""
     asked = ((re.match(r"Print Assumptions (\w+)\.", text), said, taken) for text, said, taken in _sentences(log))
     return {question[1]: (said, taken) for question, said, taken in asked if question}
 
 
 def _proving(log: Path, listed: Sequence[str]) -> dict[str, float]:
-    """Seconds of each listed theorem of a file, what is before it included, from the one before on."""
+    """Return the seconds of each listed theorem of a file, counted from the theorem before it."""
     seconds, theorem, taken = {}, None, 0.0
     for sentence, _, more in _sentences(log):
         taken += more

@@ -57,7 +57,7 @@ def compare(
     verifiers: Mapping[str, Reference] | None = None,
     limit: int = TIME_LIMIT,
 ) -> list[Comparison]:
-    """Evaluate the Coq definitions on the problems and compare with the laws of the Python code, exactly.
+    """Compare the Coq definitions, evaluated on the problems, with the laws of the Python code, exactly.
 
     One iteration: Pr((X^tau, Y) = o) for every sequence o of 1 to gamma + 1 tokens, and E[tau]. With ``iterations`` N
     above 1, of the loop's text (Algorithm 3; 6 for greedy block verification) instead: E[N(N)] and the expectation of
@@ -102,7 +102,7 @@ def compare(
 
 
 def _expected(problem: Problem, verifier: Reference, iterations: int) -> Numbers:
-    """The same numbers from the Python code, zeros included."""
+    """Return the same numbers from the Python code, zeros included."""
     if iterations > 1:
         law = iterated_law(problem, verifier, iterations)
         number = sum((_as_number(d.tokens, problem.vocabulary) * p for d, p in law.items()), start=0)
@@ -123,7 +123,7 @@ def _as_number(tokens: Prefix, vocabulary: int) -> int:
 
 
 def _models(k: int, problem: Problem, iterations: int) -> str:
-    """The problem's rows as two trees, as deep as the iterations can reach."""
+    """Return the problem's rows as two trees, as deep as the iterations can reach."""
     longest = (iterations - 1) * (problem.gamma + 1) + problem.gamma
     target = _tree(problem.target, problem.vocabulary, longest)
     draft = _tree(problem.draft, problem.vocabulary, longest - 1)
@@ -151,7 +151,7 @@ def _question(k: int, problem: Problem, name: str, iterations: int) -> str:
 
 
 def _numbers(log: str, iterations: int) -> list[Numbers]:
-    """The answers to the questions, in order: lines of tokens, a numerator and a denominator."""
+    """Return the answers to the questions, in order: lines of tokens, a numerator and a denominator."""
     answers = []
     for answer in re.findall(r"^ +=(.*?)^ +: ", log, re.MULTILINE | re.DOTALL):
         lines = [tuple(map(int, re.findall(r"-?\d+", line))) for line in re.findall(r"\[::([^\[\]]+)\]", answer)]
@@ -162,7 +162,7 @@ def _numbers(log: str, iterations: int) -> list[Numbers]:
 
 
 def _compared(expected: Numbers, computed: Numbers) -> tuple[int, str, str | None]:
-    """What Coq computed beside Python's numbers: ``compared``, ``verdict`` and ``detail`` of a Comparison."""
+    """Return what Coq computed beside Python's numbers: ``compared``, ``verdict`` and ``detail`` of a Comparison."""
     if computed.keys() != expected.keys():
         return 0, ERROR, "Coq's answer is not a law of this problem's size"
     for key, value in expected.items():

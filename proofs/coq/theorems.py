@@ -92,7 +92,7 @@ class Compiling:
             return coq.Build(place, self._kept, progress=self._progress)
 
     def closed(self, theorems: tuple[str, ...]) -> ProofResult:
-        """Whether the theorems are proved and rest on nothing."""
+        """Return whether the theorems are proved and rest on nothing."""
         if reason := coq.missing():
             return ProofResult(NO_EVIDENCE, reason)
         rows = self.build.check(theorems)
@@ -103,7 +103,7 @@ class Compiling:
         return ProofResult(HOLDS, seconds=seconds)
 
     def tied(self, problems: Sequence[Problem], iterations: int) -> ProofResult:
-        """Whether Coq's definitions give the same numbers as the Python code."""
+        """Return whether Coq's definitions give the same numbers as the Python code."""
         if reason := coq.missing():
             return ProofResult(NO_EVIDENCE, reason)
         self.build.compile(["Law"])
@@ -115,7 +115,7 @@ class Compiling:
 
 
 def proofs(kept: Path | None = None, progress: coq.Progress = lambda *_: None) -> Iterator[Proof]:
-    """One entry a claim; where Coq is missing each says so. kept, progress: as of ``coq.Build``."""
+    """Yield one proof for each claim; if Coq is missing, each says so. kept, progress: as in ``coq.Build``."""
     compiling = Compiling(kept, progress)
     for claim, theorems in THEOREMS.items():
         size = SINGLE.get(claim, EVERY)

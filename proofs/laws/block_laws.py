@@ -16,12 +16,12 @@ OutputLaw = dict[Prefix, Any]
 
 
 def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
-    """The output law of one iteration, by running the verifier's own code for every way chance can fall."""
+    """Return the output law of one iteration, by running the verifier's own code for every way chance can fall."""
     return law_of(lambda chance: iteration(problem, verifier, Decoded(), chance).tokens)
 
 
 def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> OutputLaw:
-    """The output law of a sub-block rule in one pass over the tree of draft prefixes.
+    """Return the output law of a sub-block rule in one pass over the tree of draft prefixes.
 
     Pr(X^i, tau = i) = h_i(X^i) Pr(X^i, tau <= i), from the longest prefixes down: a coin for X^i depends on X^i
     alone, so what the continuations of X^i leave undecided can be added up before it is flipped once. Time is
@@ -38,7 +38,7 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> Outpu
                 law[(*prefix, token)] = mass * weight / total
 
     def undecided_after(prefix, p_i, mass):
-        """Pr(X^i = prefix, tau < i), having settled all outcomes with tau >= i on it."""
+        """Return Pr(X^i = prefix, tau < i), having settled all outcomes with tau >= i on it."""
         target = problem.target.row(prefix)
         if len(prefix) == gamma:
             accepted = mass * rule.accept_all(p_i)

@@ -19,7 +19,7 @@ ALIKE = 1e-6
 def law_of_decoder(
     kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
 ) -> TextMasses:
-    """The law of what one call of a decoder yields, over all ways its chance can fall.
+    """Return the law of what one call of a decoder yields, over all ways its chance can fall.
 
     sampling: PLAIN, DRAFT or LOOKUP.
     """
@@ -30,7 +30,7 @@ def law_of_decoder(
 def logprobs_of_decoder(
     kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
 ) -> ReportedLogprobs:
-    """The least and the largest logprobs that it reports with each text, over all ways its chance can fall."""
+    """Return the least and the largest logprobs that it reports with each text, over all ways its chance can fall."""
     given, reported = _given(problem, settings, tokens, sampling), {}
 
     def program(chance: Chance) -> Prefix:
@@ -50,7 +50,7 @@ def _given(
 
 
 class SeenLaw(NamedTuple):
-    """What is known of a decoder on one request, and the request: what mutants are compared on."""
+    """A request to a decoder, with what is known of its law. Mutants are compared on it."""
 
     problem: Problem
     settings: Mapping[str, Any]
@@ -59,7 +59,7 @@ class SeenLaw(NamedTuple):
     found: TextsLaw
 
     def away(self, kind: type[Decoder]) -> float:
-        """How far a known decoder is from it: in its law, and in the logprobs that it reports."""
+        """Return how far a known decoder is from the law, in its texts and in the logprobs that it reports."""
         given = kind, self.problem, self.settings, self.tokens, self.sampling
         size = distance(law_of_decoder(*given), self.found.masses or {})
         if size > ALIKE or not self.found.logprobs:
@@ -74,7 +74,7 @@ class SeenLaw(NamedTuple):
 
 
 def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
-    """The mutants that do the same on every request given, and how many were compared.
+    """Return the mutants that do the same on every request given, and how many were compared.
 
     seen: requests, at least one of them refuted. A mutant that does right on all of them is not named.
     """

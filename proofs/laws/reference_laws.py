@@ -24,7 +24,7 @@ MOST_STATES = 300_000
 
 
 def output_law(problem: Problem, verifier: Reference | TreeReference) -> OutputLaw:
-    """The law of (X^tau, Y) of one iteration of a reference verifier, or of a rule for trees, exactly.
+    """Return the law of (X^tau, Y) of one iteration of a reference verifier, or of a rule for trees, exactly.
 
     Raises: InputError if the verifier is not meant for the problem's way of drafting.
     """
@@ -36,7 +36,7 @@ def output_law(problem: Problem, verifier: Reference | TreeReference) -> OutputL
 
 
 class IteratedLaw:
-    """Algorithm 3 (or 6 for greedy block) on one problem; states with the same future are computed once."""
+    """A loop of Algorithm 3 (or 6 for greedy block) on one problem. States with the same future are computed once."""
 
     def __init__(self, problem: Problem, verifier: Reference | TreeReference):
         self.problem, self.verifier = problem, verifier
@@ -51,7 +51,7 @@ class IteratedLaw:
         return (*states, decoded.starts and decoded)
 
     def iteration(self, decoded: Decoded) -> list[tuple[Decoded, Any]]:
-        """Every state that one iteration can lead to, with its probability."""
+        """Return every state that one iteration can lead to, with its probability."""
         future = self._future(decoded)
         if future not in self._known:
             pair = self.problem
@@ -61,7 +61,7 @@ class IteratedLaw:
         return [(Decoded(x, starts_in_force(self.problem, self.verifier, decoded, x)), p) for x, p in reached]
 
     def expected_tokens(self, iterations: int, decoded: Decoded | None = None) -> Any:
-        """E[N(i)], the tokens decoded in i iterations from a state on; the text itself is not carried."""
+        """Return E[N(i)], the tokens decoded in i iterations from a state on; the text itself is not carried."""
         if iterations == 0:
             return QQ(0)
         decoded = decoded or Decoded()
@@ -76,7 +76,7 @@ class IteratedLaw:
 
 
 def iterated_law(problem: Problem, verifier: Reference | TreeReference, iterations: int) -> dict[Decoded, Any]:
-    """The law of the text after N iterations of the verifier's loop; states that are equal are merged."""
+    """Return the law of the text after N iterations of the verifier's loop; states that are equal are merged."""
     loop, law = IteratedLaw(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):
         if len(law) > MOST_STATES:
@@ -91,7 +91,7 @@ def iterated_law(problem: Problem, verifier: Reference | TreeReference, iteratio
 
 
 def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
-    """What continues the tokens of one iteration, and to which length, so that they follow the law if lossless.
+    """Return the model that continues one iteration's tokens, and the length to which a lossless verifier follows it.
 
     The target, or the law that the problem declares, to gamma + 1 tokens (Lemma 2); after greedy block verification the
     modified target, to gamma (Lemma 8).
@@ -105,7 +105,7 @@ def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
 
 
 def completed(law: Mapping[Prefix, Any], target: Model, length: int) -> OutputLaw:
-    """The law of the first ``length`` tokens, a shorter output being continued by the target (Lemma 2).
+    """Return the law of the first ``length`` tokens, a shorter output being continued by the target (Lemma 2).
 
     (X^tau, Y, Z), Z ~ M_b(. | X^tau, Y).
     """
@@ -116,7 +116,7 @@ def completed(law: Mapping[Prefix, Any], target: Model, length: int) -> OutputLa
 
 
 def completed_after_modification(law: Mapping[Decoded, Any], problem: Problem, length: int) -> OutputLaw:
-    """The law of the first ``length`` tokens, each output continued by its modified target (Lemma 8)."""
+    """Return the law of the first ``length`` tokens, each output continued by its modified target (Lemma 8)."""
     done: OutputLaw = {}
     for decoded, probability in law.items():
         target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
@@ -134,25 +134,25 @@ def _complete(prefix, probability, target, length, done):
 
 
 def joint_law(model: Model, length: int, one: Any = ONE) -> OutputLaw:
-    """M^length: the law of a model's first ``length`` tokens."""
+    """Return M^length: the law of a model's first ``length`` tokens."""
     done: OutputLaw = {}
     _complete((), one, model, length, done)
     return done
 
 
 def is_output(outcome: Any, problem: AnyProblem) -> bool:
-    """Whether a verifier may emit it: 1 to gamma + 1 tokens of the vocabulary."""
+    """Return whether a verifier may emit it: 1 to gamma + 1 tokens of the vocabulary."""
     in_range = isinstance(outcome, tuple) and all(0 <= token < problem.vocabulary for token in outcome)
     return in_range and 1 <= len(outcome) <= problem.gamma + 1
 
 
 def total_variation(law: Mapping, other: Mapping) -> Any:
-    """sum_o |law(o) - other(o)| / 2, in [0, 1]."""
+    """Return sum_o |law(o) - other(o)| / 2, in [0, 1]."""
     return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()) / QQ(2)
 
 
 def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:
-    """[Pr(tau >= 0), ..., Pr(tau >= gamma)]."""
+    """Return [Pr(tau >= 0), ..., Pr(tau >= gamma)]."""
     exactly = [QQ(0)] * (gamma + 1)
     for output, probability in law.items():
         exactly[len(output) - 1] += probability
@@ -160,17 +160,17 @@ def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:
 
 
 def expected_accepted(law: Mapping[Prefix, Any]) -> Any:
-    """E[tau], the expected number of accepted draft tokens in one iteration."""
+    """Return E[tau], the expected number of accepted draft tokens in one iteration."""
     return sum((len(output) - 1) * probability for output, probability in law.items())
 
 
 def expected_tokens(law: Mapping[Decoded, Any]) -> Any:
-    """E[N(i)], the expected number of tokens after the iterations."""
+    """Return E[N(i)], the expected number of tokens after the iterations."""
     return sum(len(decoded.tokens) * probability for decoded, probability in law.items())
 
 
 def survival(law: Mapping[Prefix, Any]) -> OutputLaw:
-    """Pr(X^i = x, tau >= i) for every draft prefix x, i >= 1."""
+    """Return Pr(X^i = x, tau >= i) for every draft prefix x, i >= 1."""
     mass: OutputLaw = {}
     for output, probability in law.items():
         for i in range(1, len(output)):

@@ -31,7 +31,7 @@ MAX_PREFIXES = 30
 
 
 class Impossible(NamedTuple):
-    """Tokens emitted given a draft block with a probability, of which the target excludes the one at that place."""
+    """A token sequence that is emitted given a draft block although the target excludes one of its tokens."""
 
     block: Prefix
     emitted: Prefix
@@ -40,7 +40,7 @@ class Impossible(NamedTuple):
 
 
 def probability_text(probability: Any, tolerance: Any = 0) -> str:
-    """A probability for a person: the simplest rational within the tolerance, else twelve digits."""
+    """Return a probability for a reader: the simplest rational within the tolerance, or twelve digits."""
     exact = as_fraction(probability)
     slack = max(as_float(tolerance), 1e-15)
     simple = exact.limit_denominator(10**6)
@@ -79,26 +79,26 @@ class Measurement(Law):
         return self.problem.tree.nodes + self.problem.vocabulary
 
     def completion(self) -> tuple[Model, int]:
-        """``laws.completion`` for the rows in use."""
+        """Return ``reference_laws.completion`` for the rows in use."""
         return completion(self.in_use, self.modifies_target)
 
     def drafted(self, block: Prefix) -> Any:
-        """The probability with which a draft block or tree is drawn; 1 of the empty one, which stands for all."""
+        """Return the probability that a draft block or tree is drawn; 1 for the empty one, which stands for all."""
         if block and self.draws_trees:
             return self.tree(block)[1]
         return math.prod((self.in_use.draft.row(block[:i])[x] for i, x in enumerate(block)), start=QQ(1))
 
     @property
     def draws_trees(self) -> bool:
-        """Whether what is drafted is more than a single path."""
+        """Return whether what is drafted is more than a single path."""
         return draws_trees(self.problem)
 
     def tree(self, tokens: Prefix) -> tuple[DraftTree, Any]:
-        """The draft tree with these tokens, and the probability with which it is drawn."""
+        """Return the draft tree with these tokens, and the probability with which it is drawn."""
         return replayed(self.in_use.target, self.in_use.draft, self.in_use.tree, tokens)
 
     def outcomes(self) -> dict[Any, Any]:
-        """The law of what is emitted, over draft blocks or trees and the verifier's own chance."""
+        """Return the law of what is emitted, over draft blocks or trees and the verifier's own chance."""
         law: dict[Any, Any] = {}
         for block, given in self.blocks.items():
             drafted = self.drafted(block)
@@ -107,11 +107,13 @@ class Measurement(Law):
         return law
 
     def outputs(self) -> dict[Prefix, Any]:
-        """The part of the law that is token sequences a verifier may emit: 1..gamma+1 tokens of the vocabulary."""
+        """Return the part of the law on sequences that a verifier may emit: 1..gamma+1 tokens of the vocabulary."""
         return {o: p for o, p in self.outcomes().items() if is_output(o, self.problem)}
 
     def strays(self) -> dict[Any, Any]:
-        """Outcomes that are not an accepted prefix of the draft and one more token (Definition 1), with their mass."""
+        """Return outcomes that are not an accepted prefix of the draft and one more token (Definition 1), with their
+        mass.
+        """
         strange: dict[Any, Any] = {}
         for block, given in self.blocks.items():
             texts = self._texts(block) if block else ()
@@ -121,31 +123,33 @@ class Measurement(Law):
         return strange
 
     def _texts(self, block: Prefix) -> set[Prefix]:
-        """The texts that can be accepted of a draft block or tree."""
+        """Return the texts that can be accepted of a draft block or tree."""
         if not self.draws_trees:
             return {block[:i] for i in range(len(block) + 1)}
         tree = self.tree(block)[0]
         return {tree.path(n) for n in range(CONTEXT, len(block))}
 
     def distance(self, other: "Measurement") -> float:
-        """The largest total variation, over draft blocks, between the two laws of what is emitted given the block."""
+        """Return the largest total variation, over draft blocks, between the two laws of what is emitted given the
+        block.
+        """
         if self.blocks.keys() != other.blocks.keys():
             return 1.0
         pairs = ((law, other.blocks[block]) for block, law in self.blocks.items())
         return max((as_float(total_variation(*pair)) for pair in pairs), default=0.0)
 
     def agrees_with(self, other: "Measurement", lattice: float = 0.0) -> bool:
-        """Whether the laws are the same for each draft block, up to rounding. lattice: what uniforms add to it."""
+        """Return whether both laws are the same for each draft block, up to rounding and a lattice of uniforms."""
         allowed = self.tolerance + lattice, self.explained + lattice
         return verdict_rule.decide(self.distance(other), *allowed) == HOLDS
 
     def text(self, probability: Any, tolerance: Any = 0) -> str:
-        """A measured probability for a person."""
+        """Return a measured probability for a reader."""
         return probability_text(probability, tolerance)
 
     @cached_property
     def lossless(self) -> Departure:
-        """The completed law against the one asked for, over the rows in use (Eq. 7; Lemma 8 of a modified target).
+        """Return the departure of the completed law from the one asked for, over the rows in use (Eq. 7; Lemma 8).
 
         What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
         """
@@ -170,7 +174,7 @@ class Measurement(Law):
         return beside
 
     def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:
-        """Where the laws differ most, and the law of the shortest prefix on which they differ at all."""
+        """Return where the laws differ most, and the law of the shortest prefix on which they differ at all."""
         slack, problem = rational(self.tolerance), as_json(self.problem)
         malformed = {
             o: p for o, p in observed.items() if o not in expected and not is_output(o, self.problem) and p > slack
@@ -196,17 +200,17 @@ class Measurement(Law):
         return Witness(**vars(laws[0]), problem=problem, laws=laws, prefixes=prefixes)
 
     def _stray(self, emitted: Prefix) -> str:
-        """What is said of tokens that are none of the vocabulary's."""
+        """Return what is said of tokens outside the vocabulary."""
         return "" if all(0 <= t < self.problem.vocabulary for t in emitted) else ", outside the vocabulary"
 
     def _draft(self, block: Prefix) -> dict[str, Any]:
-        """The draft of a witness: its tokens, and of a tree their parents."""
+        """Return the draft of a witness: its tokens, and of a tree their parents."""
         parents = self.tree(block)[0].parents if block and self.draws_trees else None
         return {"draft_block": prefix_key(block), "parents": parents and prefix_key(parents)}
 
     @cached_property
     def support(self) -> Departure:
-        """The token of target probability 0 that is emitted with the largest probability, given a draft.
+        """Return the token of target probability 0 that is emitted with the largest probability, given a draft.
 
         zeros: whether the target gives any token probability 0; if not, only tokens outside the vocabulary could be
         noticed.
@@ -227,7 +231,7 @@ class Measurement(Law):
         return Departure(worst.probability, witness=witness, detail=lambda: zeros)
 
     def impossible(self) -> Iterator[Impossible]:
-        """What is emitted, with however small a probability, that holds a token of target probability 0."""
+        """Yield what is emitted, with however small a probability, that holds a token of target probability 0."""
         row = self.in_use.asked.row
         for block, law in self.blocks.items():
             for outcome, probability in law.items():
@@ -239,7 +243,7 @@ class Measurement(Law):
 
     @cached_property
     def optimal(self) -> Departure:
-        """E[tau] against block verification's, the exact optimum of all valid verifiers on these rows (Theorem 2).
+        """Compare E[tau] with block verification's, the exact optimum of all valid verifiers (Theorem 2).
 
         Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against two bounds
         on what the best valid rule accepts (``largest_acceptance``); nothing is decided between them where they are far
@@ -282,7 +286,7 @@ class Measurement(Law):
         )  # fmt: skip
 
     def _above(self, accepted: Any, slack: float) -> str:
-        """What it means to accept more than the optimum."""
+        """Return what it means to accept more than the optimum."""
         why = "certificate" if self.draws_trees else "Theorem 2"
         above = f"more than any valid verifier accepts ({why}): bias is proved without a look at the law"
         if not self.draws_trees and as_float(accepted - sum(coupling_bound(self.in_use.as_asked).values())) > slack:
@@ -290,7 +294,7 @@ class Measurement(Law):
         return above
 
     def _why_not_comparable(self) -> str | None:
-        """Why Theorem 2 says nothing of what was measured, if it does not."""
+        """Return why Theorem 2 says nothing of the law; None if it does."""
         if self.modifies_target:
             return NOT_BOUNDED
         failed = sum((p for o, p in self.outcomes().items() if not is_output(o, self.problem)), QQ(0))
@@ -328,7 +332,7 @@ class DrivenMeasurement(Measurement):
         return super().facts() | asked
 
     def text(self, probability: Any, tolerance: Any = 0) -> str:
-        """As many digits as are known of a law with logarithms, of uniforms that are multiplied; else as above."""
+        """Return as many digits as are known if the law has logarithms, from multiplied uniforms."""
         if "products" not in self.numbers.values():
             return probability_text(probability, tolerance)
         known = -math.log10(max(as_float(tolerance), 1e-12))
@@ -348,7 +352,7 @@ def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
 
 
 def _rare(chance: Fraction) -> str:
-    """A small probability: 2^-53 where it is one, else as it is or in digits."""
+    """Return a small probability as 2^-53 if it is one, else as a fraction or in digits."""
     power = chance.denominator.bit_length() - 1
     if chance.numerator == 1 and chance.denominator == 1 << power and power > 6:
         return f"2^-{power}"

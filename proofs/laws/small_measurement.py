@@ -29,7 +29,7 @@ from .small_law import DrivenMeasurement, Measurement
 
 def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False,
              own_rule: str | None = None) -> Measurement:  # fmt: skip
-    """The law that the answers to a request for one make up, or the reason why there is none.
+    """Return the law that the answers to a request make up, or one without a law and the reason.
 
     own_rule: as of ``SubjectSpec``; its law is judged by the theorem of that rule alone, other code's by both measures.
     """
@@ -98,17 +98,17 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
 
 
 def never_returned(answer: Mapping[str, Any]) -> str:
-    """Why there is no law where a call did not return."""
+    """Return the reason why there is no law if a call did not return."""
     return f"on draft block {answer['block']} a call did not return {answer['never_returned']}"
 
 
 def other_rows(distance: float) -> str:
-    """Why there is no law where a function verifies with other rows than those it is given."""
+    """Return the reason why there is no law if a function verifies with other rows than those given."""
     return f"it verifies with rows that are TV {distance:.2g} from those it is given"
 
 
 def _farthest(problem: Problem, tables: Mapping[str, Table]) -> float:
-    """The largest total variation between a row as given and the same as it is used."""
+    """Return the largest total variation between a row as given and the same as it is used."""
     given = {"target": problem.target, "draft": problem.draft}
     pairs = ((given[name].row(prefix), row) for name, table in tables.items() for prefix, row in table.rows.items())
     return max((sum(abs(as_float(p) - as_float(q)) for p, q in zip(a, b)) / 2 for a, b in pairs), default=0.0)

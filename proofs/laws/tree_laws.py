@@ -37,7 +37,7 @@ MOST_SIBLINGS = 2**14
 
 
 def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
-    """The law of the draft tree: every tree that can be drawn, with its probability."""
+    """Return the law of the draft tree: every tree that can be drawn, with its probability."""
     if problem.tree.how != TOP and problem.vocabulary**problem.tree.nodes > MOST_TREES:
         many = f"{problem.name}: {problem.vocabulary}^{problem.tree.nodes} draft trees"
         raise InputError(f"{many} are too many to enumerate, expected at most {MOST_TREES:,}")
@@ -45,12 +45,14 @@ def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
 
 
 def tree_kernel(problem: Problem, verify: VerifyTree) -> dict[DraftTree, OutputLaw]:
-    """The law of what is emitted given each tree, by running the rule's own code for every way its chance can fall."""
+    """Return the law of what is emitted given each tree, by running the rule's own code for every way its chance can
+    fall.
+    """
     return {tree: law_of(lambda chance, t=tree: verify(t, chance).tokens(t)) for tree in drawn_trees(problem)}
 
 
 def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
-    """The output law of one iteration, tree by tree."""
+    """Return the output law of one iteration, tree by tree."""
     law: OutputLaw = {}
     for tree, drawn in drawn_trees(problem).items():
         for output, p in law_of(lambda chance, t=tree: verify(t, chance).tokens(t)).items():
@@ -59,7 +61,7 @@ def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
 
 
 def siblings_after(problem: Problem, text: Prefix, alive: int) -> Iterable[tuple[Siblings, Any]]:
-    """The siblings after one text, which ``alive`` nodes have: each way to draw them, with its probability.
+    """Return the siblings after one text, which ``alive`` nodes have: each way to draw them, with its probability.
 
     Raises: InputError for too many ways to draw them.
     """
@@ -81,7 +83,7 @@ def siblings_after(problem: Problem, text: Prefix, alive: int) -> Iterable[tuple
 
 
 def descent_law(problem: Problem, step: Step) -> OutputLaw:
-    """The output law of ``descend(step)``, one text at a time.
+    """Return the output law of ``descend(step)``, one text at a time.
 
     After a text the law of the next step depends on how many nodes have that text, and on nothing else of the tree; so
     it is enumerated once for each text and number, over the drawing of the siblings and the step's chance.
@@ -90,7 +92,7 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
     law: OutputLaw = {}
 
     def one_step(text: Prefix, alive: int) -> dict[tuple[Choice, int], Any]:
-        """The law of the choice and of how many siblings have the chosen token."""
+        """Return the law of the choice and of how many siblings have the chosen token."""
         chosen: dict[tuple[Choice, int], Any] = {}
         for drawn, mass in siblings_after(problem, text, alive):
             for choice, p in paths_of(partial(step, drawn)):
@@ -99,7 +101,7 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
         return chosen
 
     def walk(text: Prefix, numbers: dict[int, Any]) -> None:
-        """numbers: how many nodes have this text -> the probability that it is accepted with that number."""
+        """Follow a text. numbers: how many nodes have it -> the probability that it is accepted with that number."""
         if len(text) == problem.gamma:
             mass = sum(numbers.values())
             law.update({(*text, y): mass * p for y, p in enumerate(problem.target.row(text)) if p != 0})
@@ -120,14 +122,15 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
 
 
 def scaled_transport_law(problem: Problem) -> OutputLaw:
-    """The output law of transport scaled by the prefix, text by text: what a plan leaves is what is emitted there.
+    """Return the output law of transport scaled by the prefix, text by text: what a plan leaves is what is emitted
+    there.
 
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
 
     def one_step(text: Prefix, alive: int, weight: Any) -> dict[tuple, Any]:
-        """The law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
+        """Return the law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
         chosen: dict[tuple, Any] = {}
         for drawn, mass in siblings_after(problem, text, alive):
             tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
@@ -153,7 +156,7 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
 
 
 def traversal_law(problem: Problem) -> OutputLaw:
-    """The output law of traversal verification in one pass over the texts.
+    """Return the output law of traversal verification in one pass over the texts.
 
     After a branch has failed a node's state does not depend on which token it began with, only on the row it was drawn
     from: so what all tokens leave undecided is added up before the next sibling is drawn, as in ``sub_block_law``.
@@ -163,7 +166,7 @@ def traversal_law(problem: Problem) -> OutputLaw:
     counts, how = problem.tree.children, problem.tree.how
 
     def undecided_after(text: Prefix, weight: Any, mass: Any) -> Any:
-        """What is left of ``mass`` once the branch that begins with this text has been examined."""
+        """Return what is left of ``mass`` once the branch that begins with this text has been examined."""
         row = tuple(problem.draft.row(text)) if len(text) < problem.gamma else None
         states = {(row, tuple(problem.target.row(text)), weight): mass}
         for k in range(counts[len(text)] if row else 0):
@@ -182,7 +185,7 @@ def traversal_law(problem: Problem) -> OutputLaw:
         return undecided
 
     def after_a_sibling(text: Prefix, k: int, state: tuple, mass: Any) -> Iterator[tuple]:
-        """Each state, with its mass, after the branch of the k-th sibling has failed.
+        """Yield each state, with its mass, after the branch of the k-th sibling has failed.
 
         state: the row that the next sibling is drawn from, None if there is none; the target's row; the weight.
         """
@@ -204,7 +207,7 @@ def traversal_law(problem: Problem) -> OutputLaw:
 
 
 def drawn_from(row: Row, k: int, how: str) -> Row:
-    """The row that the k-th sibling is drawn from, where ``row`` is what its elder siblings left."""
+    """Return the row that the k-th sibling is drawn from, where ``row`` is what its elder siblings left."""
     if how != TOP:
         return row
     chosen = sorted(range(len(row)), key=lambda t: (-row[t], t))[k]
@@ -212,7 +215,7 @@ def drawn_from(row: Row, k: int, how: str) -> Row:
 
 
 def row_after(row: tuple, x: int, k: int, how: str) -> tuple | None:
-    """What the k-th sibling, x, leaves for the next; None if nothing."""
+    """Return what the k-th sibling, x, leaves for the next; None if nothing."""
     if how == TOP:
         return row if k + 1 < len(row) else None
     if how != WITHOUT_REPLACEMENT:
@@ -238,13 +241,13 @@ class Chosen(NamedTuple):
 
 
 def chosen_path_law(problem: Problem) -> OutputLaw:
-    """The output law of greedy multi-path block verification: that of block verification of the chosen path."""
+    """Return the output law of greedy multi-path block verification, which is block verification of the chosen path."""
     chosen = Chosen(problem.target, problem.draft, problem.tree.children[0])
     return sub_block_law(replace(problem, draft=chosen, drafting=None), block_verification.RULE)
 
 
 def deepest_path_law(problem: Problem) -> OutputLaw:
-    """The output law of typical acceptance: which siblings are drawn decides which path is the deepest that is typical.
+    """Return the output law of typical acceptance: the drawn siblings decide which typical path is the deepest.
 
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
@@ -252,7 +255,7 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
 
     @cache
     def deepest(text: Prefix) -> OutputLaw:
-        """The law of the deepest text that is accepted, below and with this one; the first drawn of several."""
+        """Return the law of the deepest text that is accepted, below and with this one; the first drawn of several."""
         if len(text) == problem.gamma:
             return {text: ONE}
         target = problem.target.row(text)
@@ -279,14 +282,14 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
 
 
 def monte_carlo_law(problem: Problem) -> OutputLaw:
-    """The output law of Tree Monte Carlo in one pass over the texts.
+    """Return the output law of Tree Monte Carlo in one pass over the texts.
 
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
 
     def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
-        """Pr(text) with the scales behind it, over the sum of weights; earlier: that of earlier outputs."""
+        """Return Pr(text) with the scales behind it, over the sum of weights. earlier: the sum of earlier outputs."""
         target = problem.target.row(text)
         if len(text) == problem.gamma:
             rest, share = [weight * p for p in target], mass / (earlier + weight)
@@ -307,7 +310,7 @@ def monte_carlo_law(problem: Problem) -> OutputLaw:
 
 
 def coupled_law(problem: Problem) -> OutputLaw:
-    """The output law of shared noise in one pass over the texts.
+    """Return the output law of shared noise in one pass over the texts.
 
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
@@ -345,7 +348,7 @@ PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
 
 
 def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
-    """The output law of one iteration of a rule for trees, exactly.
+    """Return the output law of one iteration of a rule for trees, exactly.
 
     Raises: InputError if the rule is not meant for the problem's way of drafting.
     """

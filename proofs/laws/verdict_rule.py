@@ -12,7 +12,7 @@ NEVER = -1.0
 
 
 def decide(deviation: Any, tolerance: float, explained: float) -> EvidenceVerdict:
-    """Rounding holds, more than any rounding refutes, and between the two nothing is decided.
+    """Return holds for what is rounding, refuted for more than any rounding, and no-evidence between the two.
 
     deviation: a total variation, a probability or a difference of E[tau]: a float or a Fraction.
     tolerance: up to which it is rounding, by every measure of it (``rounding.rule``).

@@ -24,14 +24,14 @@ Frontier = Iterator[tuple[Prefix, Row, Row]]
 
 
 def cut(outcome: Any, problem: WideProblem, target: Rows) -> Prefix | None:
-    """An output up to where it leaves the prefixes that can be drafted; None if it is no 1..gamma+1 tokens."""
+    """Return an output up to where it leaves the prefixes that can be drafted; None if it has no 1..gamma+1 tokens."""
     if not is_output(outcome, problem):
         return None
     return outcome[: next(n for n in range(len(outcome), 0, -1) if outcome[: n - 1] in target)]
 
 
 def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
-    """Each prefix that can be drafted, F and M_b of its continuations by one token that cannot be drafted; else 0.
+    """Yield each prefix that can be drafted, with F and M_b of its continuations that cannot be drafted (0 elsewhere).
 
     One after the other, the shorter ones first: together they take as much memory as all rows.
     """
@@ -48,12 +48,12 @@ def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
 
 
 def apart(laws: Frontier) -> float:
-    """The total variation between the two laws."""
+    """Return the total variation between the two laws."""
     return math.fsum(float(np.abs(f - t).sum()) for _, f, t in laws) / 2
 
 
 def in_precision(row: Row, dtype: str) -> Row:
-    """The row rounded to the type; bfloat16 as float32 with 8 bits of significand, to nearest, ties to even."""
+    """Return the row rounded to the type. bfloat16 is float32 with 8 bits of significand, rounded to nearest even."""
     if dtype != "bfloat16":
         return row.astype(dtype)
     bits = row.astype(np.float32).view(np.uint32)
@@ -61,7 +61,7 @@ def in_precision(row: Row, dtype: str) -> Row:
 
 
 def reference_deviations(problem: WideProblem, target: Rows, draft: Rows, dtype: str) -> dict[str, float]:
-    """The total variation from the target of token verification computed in the precision of the rows.
+    """Return the total variation from the target of token verification computed in the precision of the rows.
 
     target, draft: rows in use.
     weights: each p / q and each entry of max(p - q, 0) is rounded, and the last token drawn by these weights exactly.

@@ -91,7 +91,7 @@ class WideMeasurement(Law):
 
     @property
     def decisions(self) -> int:
-        """Coins; look-ups have the lattice of their own uniforms."""
+        """Return the number of coins. Look-ups count the lattice of their own uniforms."""
         return self.problem.gamma + 1
 
     def on_lattice(self, bits: int | None) -> "WideMeasurement":
@@ -100,10 +100,14 @@ class WideMeasurement(Law):
         return replace(law, slack=(self.slack[0] + more, self.slack[1] + more))
 
     def facts(self) -> dict[str, Any]:
-        """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a
-        call;
+        """Return what evidence of any claim states about the law.
+
+        ids_called: calls that confirmed that tokens are treated alike.
+        mass_not_called: mass of tokens without such a call.
+        allowed_to_look_ups: part of the bound for running sums, by the rule (``rounding.rule.look_up_allowed``).
         allowed_to_look_ups: what of the bound is for running sums by the rule (``rounding.rule.look_up_allowed``);
-        look_ups_explained: by the theorem (``rounding.rule.look_up_explained``)."""
+        look_ups_explained: by the theorem (``rounding.rule.look_up_explained``).
+        """
         if not self.tells:
             return super().facts()
         return {
@@ -126,7 +130,7 @@ class WideMeasurement(Law):
         return replace(super().withdrawn(reason), emitted={}, malformed={}, unknown=1.0)
 
     def with_given_rows(self) -> "WideMeasurement":
-        """The same law with the rows of the problem, where it has none."""
+        """Return the law with the problem's own rows if it has none."""
         if self.target:
             return self
         prefixes = [x for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n)]
@@ -135,7 +139,7 @@ class WideMeasurement(Law):
         return replace(self, target=target, draft=draft)
 
     def allowing(self, sums_off: float, resolution: float, used: Precision | None = None) -> "WideMeasurement":
-        """The law with what is rounding, and what may be: by the rule, and by the theorem; beyond MOST nothing.
+        """Return the law with the bounds of rounding by the rule and by the theorem; never beyond MOST.
 
         It is cleared within the bound for sums in pairs, and refuted beyond that for the longest sums that may be in
         it: of weights in order, unless shorter ones were followed; of rows that are divided in order if that was seen.
@@ -159,24 +163,24 @@ class WideMeasurement(Law):
         )
 
     def _bounds(self, dtype: str, sums_off: float, order: str, normalised: str = PAIRWISE) -> tuple[float, float]:
-        """Of computing in a type, but for look-ups: the rule's, and the theorem's for sums in these orders."""
+        """Return the rule's and the theorem's bound for a type and for sums in these orders, without look-ups."""
         rule = wide_rounding_allowed(self.problem.gamma, dtype, self.problem.vocabulary, sums_off, self.dtype)
         if not self.target:
             return rule, rule
         return rule, wide_explained(self.target, self.draft, dtype, sums_off, order, normalised)
 
     def frontier(self) -> Frontier:
-        """``wide_frontier.frontier`` of what is emitted."""
+        """Return ``wide_frontier.frontier`` of what is emitted."""
         return frontier(self.problem, self.target, self.emitted)
 
     @property
     def total_variation(self) -> float:
-        """The total variation from the target; where part of the law is unknown, a lower bound of it."""
+        """Return the total variation from the target; a lower bound of it if part of the law is unknown."""
         return self._distances[0]
 
     @cached_property
     def lossless(self) -> Departure:
-        """The completed law against the target's, over the rows in use (Eq. 7).
+        """Return the departure of the completed law from the target's, over the rows in use (Eq. 7).
 
         Rounding excuses no more of each entry than it can move that, and of all together no more than their bound.
         reference_total_variation: of token verification computed plainly in that precision (``reference_deviations``).
@@ -188,8 +192,7 @@ class WideMeasurement(Law):
 
     @cached_property
     def _distances(self) -> tuple[float, float, float]:
-        """The total variation, and for each of ``slack`` what of it rounding cannot do to entries
-        (``entries_explained``).
+        """Return the total variation and, for each of ``slack``, what rounding of entries cannot explain of it.
 
         Where part of the law is unknown, by how much it exceeds the target's: that is the least total variation.
         What a look-up moves a token by that can be drafted, it moves the texts by that go on with it, in proportion.
@@ -212,7 +215,7 @@ class WideMeasurement(Law):
         return part * math.fsum(apart), beyond[0], beyond[1]
 
     def _consists_of(self, prefix: Prefix, observed: Row, right: Row) -> Row:
-        """What each entry after a prefix can consist of: the probabilities of its being emitted, due or drafted."""
+        """Return what each entry after a prefix can consist of: probabilities of being emitted, due or drafted."""
         if prefix not in self.draft:
             return np.maximum(observed, right)
         residual = np.maximum(self.target[prefix] - self.draft[prefix], 0.0)
@@ -221,7 +224,7 @@ class WideMeasurement(Law):
 
     @cached_property
     def _reached(self) -> dict[Prefix, float]:
-        """The probability with which each prefix is drafted."""
+        """Return the probability with which each prefix is drafted."""
         reached: dict[Prefix, float] = {(): 1.0}
         for prefix in sorted(self.draft, key=len):
             for token in self.problem.drafted(prefix):
@@ -239,7 +242,7 @@ class WideMeasurement(Law):
         return beside
 
     def _side_by_side(self) -> Witness:
-        """Where the laws differ most."""
+        """Return where the laws differ most."""
         gaps: list[tuple[float, str, float, float]] = []
         for prefix, observed, right in self.frontier():
             gap = np.maximum(observed - right, 0) if self.unknown else np.abs(observed - right)
@@ -255,7 +258,7 @@ class WideMeasurement(Law):
 
     @cached_property
     def support(self) -> Departure:
-        """The token of target probability 0 that is emitted with the largest probability.
+        """Return the token of target probability 0 that is emitted with the largest probability.
 
         zeros: whether the target gives any token probability 0.
         """
@@ -271,7 +274,7 @@ class WideMeasurement(Law):
 
     @cached_property
     def optimal(self) -> Departure:
-        """E[tau] against block verification's (Theorem 2)."""
+        """Compare E[tau] with block verification's (Theorem 2)."""
         if not self.known:
             return Departure()
         if self.malformed or self.lossless.refutes:
@@ -292,7 +295,7 @@ class WideMeasurement(Law):
         return math.fsum(len(prefix) * float(row.sum()) for prefix, row in self.emitted.items())
 
     def optimum(self) -> float:
-        """Block verification's E[tau] = sum over live x of M_s(x) p(x), p as in Eq. (9). Source: Lemma 3."""
+        """Return block verification's E[tau] = sum over live x of M_s(x) p(x), p as in Eq. (9). Source: Lemma 3."""
         total = 0.0
         reached: dict[Prefix, tuple[float, float]] = {(): (1.0, 1.0)}
         for prefix in sorted(self.draft, key=len):

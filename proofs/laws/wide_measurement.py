@@ -30,7 +30,7 @@ STRAYS = "it emits tokens that were not drafted before its last: their law is no
 
 
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:
-    """The law that the answers to a request for one make up, as far as it is known, and why the rest is not."""
+    """Return the law that the answers to a request make up, as far as it is known, and why the rest is not."""
     tables: dict[str, dict[Prefix, Row]] = {"target": {}, "draft": {}}
     findings, exactness, reason, paths, neutral = {}, Strength.EXACT, None, 0, False
     resolution, between_levels, left, sums_off = 0.0, 0.0, 1.0, 0.0
@@ -72,7 +72,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
 
 
 def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mapping[str, Any]]]:
-    """All answers: the rows, and the others, which refer to them; laws that were measured again once."""
+    """Return the rows of all answers, and the other answers, which refer to them; repeated measurements count once."""
     rows: list[Row] = []
     kept = []
     for answer in answers:
@@ -86,8 +86,7 @@ def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mappin
 
 
 class _Blocks:
-    """What the draft blocks add up to. used: the types in which is computed. tables: the rows in use, filled in before
-    the first block."""
+    """A sum over draft blocks. used: the types that judge. tables: the rows in use, filled before the first block."""
 
     def __init__(self, problem: WideProblem, used: Precision, tables: Mapping[str, dict[Prefix, Row]]):
         self.problem, self.used = problem, used
@@ -101,7 +100,7 @@ class _Blocks:
         self.ids: set[int] = set()
 
     def law(self, **about: Any) -> WideMeasurement:
-        """The law of all blocks."""
+        """Return the law of all blocks."""
         known = {name: value for name, value in vars(self).items() if name not in ("used", "entries")}
         return WideMeasurement(**known, looked_up_entries=self.entries, **about)
 
@@ -157,7 +156,7 @@ class _Blocks:
         return drafted
 
     def _right(self, prefix: Prefix, first: int, size: int) -> Row:
-        """The target's probabilities of prefix + (first + k,), k < size; 0 where it is none that can be drafted."""
+        """Return the target's probabilities of prefix + (first + k,), k < size; 0 if the prefix cannot be drafted."""
         masses = np.zeros(size)
         if prefix in self.target:
             reached = math.prod(float(self.target[prefix[:i]][token]) for i, token in enumerate(prefix))

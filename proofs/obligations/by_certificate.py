@@ -35,11 +35,11 @@ MOST_BLOCKS_IN_BATTERY = 130
 """Draft blocks beyond which a problem is left out."""
 
 TOLERANCE = 1e-7
-"""Of optima that HiGHS found."""
+"""Largest distance between equal optima if HiGHS found one of them."""
 
 
 def proofs() -> Iterator[Proof]:
-    """Optimality by linear programming duality, on the battery: made, and checked by the checker of its own."""
+    """Yield proofs of optimality by linear programming duality on the battery; each has a checker of its own."""
     battery = [p for p in exact_battery() if p.vocabulary**p.gamma <= MOST_BLOCKS_IN_BATTERY]
 
     def entry(claim: str, what: str, problems: list, wrong: Callable[[Any], str | None], size: str = "") -> Proof:
@@ -71,7 +71,7 @@ def proofs() -> Iterator[Proof]:
 
 
 def _unequal(optimum: Any, reached: Any, what: str) -> str | None:
-    """What is wrong unless they are equal: exactly, or to ``TOLERANCE`` where the optimum is a float."""
+    """Return what is wrong unless both are equal: exactly, or to ``TOLERANCE`` if the optimum is a float."""
     same = abs(optimum - as_float(reached)) <= TOLERANCE if isinstance(optimum, float) else str(optimum) == str(reached)
     return None if same else f"the optimum is {optimum}, {what} {reached}"
 
@@ -108,7 +108,7 @@ def _certified_tokens(problem: Problem, iterations: int) -> Any:
 
 
 def _most_tokens(optimum: Callable[[Problem, int], Any], problem: Problem) -> str | None:
-    """In as few iterations as the counterexample needs."""
+    """Compare the optimum with the counterexample, in as few iterations as it needs."""
     iterations = 3 if problem.gamma == 2 else 2
     decoded = IteratedLaw(problem, SURE_BONUS).expected_tokens(iterations)
     return _unequal(optimum(problem, iterations), decoded, f"{SURE_BONUS.name} decodes")
@@ -124,6 +124,6 @@ def _fewest_calls(length: int, end: int | None, problem: Problem, name: str = "b
 
 
 def _largest_acceptance(problem: Problem) -> str | None:
-    """The numerical optimum, which knows nothing of block verification; peaked rows are beyond its tolerances."""
+    """Compare with the numerical optimum, which knows no block verification. Peaked rows exceed its tolerances."""
     value = expected_accepted(output_law(in_field(problem), reference("block").as_run()))
     return _unequal(largest_acceptance(problem), value, "block accepts")

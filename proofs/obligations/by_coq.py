@@ -14,7 +14,7 @@ NOT_HERE = (
 
 
 def proofs(kept: Path | None = None, progress: Callable[[str, int, int], None] = lambda *_: None) -> Iterator[Proof]:
-    """One entry a claim; where Coq cannot be run each says so. kept, progress: as of ``coq.Build``."""
+    """Yield one proof for each claim; if Coq cannot be run, each says so. kept, progress: as in ``coq.Build``."""
     if find_spec("draftproof.proofs.coq"):
         from ..coq.theorems import proofs as checked
 

@@ -28,7 +28,7 @@ MOST_BLOCKS_ENUMERATED = 250
 
 
 def _as_run(name: str) -> Reference:
-    """Looked up when a proof runs: a verifier that breaks down makes its own proofs errors, and no others."""
+    """Look a verifier up when a proof runs: one that breaks down makes its own proofs errors, and no others."""
     return reference(name).as_run()
 
 
@@ -37,7 +37,7 @@ def _law(problem: Problem, name: str) -> OutputLaw:
 
 
 def proofs() -> Iterator[Proof]:
-    """One entry a claim, an object and a size."""
+    """Yield one proof for each claim, object and size."""
     battery = list(exact_battery())
     small = [p for p in battery if p.vocabulary**p.gamma <= MOST_BLOCKS_ENUMERATED]
     chains = [p for p in battery if p.name.startswith("markov")]
@@ -100,7 +100,7 @@ def _example() -> ProofResult:
 
 
 def remark_c1() -> ProofResult:
-    """Appendix C.1 on the example: the bias in the plain loop, the point mass, E[N] in one and in three iterations."""
+    """Check Appendix C.1 on the example: bias in the plain loop, the point mass, E[N] in one and three iterations."""
     problem, greedy = in_field(toy(2)), _as_run("greedy-block")
     b, a = range(2)[::-1]
     plain = completed_after_modification(iterated_law(problem, greedy._replace(modifies_target=False), 2), problem, 2)
@@ -112,7 +112,7 @@ def remark_c1() -> ProofResult:
 
 
 def _fails(gamma: int, iterations: int) -> ProofResult:
-    """The counterexample: its verifier is lossless on the models from every text it can meet, and decodes more."""
+    """Check the counterexample: its verifier is lossless from every text it can meet, and decodes more."""
     for t in (QQ(1, 2) + QQ(1, 100), QQ(2, 3), QQ(9, 10)):
         problem = pair(gamma, t, apart=max(iterations - (3 if gamma == 2 else 2), 0))
         loop = IteratedLaw(problem, SURE_BONUS)

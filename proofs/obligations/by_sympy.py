@@ -8,6 +8,6 @@ from ..symbolic.derivations import DERIVATIONS
 
 
 def proofs() -> Iterator[Proof]:
-    """One entry a closed form."""
+    """Yield one proof for each closed form."""
     for d in DERIVATIONS:
         yield Proof(d.claim, "sympy", d.name, d.size, lambda d=d: ProofResult(HOLDS if d.check() else REFUTED))

@@ -13,7 +13,7 @@ Weights = list[tuple[float, float, float]]
 
 
 def greedy_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
-    """The total variation by which rounding can move greedy block verification's law on this problem.
+    """Return the total variation by which rounding can move greedy block verification's law on this problem.
 
     sum over prefixes x of M_s(x) (coin + row) + last_draw, as ``theorem.problem_bound``, with survivals p b / s
     without a minimum and the coin min(E / U, 1), E and U the sums of max(p b - s, 0) and of max(s - p b, 0). The
@@ -48,7 +48,9 @@ def greedy_bound(problem: Problem, epsilon: float, lattice: float, off: float = 
 
 
 def _weights(target: Row, draft: Row, survival: Any, high: float, low: float) -> tuple[Weights, Weights]:
-    """The tokens that can have weight above and below, once errors by the factors ``high`` and ``low`` are granted."""
+    """Return the tokens that can have weight above and below, once errors by the factors ``high`` and ``low`` are
+    granted.
+    """
     above: Weights = []
     below: Weights = []
     for b, s in zip(target, draft, strict=True):
@@ -61,10 +63,10 @@ def _weights(target: Row, draft: Row, survival: Any, high: float, low: float) ->
 
 
 def _off(weights: Weights, weight_error: float, off: float, unit: float) -> float:
-    """(1 + u) (k p b + o s) + u w, over the tokens. Source: ``weights_near``, ``lesses_near``."""
+    """Return (1 + u) (k p b + o s) + u w, over the tokens. Source: ``weights_near``, ``lesses_near``."""
     return sum((1 + unit) * (weight_error * kept + off * drafted) + unit * weight for kept, drafted, weight in weights)
 
 
 def _total_off(weights_off: float, total: float, unit: float, depth: int) -> float:
-    """The error of a computed sum of weights. Source: GreedyRounding.v, ``total_off``."""
+    """Return the error of a computed sum of weights. Source: GreedyRounding.v, ``total_off``."""
     return weights_off + growth(unit, depth) * (total + weights_off)

@@ -20,7 +20,7 @@ from .theorem import SURE, ExactRows, both, growth, problem_bound, running_sum_b
 
 
 class TreeSize(NamedTuple):
-    """What a bound is of.
+    """A size on which a bound depends.
 
     vocabulary: V. levels: nodes at each depth, [gamma]. unit: u. lattice: spacing of the uniforms that decide coins.
     off: o, the relative error of the rows' entries. last_draw: of a look-up among V weights.
@@ -37,17 +37,17 @@ class TreeSize(NamedTuple):
 
     @property
     def of_rows(self) -> float:
-        """nu: of given rows, and of rows divided by their sum."""
+        """Return nu, the error of given rows and of rows divided by their sum."""
         return max(self.off, sum_error(self.unit, self.vocabulary - 1))
 
 
 def tree_size(problem: Problem, unit: float, lattice: float, off: float, last_draw: float = 0.0) -> TreeSize:
-    """The size of a problem's tree."""
+    """Return the size of a problem's tree."""
     return TreeSize(problem.vocabulary, levels_of(problem.tree), unit, lattice, off, last_draw, problem)
 
 
 def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
-    """The total variation by which rounding can move the law of one of ``THEOREMS`` on this problem.
+    """Return the total variation by which rounding can move the law of one of ``THEOREMS`` on this problem.
 
     Siblings of nodes with one text are looked at together; sums in order; the last token, and a choice among drafts,
     are looked up in a running sum by uniforms of this spacing. Infinite where a sum has no bound.
@@ -66,7 +66,7 @@ def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: 
 
 
 def levels_of(drafting: Drafting) -> tuple[int, ...]:
-    """How many nodes stand at each depth."""
+    """Return how many nodes stand at each depth."""
     level, found = [CONTEXT], []
     if drafting.parents is None:
         return tuple(math.prod(drafting.children[: i + 1]) for i in range(len(drafting.children)))
@@ -76,12 +76,12 @@ def levels_of(drafting: Drafting) -> tuple[int, ...]:
 
 
 def inverse(error: float) -> float:
-    """Of 1 / x. Source: ProblemRounding.v, ``rel_inv``, whose hypothesis is an error below 1."""
+    """Return the error of 1 / x. Source: ProblemRounding.v, ``rel_inv``, whose hypothesis is an error below 1."""
     return error / (1 - error) if error < 1 else math.inf
 
 
 def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
-    """Of a sibling's coin, of the weights that it leaves, and of the row. Source: SiblingRounding.v."""
+    """Return the errors of a sibling's coin, of the weights it leaves, and of the row. Source: SiblingRounding.v."""
     u = size.unit
     coin = both(both(both(nu, inverse(nu)), u), u)
     weights = (1 + u) * (both(nu, u) + nu) + u
@@ -89,14 +89,14 @@ def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
 
 
 def multi_round_bound(size: TreeSize) -> float:
-    """sum over depths of (n_i (eta + coin + left) + nu) + nu + lambda. Source: ``multi_round_rounding``."""
+    """Return sum over depths of (n_i (eta + coin + left) + nu) + nu + lambda. Source: ``multi_round_rounding``."""
     nu = size.of_rows
     coin, _, left = _sibling(size, nu)
     return sum(n * (size.lattice + coin + left) + nu for n in size.levels) + nu + size.last_draw
 
 
 def traversal_bound(size: TreeSize) -> float:
-    """n branch + (n + 1) eta + lambda + nu, n nodes. Source: ``traversal_rounding``."""
+    """Return n branch + (n + 1) eta + lambda + nu, n nodes. Source: ``traversal_rounding``."""
     u, nu, nodes = size.unit, size.of_rows, sum(size.levels)
     coin, weights, left = _sibling(size, nu)
     of_sum = weights + growth(u, size.vocabulary - 1) * (1 + weights)
@@ -107,7 +107,7 @@ def traversal_bound(size: TreeSize) -> float:
 
 
 def k_seq_bound(size: TreeSize) -> float:
-    """sum over depths of (k (eta + coin) + 2 rest(k)) + nu + lambda, k the siblings. Source: ``k_seq_rounding``."""
+    """Return sum over depths of (k (eta + coin) + 2 rest(k)) + nu + lambda, k siblings. Source: ``k_seq_rounding``."""
     u, nu = size.unit, size.off
     share = both(nu, u)
     coin = both(both(nu, inverse(share)), u)
@@ -125,13 +125,14 @@ def k_seq_bound(size: TreeSize) -> float:
 
 
 def law_of_drafts_off(size: TreeSize, k: int) -> float:
-    """Of the probability of a set of k independent drafts: products of k numbers, and their sum."""
+    """Return the error of the probability of a set of k independent drafts: products of k numbers, and their sum."""
     orders = math.comb(k - 1, min((k - 1) // 2, size.vocabulary - 1))  # that give one set of n tokens, n <= V
     return both(both(growth(both(size.off, size.unit), k), size.unit), growth(size.unit, 1 + orders))
 
 
 def transport_bound(size: TreeSize) -> float:
-    """sum over depths of 2 (nu + m u .. + e + m u .. + kappa) + nu + lambda. Source: ``transport_plan_rounding``.
+    """Return sum over depths of 2 (nu + m u .. + e + m u .. + kappa) + nu + lambda. Source:
+    ``transport_plan_rounding``.
 
     m: augmentations; each empties a supply, a room, or what is moved along an edge, an edge at most V times, because
     augmenting paths are the shortest. e: of the law of independent drafts: products of k numbers, and their sum.
@@ -145,7 +146,7 @@ def transport_bound(size: TreeSize) -> float:
 
 
 def _plan(size: TreeSize, k: int, nu: float) -> float:
-    """What a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``."""
+    """Return what a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``."""
     sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
     made = growth(size.unit, size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets))
     of_law = law_of_drafts_off(size, k)
@@ -153,7 +154,8 @@ def _plan(size: TreeSize, k: int, nu: float) -> float:
 
 
 def scaled_transport_bound(size: TreeSize) -> float:
-    """sum over depths of 2 t + u + eta + 2 D + lambda, + nu + lambda + eta. Source: ``scaled_transport_rounding``.
+    """Return sum over depths of 2 t + u + eta + 2 D + lambda, + nu + lambda + eta. Source:
+    ``scaled_transport_rounding``.
 
     D: of what the plan leaves of a weighted row, as in ``transport_bound``; the choice among the drafts times their
     weight, a quotient of two sums, within kappa of what is moved. t: of m, a - m and 1 - m, each a difference.
@@ -171,7 +173,7 @@ def scaled_transport_bound(size: TreeSize) -> float:
 
 
 def multi_path_bound(size: TreeSize) -> float:
-    """Block verification's (``problem_bound``) on the rows of the law of the choice.
+    """Return block verification's bound (``problem_bound``) on the rows of the law of the choice.
 
     Source: ``greedy_multi_path_rounding``.
 
@@ -193,7 +195,7 @@ def multi_path_bound(size: TreeSize) -> float:
 
 
 def _ordered(rows: ExactRows, problem: Problem, apart: float, prefix: tuple[int, ...] = ()) -> bool:
-    """Whether ratios of the two rows are that factor apart, after every prefix that may be chosen.
+    """Return whether ratios of the two rows are that factor apart, after every prefix that may be chosen.
 
     Equal ones may be exchanged by rounding as near ones are, but for those of equal entries or rows, and of zeros.
     """
@@ -208,7 +210,8 @@ def _ordered(rows: ExactRows, problem: Problem, apart: float, prefix: tuple[int,
 
 
 def spec_hub_bound(size: TreeSize) -> float:
-    """The same for SpecHub, whose plan is made in so many augmentations. Source: ``transport_plan_rounding``.
+    """Return ``transport_bound`` for SpecHub, by the number of its plan's augmentations. Source:
+    ``transport_plan_rounding``.
 
     The other tokens of the pairs that end with the hub, those of the pairs that begin with it, the hub for either; and
     V in which nothing moves, for what is left of the pairs is a sum of V numbers: each of them counts as it does in
@@ -223,7 +226,7 @@ def spec_hub_bound(size: TreeSize) -> float:
 
 
 def resolution_bound(size: TreeSize) -> float:
-    """sum over depths of 2 (left + kappa) + nu + lambda. Source: ``resolution_rounding``.
+    """Return sum over depths of 2 (left + kappa) + nu + lambda. Source: ``resolution_rounding``.
 
     Of how often a token would be accepted: the law of the drafts, a product, and a sum over the sets that hold it; the
     shares are numbers like any other, whatever they should have been. kappa: of the product of a share and its scale,
@@ -242,7 +245,7 @@ def resolution_bound(size: TreeSize) -> float:
 
 
 def choice_by_shares(size: TreeSize, drafts: int, k: int) -> float:
-    """kappa of ``resolution_bound``."""
+    """Return kappa of ``resolution_bound``."""
     u = size.unit
     shares = sum_error(u, size.vocabulary - 1)
     weights, of_row = (1 + u) * (1 + shares), both(size.off, growth(u, size.vocabulary))
@@ -251,17 +254,17 @@ def choice_by_shares(size: TreeSize, drafts: int, k: int) -> float:
 
 
 def naive_bound(size: TreeSize) -> float:
-    """(gamma + 1) (nu + lambda): each token is looked up. Source: StepRounding.v, ``naive_rounding``."""
+    """Return (gamma + 1) (nu + lambda): each token is looked up. Source: StepRounding.v, ``naive_rounding``."""
     return (len(size.levels) + 1) * (size.off + size.last_draw)
 
 
 def hierarchical_bound(size: TreeSize) -> float:
-    """sum over depths of (coin + eta + W) + nu + lambda. Source: PathRounding.v, ``hierarchical_rounding``."""
+    """Return sum over depths of (coin + eta + W) + nu + lambda. Source: PathRounding.v, ``hierarchical_rounding``."""
     return hierarchical_cost(size, capped=True) + size.off + size.last_draw
 
 
 def hierarchical_cost(size: TreeSize, capped: bool) -> float:
-    """The same without the last token; not capped, the whole draft's coin is the joint ratio itself.
+    """Return ``hierarchical_bound`` without the last token; if not capped, the whole draft's coin is the joint ratio.
 
     W: of the weights. A joint ratio, and the largest so far, are off by e, survivals by k.
     Source: PublishedRounding.v, ``published_rounding``, if not capped.
@@ -280,7 +283,8 @@ def hierarchical_cost(size: TreeSize, capped: bool) -> float:
 
 
 def list_matching_bound(size: TreeSize) -> float:
-    """sum over depths of lambda + 2 both(E, u) + k o + both(o, u), + o + lambda. Source: ``list_matching_rounding``.
+    """Return sum over depths of lambda + 2 both(E, u) + k o + both(o, u), + o + lambda. Source:
+    ``list_matching_rounding``.
 
     E: of the law of the pick, a sum of positive numbers: a piece's weight, rate and clock are off by ``entry`` at most
     and K with them, for that row of the target whose p / q are exactly those computed. Each pick is drawn: lambda.
@@ -307,7 +311,7 @@ def list_matching_bound(size: TreeSize) -> float:
 
 
 def tree_monte_carlo_bound(size: TreeSize) -> float:
-    """E + k + kappa + nu + lambda, E what all weights together are off. Source: ``tree_monte_carlo_rounding``.
+    """Return E + k + kappa + nu + lambda, E what all weights together are off. Source: ``tree_monte_carlo_rounding``.
 
     A token more: E becomes (1 + G) (E + W) + G + 2 W, W of the weights, which count a second time in what is left of
     the draft. kappa: of a look-up among V gamma + 1 weights, twice because it counts the sum of absolute differences.

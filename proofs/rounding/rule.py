@@ -49,7 +49,7 @@ in float32 over some hundred thousand tokens."""
 
 
 def rounding_allowed(gamma: int, dtype: str, of_sums: float = 0.0, rows: str | None = None) -> float:
-    """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46) + of_sums.
+    """Return the total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46) + of_sums.
 
     Each of the gamma accept decisions and the last draw rounds a ratio or a row (epsilon / 2 an operation) and compares
     it with a uniform of spacing epsilon / 2; 2^-46 is for logarithms. At most 1e-12 in float64, else 0.05.
@@ -62,7 +62,7 @@ def rounding_allowed(gamma: int, dtype: str, of_sums: float = 0.0, rows: str | N
 
 
 def rows_as_they_are(problem: Problem, target: Mapping[Prefix, float], draft: Mapping[Prefix, float]) -> float:
-    """The most by which the law of code moves that takes rows as they are: sum over x of M_s(x) p(x) spread(0, t, d).
+    """Return the most by which taking rows as they are moves a law: sum over x of M_s(x) p(x) spread(0, t, d).
 
     p: block verification's survivals. spread: the largest less the smallest. Of a decision of token verification it is
     plain, of blocks it is tested (``test_row_scales``).
@@ -85,19 +85,20 @@ def rows_as_they_are(problem: Problem, target: Mapping[Prefix, float], draft: Ma
 
 
 def _at_most(computing: float, dtype: str, of_sums: float, rows: str) -> float:
-    """Together, at most 0.05; computing in float64 at most 1e-12, and over rows of float64 what their sums are off with
-    it: there code that takes rows as they are is seen."""
+    """Return the sum, at most 0.05. In float64 the computing part is at most 1e-12, and so is the sum over float64
+    rows: there code that takes rows as they are is seen.
+    """
     computing = min(computing, 1e-12) if dtype == "float64" else computing
     return min(computing + of_sums, 1e-12 if rows == "float64" else MOST)
 
 
 def draws_trees(problem: Problem) -> bool:
-    """Whether what is drafted is more than a single path that is drawn."""
+    """Return whether what is drafted is more than a single path that is drawn."""
     return not problem.tree.chain or problem.tree.how == TOP
 
 
 def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifies_target: bool = False) -> float:
-    """The total variation that rounding of the reference's formulas can make on this problem.
+    """Return the total variation that rounding of the reference's formulas can make on this problem.
 
     Block or token verification, the larger of the two; greedy block verification, which modifies the target; recursive
     rejection, where trees are drawn. Sums in order; coins decided, and the last token looked up in a running sum, by
@@ -117,12 +118,12 @@ def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifi
 
 
 def explained_by_its_theorem(own_rule: str, problem: Problem, dtype: str, off: float = 0.0) -> float:
-    """The same of one of our own rules for trees, by the theorem that follows its operations (``own_rules``)."""
+    """Return the bound for one of our own rules for trees, by the theorem on its operations (``own_rules``)."""
     return min(own_bound(own_rule, problem, EPSILON[dtype], EPSILON[dtype] / 2, off), MOST)
 
 
 def rows_in_use_allowed(dtype: str) -> float:
-    """How far the rows that a function says it verifies with may lie from those it is given, in total variation.
+    """Return how far the rows a function says it uses may lie from the given ones, in total variation.
 
     32 epsilon, at most 0.05: a softmax of logarithms is off by epsilon |log p| / 2 in each entry, and |log p| < 64
     where p matters. Beyond that they are other rows: the function is judged by those that it is given, and has no exact
@@ -132,7 +133,7 @@ def rows_in_use_allowed(dtype: str) -> float:
 
 
 def resolution_allowed(dtype: str) -> float:
-    """The total variation to which a law has to be known for a claim: 16 epsilon, and 9e-13 in float64.
+    """Return the total variation to which a law has to be known for a claim: 16 epsilon, and 9e-13 in float64.
 
     A law is known to a resolution where noise ran a race, or where paths were left out; it is added to what rounding
     is allowed. Beyond this there is no law, and the verifier is sampled.
@@ -141,7 +142,8 @@ def resolution_allowed(dtype: str) -> float:
 
 
 def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0, rows: str | None = None) -> float:
-    """The same on a wide problem, but for a look-up: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46) + 2 gamma off.
+    """Return ``rounding_allowed`` on a wide problem, without look-ups: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46)
+    + 2 gamma off.
 
     log2(V) / 2: rows are normalised by sums of V entries, off by u = epsilon / 2 for each level of pairwise summation.
     This is all where the last token is drawn by its weights (multinomial) or by a race: an entry is off by u an
@@ -152,7 +154,7 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
 
 
 def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str, normalised: str = PAIRWISE) -> float:
-    """``explained_by_rounding`` on a wide problem, but for a look-up: block or token verification, sums in that order.
+    """Return ``explained_by_rounding`` on a wide problem, without look-ups, for sums in that order.
 
     Rows are also divided by their sums, in the order ``normalised``: an entry is off by ``sum_error`` more.
     target, draft: prefix that can be drafted -> row in use, [V]. Infinite where sums in that order have no bound.
@@ -163,7 +165,8 @@ def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str
 
 
 def entries_explained(dtype: str, bound: float, entries: "ndarray") -> "ndarray":
-    """The most by which rounding moves each entry of a wide law, but for a look-up: (2 B + 64 epsilon) e + floor.
+    """Return the most by which rounding moves each entry of a wide law, but for a look-up: (2 B + 64 epsilon) e +
+    floor.
 
     bound: B, of the law as a whole (``wide_explained``, ``wide_rounding_allowed``): no entry is off by more of itself.
     entries: e, what it can consist of: the target's, the emitted and the drafted probability, and the residual's share.
@@ -174,7 +177,7 @@ def entries_explained(dtype: str, bound: float, entries: "ndarray") -> "ndarray"
 
 
 def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None) -> float:
-    """What a look-up in a running sum is allowed in addition: sum over k of min(w_k, u S_k) + min(w_k, 2^-bits / 4).
+    """Return what a look-up in a running sum is allowed: sum over k of min(w_k, u S_k) + min(w_k, 2^-bits / 4).
 
     masses: w, the row's probabilities in the order of the sum; those left out count with every sum. bits: of the
     uniform that is looked up, one of 2^bits points: fewer where it was compared before.
@@ -194,7 +197,7 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray |
 
 def look_up_explained(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None,
                       anywhere: bool = False) -> float:  # fmt: skip
-    """The same by the theorem: ``wide.running_sum_cost``. anywhere: in an order that is not known."""
+    """Return the theorem's bound: ``wide.running_sum_cost``. anywhere: whether the order of the sum is unknown."""
     had = masses if most is None else masses.clip(min=most)
     return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
 
@@ -202,23 +205,23 @@ def look_up_explained(masses: "ndarray", dtype: str, bits: float, most: "ndarray
 def look_up_entries(
     masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None, ends: tuple[int, int] | None = None
 ) -> "ndarray":
-    """By how much the same can move each entry, by the theorem: ``wide.running_sum_entries``."""
+    """Return how far a look-up can move each entry, by the theorem: ``wide.running_sum_entries``."""
     had = masses if most is None else masses.clip(min=most)
     return running_sum_entries(masses, had, EPSILON[dtype] / 2, 2.0**-bits, ends)
 
 
 def look_up_at_most(dtype: str, vocabulary: int) -> float:
-    """The most that a look-up of numbers of that type can add, where it is not known whether and how one is done."""
+    """Return the most that a look-up in that type can add, if it is not known whether and how one is done."""
     return running_sum_bound(vocabulary, EPSILON[dtype] / 2, EPSILON[dtype] / 2)
 
 
 def excused(rounding: float, resolution: float) -> float:
-    """What is excused of a law known to a resolution: both together, at most 0.05."""
+    """Return what is excused of a law known to a resolution: the sum, at most 0.05."""
     return min(rounding + resolution, MOST)
 
 
 def wide_resolution_allowed(dtype: str, vocabulary: int) -> float:
-    """``resolution_allowed`` of a wide problem: 16 times as much, or V 2^-50 if that is more; at most 0.05.
+    """Return ``resolution_allowed`` of a wide problem: 16 times as much, or V 2^-50 if that is more; at most 0.05.
 
     A race of a whole row adds up more errors than one of a few contestants: one on the logarithms of uniforms that have
     53 bits 2^-52 for each.
@@ -227,7 +230,7 @@ def wide_resolution_allowed(dtype: str, vocabulary: int) -> float:
 
 
 def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) -> float:
-    """The total variation that samples do not count as a deviation: none where rounding is far below what they see.
+    """Return the total variation that samples do not count as a deviation; 0 if rounding is far below what they see.
 
     Else what the rule or the theorem can account for, whichever is more: beyond it nothing is rounding.
     """
@@ -240,7 +243,7 @@ Floats = tuple[float, ...]
 
 
 class Errors(NamedTuple):
-    """u; o of rows, relative; eta of deciding a coin; r of a ratio; n of a row divided by its sum."""
+    """The errors of operations: u; o of rows, relative; eta of a coin; r of a ratio; n of a row divided by its sum."""
 
     unit: float
     rows: float
@@ -250,8 +253,7 @@ class Errors(NamedTuple):
 
 
 def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
-    """The total variation by which rounding can move recursive rejection's law on this problem, with its own way of
-    drafting.
+    """Return the total variation by which rounding can move recursive rejection's law on this problem.
 
     The computed rows are normalised after each rejection, by sums in order. Nodes of one text are examined each with
     its own children, of a ragged tree with the most of its depth. Without replacement a younger sibling's row is
@@ -270,7 +272,7 @@ def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.
 
     @cache
     def below(prefix: Prefix) -> float:
-        """What a whole node costs, once it is reached."""
+        """Return what a whole node costs, once it is reached."""
         target = tuple(map(as_float, problem.target.row(prefix)))
         if len(prefix) == problem.gamma:
             return errors.rows
@@ -278,7 +280,7 @@ def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.
         return siblings(prefix, target, draft, 0, 1.0, errors.rows)
 
     def siblings(prefix: Prefix, left: Floats, draft: Floats | None, k: int, mass: float, off_in_all: float) -> float:
-        """What the siblings from the k-th on cost; ``mass``: how often it is reached; ``off_in_all``: e times that."""
+        """Return the cost of the siblings from the k-th on. mass: how often it is reached. off_in_all: e times mass."""
         if k == tree.children[len(prefix)] or draft is None:
             return off_in_all
         row = drawn_from(draft, k, tree.how)
@@ -321,7 +323,8 @@ class Precision(NamedTuple):
 
 
 def precision(dtype: str, arithmetic: Mapping[str, Any] | None = None) -> Precision:
-    """From the types that were followed and those that may be unseen; without them all that rows suggest is unseen.
+    """Return the types that judge, from the observed dtypes and those that may have been used unobserved. By default
+    every dtype that the rows allow may have been.
 
     dtype: of the rows; a claim in it grants no coarser type.
     """
@@ -335,6 +338,6 @@ def precision(dtype: str, arithmetic: Mapping[str, Any] | None = None) -> Precis
 
 
 def _finer(dtype: str, types: Iterable[str]) -> str:
-    """The coarsest of the types, or that of the rows if it is finer."""
+    """Return the coarsest of the types, or that of the rows if it is finer."""
     coarsest = max(types, key=EPSILON.__getitem__, default="float64")
     return min(dtype, coarsest, key=EPSILON.__getitem__)

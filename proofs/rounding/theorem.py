@@ -24,12 +24,13 @@ ONE = QQ(1)
 
 
 def growth(unit: float, operations: int) -> float:
-    """(1 + u)^n - 1: the relative error of n operations in a row."""
+    """Return (1 + u)^n - 1: the relative error of n operations in a row."""
     return math.expm1(operations * math.log1p(unit))
 
 
 def sum_depth(vocabulary: int, order: str = IN_ORDER) -> int:
-    """How many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise, 128 more in torch's cascade.
+    """Return how many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise, 128 more in torch's
+    cascade.
 
     Source: ``sum_near``.
     """
@@ -38,7 +39,7 @@ def sum_depth(vocabulary: int, order: str = IN_ORDER) -> int:
 
 
 def sum_error(unit: float, depth: int) -> float:
-    """The relative error of weights divided by their computed sum; infinite where growth is 1 or more: no bound.
+    """Return the relative error of weights divided by their computed sum; infinite where growth is 1 or more: no bound.
 
     Source: TreeRounding.v, ``sum_error``, whose hypothesis is growth < 1.
     """
@@ -47,7 +48,7 @@ def sum_error(unit: float, depth: int) -> float:
 
 
 def coin_error(unit: float, operations: int, depth: int) -> float:
-    """How much one coin moves the law: 2 g + G(k) + u (2 + u) (2 + g) + u, g = G(k + 2 + d), G = ``growth``.
+    """Return how much one coin moves the law: 2 g + G(k) + u (2 + u) (2 + g) + u, g = G(k + 2 + d), G = ``growth``.
 
     operations: k, those that led to p_i. Source: Rounding.v, ``coin_near``.
     """
@@ -57,7 +58,7 @@ def coin_error(unit: float, operations: int, depth: int) -> float:
 
 def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, order: str = IN_ORDER,
                    last_draw: float = 0.0) -> float:  # fmt: skip
-    """The total variation by which block verification in floating point can miss its exact law.
+    """Return the total variation by which block verification in floating point can miss its exact law.
 
     sum_{i=1}^{gamma-1} coin_error(2 i, d) + G(2 gamma) + gamma / N + sum_{i=0}^{gamma-1} G(2 i + 2) + last_draw,
     to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u + gamma / N + last_draw.
@@ -100,20 +101,20 @@ class RowsOfProblem(Protocol):
     one: Any
 
     def as_float(self, number: Any) -> float:
-        """One of their numbers as a float."""
+        """Return one of the numbers as a float."""
         ...
 
     def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
-        """A prefix. growth_of_weights: the factor by which p b can be larger, beside s, than it is."""
+        """Return a prefix's step. growth_of_weights: the factor by which p b can be too large, relative to s."""
         ...
 
     def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
-        """The tokens that can be drafted there, with b and s."""
+        """Return the tokens that can be drafted there, with b and s."""
         ...
 
 
 class ExactRows:
-    """Of a problem over QQ, with sums in order."""
+    """The rows of a problem over QQ, with sums in order."""
 
     def __init__(self, problem: Problem):
         self.problem, self.gamma, self.depth, self.one = problem, problem.gamma, problem.vocabulary - 1, ONE
@@ -138,7 +139,7 @@ class ExactRows:
 
 
 def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
-    """The total variation by which rounding can move block verification's law on this problem.
+    """Return the total variation by which rounding can move block verification's law on this problem.
 
     sum over prefixes x of M_s(x) (coin_cost(x) + row_cost(x)) + last_draw, by the recursion of the theorem: a
     survival's relative error k becomes both(both(k, both(both(o, o / (1 - o)), u)), u), and 0 where p b / s is beyond 1
@@ -152,7 +153,7 @@ def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float =
 
 
 def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
-    """The total variation by which rounding can move token verification's law on this problem.
+    """Return the total variation by which rounding can move token verification's law on this problem.
 
     sum over prefixes x of Pr(x is drafted and accepted) (coin + row) + last_draw, with ``problem_bound``'s errors at p
     = 1 and k = 0. No sum over the vocabulary counts.
@@ -162,7 +163,7 @@ def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0
 
 
 def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
-    """``problem_bound`` without its last draw and its safe side."""
+    """Return ``problem_bound`` without its last draw and its safe side."""
     quotient = both(both(off, off / (1 - off)), unit)
 
     def cost(prefix: Prefix, survival: Any, error: float) -> float:
@@ -184,7 +185,7 @@ def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> 
 
 
 def token_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
-    """``token_bound`` without its last draw and its safe side."""
+    """Return ``token_bound`` without its last draw and its safe side."""
     ratio_error, weight_error = both(both(both(off, off / (1 - off)), unit), unit), both(off, unit)
 
     def cost(prefix: Prefix) -> float:
@@ -202,19 +203,21 @@ def token_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> 
 
 
 def both(first: float, second: float) -> float:
-    """(1 + e) (1 + f) - 1: the relative error after two of them. Source: ProblemRounding.v, ``both``."""
+    """Return (1 + e) (1 + f) - 1: the relative error after two of them. Source: ProblemRounding.v, ``both``."""
     return first + second + first * second
 
 
 def weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
-    """(1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v, ``weights_near``."""
+    """Return (1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v,
+    ``weights_near``.
+    """
     survived, drafted, weights = step.errors
     return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
 
 
 def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, depth: int) -> float:
-    """How much one coin of a problem moves the law: T n + e + u T D, n of its normaliser, e of the sum, T the most it
-    can be.
+    """Return how much one coin of a problem moves the law: T n + e + u T D. n: error of its normaliser, e: of the sum,
+    T: the most it can be.
 
     error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.
     """
@@ -227,12 +230,13 @@ def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, 
 
 
 def lookup_bound(vocabulary: int, lattice: float) -> float:
-    """V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: ``looked_up_near``."""
+    """Return V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: ``looked_up_near``."""
     return vocabulary * lattice / 2
 
 
 def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
-    """(V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last entry.
+    """Return (V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last
+    entry.
 
     Additions in order, rounded to nearest; thresholds within u; the uniform is k / N. Source: RunningSum.v,
     ``running_sum_bound``.
@@ -242,7 +246,8 @@ def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
 
 
 def support_leak(drafted: float, lattice: float) -> float:
-    """M_s(z) / N: how often token verification begins with a z that the target excludes, where coins fall if u <= h.
+    """Return M_s(z) / N: how often token verification begins with a z that the target excludes, where coins fall if u
+    <= h.
 
     Source: Lattice.v, ``support_leak`` with ``lattice_le_0``; with u < h it is 0, ``lattice_lt_0``.
     """

@@ -13,7 +13,7 @@ Rows = Mapping[Prefix, "ndarray"]
 
 
 def wide_bound(target: Rows, draft: Rows, epsilon: float, lattice: float, off: float, order: str = IN_ORDER) -> float:
-    """The total variation by which rounding can move block or token verification's law, whichever is more.
+    """Return the total variation by which rounding can move block or token verification's law, whichever is more.
 
     ``theorem.problem_bound`` and ``token_bound`` in floats; the last token is drawn by its weights.
     target, draft: prefix that can be drafted -> row, [V]. order: of sums over the vocabulary.
@@ -24,7 +24,7 @@ def wide_bound(target: Rows, draft: Rows, epsilon: float, lattice: float, off: f
 
 
 def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: float, anywhere: bool = False) -> float:
-    """The total variation that a look-up in a computed running sum adds on a row, from whichever end it runs.
+    """Return the total variation that a look-up in a computed running sum adds on a row, from whichever end it runs.
 
     A + min(sum_k u T_k + n / (2 N), sum_k min(2 w_k / (1 - A), u (T_{k-1} + T_k) + 1 / N)),
     A = sum_k min(w_k, u g S_k), T_k = min(g S_k / (1 - A), 1), S_k the sum up to entry k,
@@ -54,7 +54,7 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
 def running_sum_entries(
     masses: "ndarray", had: "ndarray", unit: float, lattice: float, ends: tuple[int, int] | None = None
 ) -> "ndarray":
-    """The most by which a look-up in a computed running sum, in any order, moves each entry of a row.
+    """Return the most by which a look-up in a computed running sum, in any order, moves each entry of a row.
 
     min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``; of the first and
     the last that is not 0, and of those outside, A more: they take the rest of a row that was divided by another sum.
@@ -74,7 +74,9 @@ def running_sum_entries(
 
 
 def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> "tuple[ndarray, float, ndarray]":
-    """What each addition loses, all of them, and what each threshold does. Source: ``sum_off``, ``threshold_off``."""
+    """Return what each addition loses, all of them, and what each threshold does. Source: ``sum_off``,
+    ``threshold_off``.
+    """
     grown = 1 + growth(unit, len(had) - 1)
     sums = masses.cumsum()
     reach = grown * (sums * 0 + 1 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
@@ -84,7 +86,7 @@ def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> 
 
 
 class WideRowsOfProblem:
-    """Rows of a wide problem, in floats."""
+    """The rows of a wide problem, in floats."""
 
     def __init__(self, target: Rows, draft: Rows, order: str):
         self.target, self.draft, self.one = target, draft, 1.0

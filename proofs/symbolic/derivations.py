@@ -37,7 +37,7 @@ ALPHA, COST, GAMMA = sympy.symbols("alpha c gamma", positive=True)
 
 
 def acceptance_rate_holds(verify: Verify = token_verification) -> bool:
-    """Pr(tau >= 1) = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the rows."""
+    """Check that Pr(tau >= 1) = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the rows."""
     for here in cells(2) + cells(3) + cells(4):
         apart = total_variation(dict(enumerate(here.target)), dict(enumerate(here.draft)))
         if not acceptance_ccdf(here.law(1, verify), 1)[1] == here.rate == 1 - apart:
@@ -46,7 +46,7 @@ def acceptance_rate_holds(verify: Verify = token_verification) -> bool:
 
 
 def expected_tokens_hold(verify: Verify = token_verification) -> bool:
-    """The closed form is E[tau + 1] of the code."""
+    """Check that the closed form is E[tau + 1] of the code."""
     sizes = [(here, LONGEST_GAMMA) for here in cells(2)] + [(here, 2) for here in cells(3)]
     return all(
         expected_accepted(here.law(gamma, verify)) + 1 == closed_forms.expected_tokens(here.rate, gamma)
@@ -56,7 +56,7 @@ def expected_tokens_hold(verify: Verify = token_verification) -> bool:
 
 
 def one_step_holds(verify: Verify = token_verification) -> bool:
-    """Behind an accepted first token x, of probability min(M_b(x), M_s(x)), the law is that of gamma - 1.
+    """Check that behind an accepted first token x, of probability min(M_b(x), M_s(x)), the law is that of gamma - 1.
 
     So E_gamma = 1 + alpha E_{gamma-1} and E_0 = 1. Seen up to ``STEPS``; beyond it, the loop carries nothing from one
     token to the next, so its first step is the same for every gamma.
@@ -77,14 +77,14 @@ def one_step_holds(verify: Verify = token_verification) -> bool:
 
 @cache
 def tokens_of_every_gamma() -> sympy.Expr:
-    """sympy's solution of E_gamma = 1 + alpha E_{gamma-1}, E_0 = 1."""
+    """Return sympy's solution of E_gamma = 1 + alpha E_{gamma-1}, E_0 = 1."""
     n, tokens = sympy.Symbol("n", integer=True, nonnegative=True), sympy.Function("E")
     solution = sympy.rsolve(tokens(n) - 1 - ALPHA * tokens(n - 1), tokens(n), {tokens(0): 1})
     return cast(sympy.Expr, sympy.sympify(solution).subs(n, GAMMA))
 
 
 def every_gamma_holds(verify: Verify = token_verification) -> bool:
-    """The code makes the recurrence's step, and the recurrence's solution is the closed form."""
+    """Check that the code makes the recurrence's step, and the recurrence's solution is the closed form."""
     closed = (1 - ALPHA ** (GAMMA + 1)) / (1 - ALPHA)
     return one_step_holds(verify) and sympy.simplify(tokens_of_every_gamma() - closed) == 0
 
@@ -104,7 +104,7 @@ class RecordingModel(NamedTuple):
 
 
 def rows_of_an_iteration(gamma: int) -> list[str]:
-    """Whose rows one pass of the decoding loop asks for, in order; the same however chance falls."""
+    """Return whose rows one pass of the decoding loop asks for, in order; the same however chance falls."""
     orders = set()
 
     def program(chance):
@@ -120,7 +120,7 @@ def rows_of_an_iteration(gamma: int) -> list[str]:
 
 
 def costs_hold(target_runs: Callable[[int], int] = lambda rows: 1) -> bool:
-    """The closed forms are tokens over time, and operations over tokens.
+    """Check that the closed forms are tokens over time, and operations over tokens.
 
     Time: the draft steps one after another, c each, then one run of the target for all the rows asked of it together.
     Operations: every row counts.
@@ -143,7 +143,7 @@ def costs_hold(target_runs: Callable[[int], int] = lambda rows: 1) -> bool:
 
 
 def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
-    """Whether gamma + 1 is faster than gamma is the sign of a function that falls with gamma, from alpha - c at 0.
+    """Check that the gain of gamma + 1 over gamma has the sign of a falling function of gamma, alpha - c at 0.
 
     The gain, times both times, with A = alpha^gamma > 0: alpha A (1 + c gamma) - c (1 - alpha A) / (1 - alpha). It
     falls by alpha A (1 - alpha) (1 + c gamma + c) > 0. Once it is not positive it never is again, so the first gamma
@@ -162,7 +162,7 @@ def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
 
 
 def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + alpha) / (1 + c)) -> bool:
-    """For c < alpha one draft token already makes the factor ``least``, above 1; for c >= alpha nothing does.
+    """Check that for c < alpha one draft token makes the factor ``least``, above 1, and for c >= alpha nothing does.
 
     The gain of the stopping rule is alpha - c at gamma = 0 and falls.
     """
@@ -175,7 +175,7 @@ def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + al
 
 @cache
 def stationary_gamma(branch: int = -1) -> sympy.Expr:
-    """The real gamma that makes the factor largest: (1 + W(z)) / ln alpha - 1 / c with z = -alpha^{1/c - 1} / e.
+    """Return the real gamma that makes the factor largest: (1 + W(z)) / ln alpha - 1 / c with z = -alpha^{1/c - 1} / e.
 
     sympy solves the equation and names the branch W_0. That solution has c gamma + 1 = c (1 + W_0) / ln alpha < 0, a
     negative time; the maximum is the one on W_{-1}. It is real for c <= 1.
@@ -186,8 +186,9 @@ def stationary_gamma(branch: int = -1) -> sympy.Expr:
 
 
 def is_stationary(at: sympy.Expr) -> bool:
-    """The factor's slope is zero there, by nothing but W e^W = z; and its sign goes from plus to minus, once: the slope
-    times (1 - alpha) (1 + c gamma)^2 falls by (ln alpha)^2 (1 + c gamma) alpha^{gamma+1}."""
+    """Check that the factor's slope is zero there, by W e^W = z alone, and that its sign falls from plus to minus once.
+    The slope times (1 - alpha) (1 + c gamma)^2 falls by (ln alpha)^2 (1 + c gamma) alpha^{gamma+1}.
+    """
     time, w, log = 1 + COST * GAMMA, sympy.Symbol("w"), sympy.log(ALPHA)
     slope = sympy.diff(tokens_of_every_gamma() / time, GAMMA) * (1 - ALPHA) * time**2
     if sympy.simplify(sympy.diff(slope, GAMMA) + log**2 * time * ALPHA ** (GAMMA + 1)) != 0:
@@ -205,8 +206,9 @@ ALPHA_COST_GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (
 
 
 def is_next_to_the_best(at: sympy.Expr) -> bool:
-    """On ``ALPHA_COST_GRID`` the exact search for the best whole gamma ends just below or above (at 0 where that is
-    negative), with 30 digits and nowhere within 1e-15 of a whole number."""
+    """Check on ``ALPHA_COST_GRID`` that the exact search for the best whole gamma ends just below or above. It ends at
+    0 if that is negative. Numbers have 30 digits and lie nowhere within 1e-15 of a whole number.
+    """
     for alpha, c in ALPHA_COST_GRID:
         here = at.subs({ALPHA: sympy.Rational(str(alpha)), COST: sympy.Rational(str(c))}).evalf(30)
         if not here.is_real or abs(here - sympy.floor(here + sympy.Rational(1, 2))) < sympy.Rational(1, 10**15):
@@ -217,13 +219,15 @@ def is_next_to_the_best(at: sympy.Expr) -> bool:
 
 
 def stationary_gamma_holds(branch: int = -1) -> bool:
-    """The closed form is where the slope vanishes, and next to the best whole gamma."""
+    """Check that the closed form is where the slope vanishes, and next to the best whole gamma."""
     at = stationary_gamma(branch)
     return is_stationary(at) and is_next_to_the_best(at)
 
 
 class Derivation(NamedTuple):
-    """name: what is derived; claim: the statement it belongs to, by its key; size: what it covers.
+    """A derivation.
+
+    name: what is derived. claim: the key of its statement. size: what it covers.
 
     check(): True if the derivation goes through.
     """

@@ -53,13 +53,13 @@ class Positive(FracElement):
 
 
 def positives(names: list[str]) -> list[Positive]:
-    """The generators of a field of rational functions, each standing for any positive number."""
+    """Return the generators of a field of rational functions, each standing for any positive number."""
     field = FracField(names, ZZ)
     return [Positive(field, x) for x in field.ring.gens]
 
 
 def positive(expression: sympy.Expr) -> Positive:
-    """A rational expression of sympy's as such a number: each of its symbols stands for any positive number."""
+    """Return a rational expression of sympy's as such a number: each of its symbols stands for any positive number."""
     field = FracField(sorted(expression.free_symbols, key=str), ZZ)
     fraction = field.from_expr(expression)
     return Positive(field, fraction.numer, fraction.denom)
@@ -77,21 +77,21 @@ class GenericRows(NamedTuple):
     leniences: list
 
     def problem(self, gamma: int) -> Problem:
-        """The pair, the same after every prefix."""
+        """Return the pair, the same after every prefix."""
         return Problem(len(self.target), gamma, ContextFree(self.target), ContextFree(self.draft), "all rows")
 
     def law(self, gamma: int, verify: Verify) -> OutputLaw:
-        """The law of (X^tau, Y), by running the verifier's code for every way chance can fall."""
+        """Return the law of (X^tau, Y), by running the verifier's code for every way chance can fall."""
         return enumerated_law(self.problem(gamma), Reference("on symbols", verify, ""))
 
     @property
     def rate(self) -> Any:
-        """alpha, the acceptance rate of the rows."""
+        """Return alpha, the acceptance rate of the rows."""
         return acceptance_rate(self.target, self.draft)
 
 
 def cell(places: tuple[int, ...], leniences: int = 0) -> GenericRows:
-    """The cell in which token x has M_s / M_b in the interval numbered places[x].
+    """Return the cell in which token x has M_s / M_b in the interval numbered places[x].
 
     Between u and v: M_b = a + c, M_s = u a + v c. Above u: M_b = a, M_s = u a + c. Below 1: M_s = a, and M_b - M_s is a
     share of what the other tokens have too much of in the draft. So every such pair of rows is met, up to a factor.
@@ -119,6 +119,8 @@ def cell(places: tuple[int, ...], leniences: int = 0) -> GenericRows:
 
 @cache
 def cells(vocabulary: int, leniences: int = 0) -> list[GenericRows]:
-    """Every cell of V tokens, up to the order of the tokens. (Equal rows, no token of them below 1, are on borders.)"""
+    """Return every cell of V tokens, up to the order of the tokens. (Equal rows, no token of them below 1, are on
+    borders.)
+    """
     orders = combinations_with_replacement(range(leniences + 2), vocabulary)
     return [cell(places, leniences) for places in orders if places[0] == 0 and places[-1] > 0]

@@ -24,17 +24,18 @@ Lenient = Callable[[Any], Verify]
 
 
 def first_token(here: GenericRows, verify: Verify, gamma: int = 1) -> dict[Prefix, Any]:
-    """The law of the first token."""
+    """Return the law of the first token."""
     return completed(here.law(gamma, verify), here.problem(gamma).target, 1)
 
 
 def bias(here: GenericRows, verify: Verify) -> Any:
-    """The total variation between the first token's law and the target."""
+    """Return the total variation between the first token's law and the target."""
     return total_variation(first_token(here, verify), {(x,): p for x, p in enumerate(here.target)})
 
 
 def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
-    """The law's distance from the target is the closed form, and so is alpha_l - alpha, alpha_l = Pr(tau >= 1).
+    """Check that the law's distance from the target is the closed form, and so is alpha_l - alpha, alpha_l = Pr(tau >=
+    1).
 
     The code emits x first with probability min(M_b / l, M_s) + (1 - alpha_l) max(M_b - M_s, 0) / (1 - alpha).
     """
@@ -54,7 +55,7 @@ def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
 
 
 def bound_holds(most: Callable[[Any, Any], Any] = lambda p, lenience: p / lenience) -> bool:
-    """No token is sampled with a probability above M_b / l."""
+    """Check that no token is sampled with a probability above M_b / l."""
     return all(
         first_token(here, lenient_token_verification(here.leniences[0]))[(x,)] <= most(p, here.leniences[0])
         for here in cells(2, 1) + cells(3, 1)
@@ -63,13 +64,13 @@ def bound_holds(most: Callable[[Any, Any], Any] = lambda p, lenience: p / lenien
 
 
 def strict_is_lossless(lenient: Lenient = lenient_token_verification) -> bool:
-    """At l = 1 there is no bias; at every l < 1 there is, where the rows differ and have no zeros."""
+    """Check that there is no bias at l = 1, and some at every l < 1 if the rows differ and have no zeros."""
     here_and_below = ((here, lenient(here.leniences[0])) for here in cells(2, 1) + cells(3, 1))
     return all(bias(here, lenient(QQ(1))) == 0 < bias(here, below) for here, below in here_and_below)
 
 
 def monotone(order: Callable[[list], list] = list) -> bool:
-    """Of two leniences the smaller has the larger bias, or the same."""
+    """Check that of two leniences the smaller has the larger bias, or the same."""
     for here in cells(2, 2) + cells(3, 2):
         less, more = (bias(here, verify) for verify in map(lenient_token_verification, order(here.leniences)))
         if not less <= more:

@@ -65,12 +65,12 @@ def _(target: Real, draft):
 
 
 def reals(name: str, count: int) -> list[Real]:
-    """``count`` variables: name0, name1, ..."""
+    """Return ``count`` variables: name0, name1, ..."""
     return [z3.Real(f"{name}{k}") for k in range(count)]
 
 
 def total(numbers: list[Real]) -> Real:
-    """Their sum; z3's own stubs say it could be any term."""
+    """Return the sum of the numbers. (z3's own stubs say it could be any term.)"""
     return cast(Real, z3.Sum(numbers))
 
 
@@ -79,14 +79,16 @@ STEP_TIME_LIMIT = 120.0
 
 
 class Query(NamedTuple):
-    """claim: to hold whenever all of ``given`` do. The proof is that given and not claim is unsatisfiable."""
+    """A question: ``claim`` is to hold whenever all of ``given`` do. It is proved if given and not claim is
+    unsatisfiable.
+    """
 
     claim: object
     given: list
 
 
 class SolverAnswer(NamedTuple):
-    """verdict: holds, refuted (with the model that refutes), or no-evidence (a time-out)."""
+    """An answer: holds, refuted (with the model that refutes), or no-evidence (a time-out)."""
 
     verdict: str
     model: z3.ModelRef | None = None
@@ -108,12 +110,12 @@ def _row(name: str, size: int) -> tuple[list, list]:
 
 
 def _shares(p, b, s, m, r) -> list:
-    """m of s is kept, r is the residual, and together they are p b."""
+    """Return the facts that m of s is kept, that r is the residual, and that together they are p b."""
     return [m >= 0, m <= s, r >= 0, m + r == p * b]
 
 
 class SubBlockStep(NamedTuple):
-    """p_i, the target's row, the kept mass and the residual of each token, h_i, and what is known of them."""
+    """A step: p_i, the target's row, each token's kept mass and residual, h_i, and what is known of them."""
 
     survival: z3.ArithRef
     target: list[z3.ArithRef]
@@ -124,7 +126,7 @@ class SubBlockStep(NamedTuple):
 
 
 def step_of(rule: SubBlockRule, size: int, most: int | None = 1) -> SubBlockStep:
-    """One step with p_i from 0 to ``most``, two rows, and for each token m and r as ``token`` proves them.
+    """Return one step with p_i from 0 to ``most``, two rows, and each token's m and r as ``token`` proves them.
 
     In h_i the code's own term for each token's shortfall is named s - m, as ``greedy: token`` allows.
     """
@@ -140,8 +142,9 @@ def step_of(rule: SubBlockRule, size: int, most: int | None = 1) -> SubBlockStep
 
 
 def token(rule: SubBlockRule, size: int) -> Query:
-    """0 <= p' <= 1, and M_s p' and max(p M_b - M_s, 0) are shares of p M_b, for every token that can be drafted; if it
-    cannot, the residual alone is p M_b. These hold token by token, so one token stands for all V."""
+    """Ask whether 0 <= p' <= 1, and M_s p' and max(p M_b - M_s, 0) are shares of p M_b, for every token that can be
+    drafted; if it cannot, the residual alone is p M_b. These hold token by token, so one token stands for all V.
+    """
     p, b, s = z3.Reals("p b s")
     kept = rule.survive(p, b, s)
     rest = residual([b], [s], p)[0]
@@ -151,7 +154,7 @@ def token(rule: SubBlockRule, size: int) -> Query:
 
 
 def bounds(rule: SubBlockRule, size: int) -> Query:
-    """0 <= h_i <= 1; and an empty residual is not drawn from: no mass is left undecided, or h_i = 0."""
+    """Ask whether 0 <= h_i <= 1, and whether nothing is drawn from an empty residual: no mass is left, or h_i = 0."""
     _, _, m, r, h, given = step_of(rule, size)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
     return Query(z3.And(h >= 0, h <= 1, nothing), given)
@@ -163,13 +166,16 @@ def lemma_3(rule: SubBlockRule, size: int) -> Query:
 
 
 def law(rule: SubBlockRule, size: int) -> Query:
-    """Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the residual's mass, so normalised it leaves r_x to each token."""
+    """Ask whether Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the residual's mass, so normalised it leaves r_x to each
+    token.
+    """
     _, _, m, r, h, given = step_of(rule, size)
     return Query(h * (1 - total(m)) == total(r), given)
 
 
 def extension(rule: SubBlockRule, size: int) -> Query:
-    """Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x): of the mass a that drafts x^i, and u where the target went on.
+    """Ask whether Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x): of the mass a that drafts x^i, and u where the target
+    went on.
 
     The draw from the residual is of the share q = r_x / S, with q S = r_x; where S = 0 it does not happen (``bounds``).
     """
@@ -188,7 +194,9 @@ def dominance(rule: SubBlockRule, size: int) -> Query:
 
 
 def joint_token(rule: SubBlockRule, size: int) -> Query:
-    """M_s p' = p M_b where the token can be drafted; and min(p M_b, M_s) is what residual and shortfall leave."""
+    """Ask whether M_s p' = p M_b where the token can be drafted; and min(p M_b, M_s) is what residual and shortfall
+    leave.
+    """
     p, b, s = z3.Reals("p b s")
     both, rest, short = minimum(p * b, s), residual([b], [s], p)[0], positive_part(s - p * b)
     followed = z3.Implies(s > 0, s * rule.survive(p, b, s) == p * b)
@@ -197,7 +205,7 @@ def joint_token(rule: SubBlockRule, size: int) -> Query:
 
 
 def joint_bounds(rule: SubBlockRule, size: int) -> Query:
-    """0 <= h <= 1 and 0 <= h_gamma <= 1; and where the residual is empty nothing is drawn from it."""
+    """Ask whether 0 <= h <= 1, 0 <= h_gamma <= 1, and nothing is drawn from an empty residual."""
     p, _, m, r, h, given = step_of(rule, size, most=None)
     last = rule.accept_all(p)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
@@ -210,8 +218,9 @@ def lemma_9(rule: SubBlockRule, size: int) -> Query:
 
 
 def lemma_8(rule: SubBlockRule, size: int) -> Query:
-    """The mass that is left, p - sum_y min, is that of max(p b - s, 0), so M_new restores p b_x; and the same for what
-    the draft has too much. Token by token, p b_x named w_x."""
+    """Ask whether the mass that is left, p - sum_y min, is that of max(p b - s, 0), so M_new restores p b_x; and the
+    same for what the draft has too much. Token by token, p b_x named w_x.
+    """
     p, w = z3.Real("p"), reals("w", size)
     s, row_s = _row("s", size)
     both, left, over = [minimum(x, y) for x, y in zip(w, s)], residual(w, s), residual(s, w)
@@ -247,7 +256,7 @@ LEMMAS = [
 
 
 def check(solver: z3.Solver, seconds: float) -> z3.CheckSatResult:
-    """The solver's answer; ``z3.unknown`` once this process has used that many seconds of processor time on it."""
+    """Return the solver's answer; ``z3.unknown`` after that many seconds of this process's processor time."""
     end, answered = time.process_time() + seconds, threading.Event()
 
     def interrupt_in_time() -> None:
