@@ -254,7 +254,7 @@ def same(now: Any, before: Any) -> bool:
             return False
         return now.tobytes() == before.tobytes() if now.size < FEW else bool((now == before).all())
     if hasattr(now, "equal"):  # a tensor; of another shape it is none
-        from .memoized import equal
+        from .tensors import equal
 
         return equal(now, before)
     return now.shape == before.shape and bool((now == before).all()) if hasattr(now, "shape") else now == before

@@ -19,7 +19,6 @@ from torch.overrides import TorchFunctionMode
 from ..field import rational
 from . import torch_generators
 from .generators import Followed
-from .memoized import CALLS, Call
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
@@ -104,7 +103,7 @@ class _Named(NamedTuple):
     """What of a function of torch its name says. bare: without underscores.
 
     foreign: whether it comes from elsewhere, so that it may do anything between the points at which it is looked at.
-    call: how it is called, if not as it is. compiled: whether no code in Python runs in it unless an argument has some.
+    compiled: whether no code in Python runs in it unless an argument has some.
     """
 
     name: str
@@ -113,7 +112,6 @@ class _Named(NamedTuple):
     in_place: bool
     of_chance: bool
     foreign: bool
-    call: Call | None
     compiled: bool
 
 
@@ -128,7 +126,7 @@ def _named(func: Any) -> _Named:
     compiled = isinstance(func, COMPILED) and not isinstance(getattr(func, "__self__", None), property)
     module = getattr(func, "__module__", None) or "torch"
     foreign = not module.startswith("torch") or (module.startswith("torch._ops.") and module != "torch._ops.aten")
-    return _Named(name, bare, dunder, in_place, of_chance, foreign, CALLS.get(name), compiled)
+    return _Named(name, bare, dunder, in_place, of_chance, foreign, compiled)
 
 
 class Following(TorchFunctionMode):
@@ -147,7 +145,7 @@ class Following(TorchFunctionMode):
         named = _named(func)
         if self.plain and types in UNTRACED:
             if not named.of_chance:
-                return named.call(func, args, kwargs) if named.call else func(*args, **kwargs)
+                return func(*args, **kwargs)
             if named.name in RANDOM and "out" not in kwargs:
                 return RANDOM[named.name](self, func, *args, **kwargs)
         watch = sys.getprofile() if self.watched and named.compiled else None
@@ -163,7 +161,7 @@ class Following(TorchFunctionMode):
 
     def _called(self, func: Callable, named: _Named, args: tuple, kwargs: dict, ordinary: bool) -> Any:
         if ordinary and not named.of_chance:
-            result = named.call(func, args, kwargs) if named.call else func(*args, **kwargs)
+            result = func(*args, **kwargs)
         else:
             result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic

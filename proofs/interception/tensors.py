@@ -180,3 +180,15 @@ def key_of(x: Any) -> tuple:
     if isinstance(x, torch.Tensor):
         return (str(x.dtype), x.ndim, float(x).hex()) if x.numel() == 1 else (str(x.dtype), str(x.tolist()))
     return constant_key(x)
+
+
+def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are equal, past any mode that is in force."""
+    with torch._C.DisableTorchFunction():
+        return one.equal(other)
+
+
+def same_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """Return another tensor in the same memory, past any mode that is in force."""
+    with torch._C.DisableTorchFunction():
+        return tensor.detach()
