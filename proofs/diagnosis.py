@@ -9,13 +9,13 @@ from .audit_claims import refuted
 from .laws.small_law import Measurement
 
 MOST_BLOCKS = 9
-"""Draft blocks of a problem beyond which it is not used to tell mutants apart."""
+"""Largest number of draft blocks of a problem that distinguishes mutants."""
 
 FINE = 1e-6
-"""The most by which the lattice of uniforms may set two laws apart: mutants stay distinguished."""
+"""Largest total variation that is excused by the lattice of uniforms, so that mutants stay distinguished."""
 
 FEWEST = 3
-"""Problems that distinguish mutants, if so many can be measured."""
+"""Number of problems that distinguish mutants, if so many can be measured."""
 
 
 def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> list[Measurement]:

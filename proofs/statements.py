@@ -53,10 +53,10 @@ PROVABLE_CLAIMS = {
     "wall-time": "the wall-time factor, when speculation pays, and the best gamma",
     "lenience": "the bias of accepting with min(1, p / (l q)), as a function of l",
 }
-"""What can be proved, by the name it has on the command line."""
+"""Claims that can be proved, by their name on the command line."""
 
 METHODS = ("enumeration", "certificate", "sympy", "z3", "coq")
-"""How: single problems exactly, optimality on single problems, identities, all models of a size, all sizes."""
+"""Methods of proof: single problems exactly, optimality on them, identities, all models of a size, all sizes."""
 
 
 def standing() -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of,
 COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
 MOST_COUPLED_BLOCKS = 4096
-"""Every pair of blocks is looked at."""
+"""Largest number of blocks of a problem whose coupling is checked: every pair of them is looked at."""
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:

@@ -21,7 +21,7 @@ ITERATIONS_FORMAT = "draftproof-iterations/1"
 FIELDS = {"format", "problem", "iterations", "expected_tokens", "texts"}
 OF_A_TEXT = {"value", "reach", "parent", "drafted"}
 MOST_TEXTS = 4096
-"""Every text with which an iteration may begin has a linear program of its own."""
+"""Largest number of texts that iterations may begin with: each has a linear program."""
 
 Text = tuple[int, ...]
 

@@ -8,7 +8,7 @@ from .check_tree_bound import DraftedBy, pair_and_any_drafting, texts_of_trees
 TRANSPORT_FORMAT = "draftproof-transport/1"
 FIELDS = {"format", "problem", "first_accepted", "plan", "dual_set"}
 MOST_DRAWS = 65_536
-"""Every way to draw the first tokens is looked at."""
+"""Largest number of ways to draw the first tokens: each is looked at."""
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:

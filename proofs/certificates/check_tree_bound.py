@@ -13,7 +13,7 @@ from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown,
 TREE_BOUND_FORMAT = "draftproof-tree/2"
 FIELDS = {"format", "problem", "bound", "reached", "potential", "rule"}
 MOST_TREES = 65_536
-"""Every draft tree is looked at."""
+"""Largest number of draft trees of a problem: each is looked at."""
 
 MOST_NODES = 64
 
@@ -21,7 +21,7 @@ Texts = frozenset[tuple[int, ...]]
 """The texts of a draft tree, without the context."""
 
 Rule = dict[Texts, dict[tuple[int, ...], Fraction]]
-"""For the texts of a tree: text -> the probability with which it is accepted; none of them with what is left."""
+"""Texts of a tree -> text -> the probability with which it is accepted. What is left accepts none."""
 
 Shape = tuple["Shape", ...]
 """The subtrees below a node, one for each child."""

@@ -34,7 +34,7 @@ from ..laws.reference_laws import joint_law
 from .check import CERTIFICATE_FORMAT
 
 MOST_CERTIFIED_BLOCKS = 65_536
-"""A certificate has a line for every draft block and every output."""
+"""Largest number of draft blocks of a certificate, which has a line for each block and each output."""
 
 
 class Potential:

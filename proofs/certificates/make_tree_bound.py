@@ -49,7 +49,7 @@ from .check_tree_bound import (
 from .make_transport import transport_bound
 
 DENOMINATORS = (12, 60, 1000, 10**6, 10**12)
-"""Multipliers and rules are rounded to these, the first that is as good as HiGHS to 1e-9 or else the best."""
+"""Denominators to which multipliers and rules are rounded: the first as good as HiGHS to 1e-9, or else the best."""
 
 FINE = 10**15
 """The largest denominator of a share that is kept in mending: those of D grow with the number of trees."""
@@ -207,7 +207,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
 
 
 CERTIFIED_TO = 1e-6
-"""How far apart the two proved bounds on the largest E[tau] may be for what lies between to be optimal."""
+"""Largest distance of the two proved bounds on E[tau] at which what lies between counts as optimal."""
 
 NOT_CERTIFIED = (
     "bound not certified: the largest E[tau] of all valid rules lies between {:.9g} and {:.9g}, and so does this"

@@ -23,23 +23,26 @@ from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make"
 VERSION = "8.16"
-"""What the sources are written for, with MathComp 1.15."""
+"""Coq version that the sources are written for, with MathComp 1.15."""
 
 LIBRARY = ("algebra/all_algebra.vo", "algebra_tactics/ring.vo")
 """Files of MathComp that the sources need."""
 
 AT_A_TIME = 2
-"""How many files are compiled at the same time."""
+"""Number of files that are compiled at the same time."""
 
 Progress = Callable[[str, int, int], None]
 
-TIME_LIMIT, CLOCK_FACTOR = 600, 20
-"""Seconds of processor time that Coq has for each file, and how many times that by the clock before all is ended."""
+TIME_LIMIT = 600
+"""Seconds of processor time that Coq has for each file."""
+
+CLOCK_FACTOR = 20
+"""Seconds by the clock for each second of processor time, after which Coq is ended."""
 
 NOT_ENDING = "time-out: not done within {} s by the clock"
 CLOSED = "Closed under the global context"
 LISTED = re.compile(r"^  let _ := @(\w+) in$", re.MULTILINE)
-"""How Axioms.v lists a theorem, and how several are asked about at once."""
+"""Lines by which Axioms.v lists a theorem, and asks about several at once."""
 TOGETHER = "asked_together"
 SENTENCE = re.compile(r"Chars (\d+) - (\d+) \[.*\] [\d.]+ secs \(([\d.]+)u,([\d.]+)s\)")
 COMPLAINT = re.compile(r'File "(?:\./)?([^"]+)", line (\d+)[^\n]*\n(Error:.*?)(?=\n\n|\nmake|\nFile|\Z)', re.DOTALL)

@@ -23,7 +23,7 @@ from ..laws.reference_laws import expected_accepted, expected_tokens, iterated_l
 from . import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
 
 DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}
-"""What Algorithms.v calls the reference verifiers."""
+"""Names of the reference verifiers in Algorithms.v."""
 
 HEAD = """From Coq Require Import ZArith QArith Qcanon.
 From mathcomp Require Import all_ssreflect all_algebra.

@@ -13,7 +13,7 @@ from ..enumeration import law_of
 from .text_laws import LOGPROBS_OFF, TextMasses, TextsLaw, distance
 
 ALIKE = 1e-6
-"""Two laws of texts that are no further apart are the same: float32 rounds less, and mutants differ by more."""
+"""Largest total variation of two laws of texts that count as the same: float32 rounds less, mutants differ by more."""
 
 
 def law_of_decoder(

@@ -20,7 +20,7 @@ from .block_laws import OutputLaw, enumerated_law, sub_block_law
 from .tree_laws import tree_law
 
 MOST_STATES = 300_000
-"""Texts of several iterations beyond which their law is not computed."""
+"""Largest number of texts of several iterations whose law is computed."""
 
 
 def output_law(problem: Problem, verifier: Reference | TreeReference) -> OutputLaw:

@@ -24,10 +24,10 @@ from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided
 from .reference_laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
 
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
-"""Why nothing is claimed of E[tau] under greedy block verification."""
+"""Reason why nothing is claimed of E[tau] under greedy block verification."""
 
 MAX_PREFIXES = 30
-"""Prefixes whose probabilities a witness has for the picture."""
+"""Number of prefixes whose probabilities a witness has for its figure."""
 
 
 class Impossible(NamedTuple):

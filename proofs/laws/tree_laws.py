@@ -30,10 +30,10 @@ from ..enumeration import ONE, law_of, paths_of
 from .block_laws import OutputLaw, sub_block_law
 
 MOST_TREES = 2**18
-"""Ways to draw a tree beyond which they are not enumerated one by one."""
+"""Largest number of ways to draw a tree that are enumerated one by one."""
 
 MOST_SIBLINGS = 2**14
-"""The same of the siblings after one text: they are enumerated once for every text."""
+"""Largest number of ways to draw the siblings after one text, which are enumerated once for each text."""
 
 
 def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
@@ -344,7 +344,7 @@ PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     tree_monte_carlo: monte_carlo_law,
     TREE_REFERENCES["shared-gumbel"].verify: coupled_law,
 }
-"""Rules that have a faster law of their own."""
+"""Faster laws of rules, by the rule."""
 
 
 def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:

@@ -31,7 +31,7 @@ from .wide_frontier import Frontier, Row, frontier, reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
 MOST_OF_REFERENCE = 1_000_000
-"""Entries of rows, one a draft block, up to which the figure of the reference in the same precision is computed."""
+"""Largest number of entries (draft blocks times V) for which the reference is computed in the same precision."""
 
 LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
 

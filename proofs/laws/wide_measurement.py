@@ -26,7 +26,8 @@ from .small_measurement import never_returned, other_rows
 from .wide_frontier import Row, cut
 from .wide_law import WideMeasurement
 
-STRAYS = "it emits tokens that were not drafted before its last: their law is not compared here"
+STRAYS = "it emitted undrafted tokens before the last one; their distribution is not compared"
+"""Reason why a law with such outputs is not known."""
 
 
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:

@@ -32,7 +32,7 @@ from ..proving import Proof, on_each, size_of
 from ..theorem_2 import SURE_BONUS, expected_calls, pair
 
 MOST_BLOCKS_IN_BATTERY = 130
-"""Draft blocks beyond which a problem is left out."""
+"""Largest number of draft blocks of a problem that is certified."""
 
 TOLERANCE = 1e-7
 """Largest distance between equal optima if HiGHS found one of them."""

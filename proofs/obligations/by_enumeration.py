@@ -24,7 +24,7 @@ from ..proving import Proof, ProofResult, on_each, size_of
 from ..theorem_2 import SURE_BONUS, pair
 
 MOST_BLOCKS_ENUMERATED = 250
-"""Draft blocks beyond which a problem is not enumerated choice by choice."""
+"""Largest number of draft blocks of a problem that is enumerated choice by choice."""
 
 
 def _as_run(name: str) -> Reference:

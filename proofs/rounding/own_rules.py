@@ -345,4 +345,4 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "hierarchical": hierarchical_bound,
     "tree-monte-carlo": tree_monte_carlo_bound,
 }
-"""The rules whose own operations are bounded."""
+"""Bounds of rounding for our own rules, by name."""

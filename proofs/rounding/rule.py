@@ -36,16 +36,20 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-"""The spacing of the numbers at 1, of each type that rows can have."""
+"""Spacing of numbers at 1, by dtype of rows."""
 
 
 LOGARITHMS = 2.0**-46
-"""The relative error of a probability above e^-64 that comes out of its logarithm in float64."""
+"""Relative error of a probability above e^-64 that was computed from its logarithm in float64."""
 
 HALF = ("float16", "bfloat16")
+"""Dtypes of half precision."""
+
 MOST = 0.05
-"""The most that is allowed of any precision, so that a claim does not become empty: of half precision, and of look-ups
-in float32 over some hundred thousand tokens."""
+"""Largest total variation that is excused in any precision, so that no claim becomes empty.
+
+It is reached in half precision, and by look-ups in float32 over some hundred thousand tokens.
+"""
 
 
 def rounding_allowed(gamma: int, dtype: str, of_sums: float = 0.0, rows: str | None = None) -> float:

@@ -18,7 +18,7 @@ from ..field import QQ
 
 IN_ORDER, PAIRWISE, CASCADE = "in order", "pairwise", "cascade"
 SHORT_SUMS = 128
-"""Additions of an addend of torch's sums beside those in pairs: four levels of 16, and those of 8 lanes by 4."""
+"""Number of additions of an addend in torch's sums that are not in pairs: four levels of 16, and 8 lanes by 4."""
 
 ONE = QQ(1)
 
@@ -87,7 +87,7 @@ class RoundingStep(NamedTuple):
 
 
 SURE = 1e-9
-"""By how much comparisons and the result are moved to the safe side: far more than these floats are off themselves."""
+"""Relative margin to the safe side of comparisons and results: far more than these floats are off."""
 
 
 class RowsOfProblem(Protocol):

@@ -30,8 +30,11 @@ from ..laws.reference_laws import acceptance_ccdf, expected_accepted, total_vari
 from . import lenience
 from .generic_rows import cells, positive, positives
 
-LONGEST_GAMMA, STEPS = 6, 4
-"""gamma up to which tokens are counted on symbols, and up to which one law is compared with the next."""
+LONGEST_GAMMA = 6
+"""Largest gamma for which tokens are counted on symbols."""
+
+STEPS = 4
+"""Largest gamma whose law is compared with that of gamma - 1."""
 
 ALPHA, COST, GAMMA = sympy.symbols("alpha c gamma", positive=True)
 
@@ -202,7 +205,7 @@ def is_stationary(at: sympy.Expr) -> bool:
 
 
 ALPHA_COST_GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (1, 2, 10, 19, 30)]
-"""Pairs of alpha and c."""
+"""Pairs of alpha and c on which the best gamma is searched."""
 
 
 def is_next_to_the_best(at: sympy.Expr) -> bool:
