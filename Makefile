@@ -71,7 +71,7 @@ simulations: $(READY)
 
 # Changes of algorithms and statements, each of which must break a Coq proof.
 broken-proofs: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "mechanized and broken_proof" tests/proofs/obligations
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "mechanized and broken_proof" tests/corpus/coq
 
 # Whole audits of about a hundred wrong verifiers that were written to be cleared, and of odd right ones.
 deceivers: $(READY)
@@ -118,7 +118,7 @@ prove: $(READY)
 mechanized: $(READY)
 	@{ command -v coqc >/dev/null && [ -f "$$(coqc -where)/user-contrib/mathcomp/algebra_tactics/ring.vo" ]; } || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
-	$(BIN)/python -m pytest -m "mechanized and not broken_proof" tests/proofs/obligations
+	$(BIN)/python -m pytest -m "mechanized and not broken_proof" tests/corpus/coq
 
 # proofs/note.md as out/note.pdf, printed by Chromium.
 note: $(READY)

@@ -110,7 +110,7 @@ def all_proofs(
     return sorted((p for p in proofs if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))
 
 
-PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py")
+PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py", "corpus/coq/*.py")
 """The sources of draftproof that the outcome of a proof depends on, with those of Coq."""
 
 

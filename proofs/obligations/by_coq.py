@@ -1,6 +1,7 @@
 """Proofs for every vocabulary and every gamma, checked by Coq: in a clone, which has the sources and what runs them."""
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,10 +16,8 @@ NOT_HERE = (
 
 def proofs(kept: Path | None = None, progress: Callable[[str, int, int], None] = lambda *_: None) -> Iterator[Proof]:
     """Yield one proof for each claim; if Coq cannot be run, each says so. kept, progress: as in ``coq.Build``."""
-    if find_spec("draftproof.proofs.coq"):
-        from ..coq.theorems import proofs as checked
-
-        yield from checked(kept, progress)
+    if find_spec("draftproof.corpus"):
+        yield from import_module("draftproof.corpus.coq.theorems").proofs(kept, progress)
         return
     for row in standing():
         if row["method"] == "coq":

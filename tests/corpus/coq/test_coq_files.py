@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from draftproof.corpus import coq
+from draftproof.corpus.coq import theorems as by_coq
 from draftproof.models.digests import MECHANIZED
 from draftproof.models.store import stored_rows
-from draftproof.proofs import coq
-from draftproof.proofs.coq import theorems as by_coq
 from draftproof.proofs.proving import Proof, proof_checkpoint, resumed
 from draftproof.verifiers.evidence import ERROR, HOLDS
 
@@ -88,7 +88,7 @@ def test_what_was_there_before_a_kill_is_there_after_it(building, tmp_path):
     endless += "Theorem b : True. Proof. for_ever. Qed.\n"
     build, _ = building(B=endless)
     start = (
-        "from draftproof.proofs.coq import Build; from pathlib import Path; import sys;"
+        "from draftproof.corpus.coq import Build; from pathlib import Path; import sys;"
         "Build(Path(sys.argv[1]), Path(sys.argv[2]), 5).compile(['A', 'B'])"
     )
     with subprocess.Popen([sys.executable, "-c", start, str(build.place), str(tmp_path / "kept")]) as process:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import draftproof
+from draftproof.corpus.coq import listed
 from draftproof.corpus.literature.mapping import exists
-from draftproof.proofs.coq import listed
 
 ROOT = Path(draftproof.__file__).parent
 NOTE = ROOT / "proofs" / "note.md"

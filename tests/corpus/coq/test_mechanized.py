@@ -10,12 +10,12 @@ from functools import partial
 
 import pytest
 
+from draftproof.corpus import coq
+from draftproof.corpus.coq import theorems as by_coq
+from draftproof.corpus.coq.agreement import compare
 from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
 from draftproof.models.digests import MECHANIZED
 from draftproof.models.errors import InputError
-from draftproof.proofs import coq
-from draftproof.proofs.coq import theorems as by_coq
-from draftproof.proofs.coq.agreement import compare
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.tests.proofs.mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import NamedTuple
 
-from ...models.digests import coq_sources, sha256_of
-from ...models.files import write_atomically
-from ...models.store import Store
-from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
+from draftproof.models.digests import coq_sources, sha256_of
+from draftproof.models.files import write_atomically
+from draftproof.models.store import Store
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make"
 VERSION = "8.16"

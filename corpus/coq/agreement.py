@@ -13,14 +13,23 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from ...models.law import Model, Prefix
-from ...models.problem import Problem
-from ...models.rationals import as_fraction
-from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
-from ...verifiers.registry import Reference, reference
-from ..field import in_field
-from ..laws.reference_laws import expected_accepted, expected_tokens, iterated_law, output_law
-from . import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
+from draftproof.corpus.coq import (
+    CLOCK_FACTOR,
+    NOT_ENDING,
+    TIME_LIMIT,
+    first_error,
+    make,
+    missing,
+    out_of_time,
+    workplace,
+)
+from draftproof.models.law import Model, Prefix
+from draftproof.models.problem import Problem
+from draftproof.models.rationals import as_fraction
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws.reference_laws import expected_accepted, expected_tokens, iterated_law, output_law
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.registry import Reference, reference
 
 DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}
 """Names of the reference verifiers in Algorithms.v."""

@@ -5,12 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...models.battery import drawn, drawn_markov, toy
-from ...models.problem import Problem
-from ...verifiers.evidence import HOLDS, NO_EVIDENCE
-from .. import coq
-from ..proving import Proof, ProofResult, size_of
-from .agreement import compare
+from draftproof.corpus import coq
+from draftproof.corpus.coq.agreement import compare
+from draftproof.models.battery import drawn, drawn_markov, toy
+from draftproof.models.problem import Problem
+from draftproof.proofs.proving import Proof, ProofResult, size_of
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
 _THEOREMS = {
     "lemma-1": "lemma_1 toy_block toy_token",
