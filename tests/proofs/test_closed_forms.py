@@ -91,7 +91,7 @@ def first_token_bias(problem, verify):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (7, 1)])
+@pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 1), (3, 2), (4, 2), (7, 1)])
 def test_the_bias_of_lenience_is_the_closed_form_on_every_kind_of_rows(vocabulary, gamma, kind):
     problem = in_field(drawn(vocabulary, gamma, kind))
     rows = problem.target.row(()), problem.draft.row(())
@@ -107,42 +107,6 @@ def test_the_other_reading_of_lenience_has_another_bias():
     rows = problem.target.row(()), problem.draft.row(())
     found = [first_token_bias(problem, residual_of_the_lenient_draft(lenience)) for lenience in LENIENCES]
     assert found != [lenience_bias(*rows, lenience) for lenience in LENIENCES]
-
-
-@pytest.mark.parametrize("kind", ["generic", "zeros", "mixed"])
-def test_lenience_one_is_token_verification(kind):
-    problem = in_field(drawn(3, 2, kind))
-    lenient = Reference("lenient", lenient_token_verification(QQ(1)), "")
-    assert output_law(problem, lenient) == output_law(problem, reference("token"))
-
-
-@pytest.mark.parametrize("kind", ["generic", "zeros", "peaked", "mixed"])
-def test_no_sequence_is_more_likely_than_the_bound_for_each_of_its_tokens(kind):
-    """After gamma draft tokens: M_b(x^gamma) / l^gamma; some sequence exceeds M_b, so the bound is not empty."""
-    problem, lenience, gamma = in_field(drawn(3, 2, kind)), QQ(1, 3), 2
-    verifier = Reference("lenient", lenient_token_verification(lenience), "")
-    law = completed(output_law(problem, verifier), problem.target, gamma)
-    target = joint_law(problem.target, gamma)
-    assert all(mass * lenience**gamma <= target.get(sequence, 0) for sequence, mass in law.items())
-    assert any(mass > target.get(sequence, 0) for sequence, mass in law.items())
-
-
-def test_the_bias_over_a_block_is_at_least_that_of_its_first_token():
-    problem = in_field(drawn(3, 3, "generic"))
-    verifier = Reference("lenient", lenient_token_verification(QQ(1, 2)), "")
-    biases = [
-        total_variation(completed(output_law(problem, verifier), problem.target, n), joint_law(problem.target, n))
-        for n in (1, 2, 3, 4)
-    ]
-    assert biases == sorted(biases)
-    assert biases[0] == lenience_bias(problem.target.row(()), problem.draft.row(()), QQ(1, 2)) > 0
-
-
-def test_the_bias_of_the_papers_example_at_lenience_three_quarters():
-    """M_b = (1/3, 2/3), M_s = (2/3, 1/3): token 0 is kept with (1/3) / (3/4 * 2/3) = 2/3 in place of 1/2."""
-    rows = (F(1, 3), F(2, 3)), (F(2, 3), F(1, 3))
-    assert lenience_bias(*rows, F(3, 4)) == F(2, 3) * (F(2, 3) - F(1, 2)) == F(1, 9)
-    assert lenience_bias(*rows, F(1, 2)) == lenience_bias(*rows, F(1, 100)) == F(1, 3)
 
 
 @pytest.mark.parametrize("bad", [0, -1, F(3, 2), 1.5, float("nan")])

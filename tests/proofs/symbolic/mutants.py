@@ -1,7 +1,6 @@
 """Mutants for the proofs to refute: a query that no mutant can fail proves nothing."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from draftproof.proofs.symbolic import derivations
@@ -11,43 +10,22 @@ from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
 from draftproof.verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual
 from draftproof.verifiers.draft_block import Block, Verdict
-from draftproof.verifiers.registry import Reference, reference
-from draftproof.verifiers.sub_block import longest_sub_block
+from draftproof.verifiers.sub_block import SubBlockRule
 from draftproof.verifiers.token_verification import token_verification
-
-
-def _mutant(of, original, name, **parts):
-    """A verifier of the sub-block family, by its formulas."""
-    rule = original._replace(**parts)
-    return Reference(f"{of}, {name}", lambda block, chance: longest_sub_block(rule, block, chance), "a mutant", rule)
-
-
-_block, _greedy = partial(_mutant, "block", block.RULE), partial(_mutant, "greedy block", greedy.RULE)
 
 
 def _uncapped_acceptance(p_i, surplus, target, draft):
     return quotient(surplus, sum(positive_part(q - p_i * p) for p, q in zip(target, draft)), 1)
 
 
-UNCAPPED = _block("p_i without its cap", survive=greedy.survive)
-LOW = _block("p_{i-1} twice in p_i", survive=lambda p_i, p, q: p_i * block.survive(p_i, p, q))
-NO_NORMALISER = _block("h_i without its denominator", accept=lambda p_i, surplus, target, draft: surplus)
-GENEROUS = _block("p_i added to h_i", accept=lambda p_i, *rest: block.accept(p_i, *rest) + p_i)
+UNCAPPED = block.RULE._replace(survive=greedy.survive)
+LOW = block.RULE._replace(survive=lambda p_i, p, q: p_i * block.survive(p_i, p, q))
+NO_NORMALISER = block.RULE._replace(accept=lambda p_i, surplus, target, draft: surplus)
+GENEROUS = block.RULE._replace(accept=lambda p_i, *rest: block.accept(p_i, *rest) + p_i)
 
-CAPPED = _greedy("each ratio capped", survive=lambda p_i, p, q: p_i * minimum(ratio(p, q), 1))
-NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda p_i, surplus, target, draft: minimum(surplus, 1))
-NO_CAP = _greedy("h_i without its cap", accept=_uncapped_acceptance)
-FORGETFUL = reference("greedy-block")._replace(name="greedy block, its modification forgotten", modifies_target=False)
-
-
-def _redrawn(block_, chance):
-    verdict = block.block_verification(block_, chance)
-    if verdict.accepted == block_.gamma:
-        return verdict
-    return Verdict(verdict.accepted, chance.draw(block_.target[verdict.accepted]))
-
-
-REDRAWN = Reference("block, replacing from the target", _redrawn, "a mutant")
+CAPPED = greedy.RULE._replace(survive=lambda p_i, p, q: p_i * minimum(ratio(p, q), 1))
+NO_SHORTFALL = greedy.RULE._replace(accept=lambda p_i, surplus, target, draft: minimum(surplus, 1))
+NO_CAP = greedy.RULE._replace(accept=_uncapped_acceptance)
 
 
 def token_mutant(accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual):
@@ -94,30 +72,26 @@ def _forgotten(rule, size):
 
 
 class StepMutant(NamedTuple):
-    """verifier: for which the lemma's query, or ``query``, must have a counterexample.
+    """A rule for which the lemma's query, or ``query``, must have a counterexample."""
 
-    refutes: the claim about the whole algorithm that the exact law refutes for it (``counterexample``)
-    """
-
-    verifier: Reference
-    refutes: str
+    rule: SubBlockRule
     query: Callable | None = None
 
     def asked(self, lemma, size):
-        return (self.query or lemma.query)(self.verifier.rule or lemma.rule, size)
+        return (self.query or lemma.query)(self.rule, size)
 
 
 OF_LEMMAS = {
-    "block: token": StepMutant(UNCAPPED, "bounds"),
-    "block: bounds": StepMutant(GENEROUS, "bounds"),
-    "block: lemma-3": StepMutant(NO_NORMALISER, "lemma-3"),
-    "block: law": StepMutant(NO_NORMALISER, "validity"),
-    "block: extension": StepMutant(NO_NORMALISER, "validity"),
-    "block: dominance over token": StepMutant(LOW, "expected-acceptance"),
-    "greedy: token": StepMutant(CAPPED, "lemma-9"),
-    "greedy: bounds": StepMutant(NO_CAP, "bounds"),
-    "greedy: lemma-9": StepMutant(NO_SHORTFALL, "lemma-9"),
-    "greedy: lemma-8": StepMutant(FORGETFUL, "lemma-8", _forgotten),
+    "block: token": StepMutant(UNCAPPED),
+    "block: bounds": StepMutant(GENEROUS),
+    "block: lemma-3": StepMutant(NO_NORMALISER),
+    "block: law": StepMutant(NO_NORMALISER),
+    "block: extension": StepMutant(NO_NORMALISER),
+    "block: dominance over token": StepMutant(LOW),
+    "greedy: token": StepMutant(CAPPED),
+    "greedy: bounds": StepMutant(NO_CAP),
+    "greedy: lemma-9": StepMutant(NO_SHORTFALL),
+    "greedy: lemma-8": StepMutant(greedy.RULE, _forgotten),
 }
 """For each lemma about one step."""
 

@@ -5,15 +5,11 @@ import time
 import pytest
 import z3
 
-from draftproof.models.battery import drawn
-from draftproof.models.problem import as_json, problem_from
 from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, reals
-from draftproof.tests.proofs.symbolic.counterexample import exactly_refuted, problem_of_step, rational_point
-from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS, REDRAWN
+from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
 from draftproof.verifiers.arithmetic import minimum, residual
-from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.symbolic
 
@@ -67,15 +63,6 @@ def z3util_names(fact):
         yield from z3util_names(child)
 
 
-@pytest.mark.parametrize("size", [2, 5])
-@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
-def test_the_mutant_of_a_step_fails_as_a_whole_verifier_on_a_problem_file(lemma, size):
-    problem = problem_from(as_json(problem_of_step(lemma, size)))
-    mutant, original = OF_LEMMAS[lemma.name], "greedy-block" if lemma.rule is greedy.RULE else "block"
-    assert exactly_refuted(mutant.refutes, problem, mutant.verifier)
-    assert exactly_refuted(mutant.refutes, problem, reference(original)) is None
-
-
 @pytest.mark.parametrize(
     ("name", "rule"), [("block: law", block.RULE), ("greedy: lemma-9", greedy.RULE)], ids=["block", "greedy"]
 )
@@ -92,28 +79,3 @@ def test_what_the_lemmas_assume_of_kept_mass_and_residual_the_code_gives(name, r
     assert ask(Query(z3.And(*own), rows)).verdict == "holds"
     twice = [(x, 2 * term) for x, term in code]
     assert ask(Query(z3.And(*(z3.substitute(fact, *twice) for fact in given)), rows)).verdict == "refuted"
-
-
-def test_an_irrational_model_becomes_a_rational_point():
-    x, y = z3.Reals("x y")
-    solver = z3.Solver()
-    solver.add(x * x * x > 2, x * x * x < 3, y * x == 1)
-    point = rational_point(solver, [x, y])
-    assert 2 < point[0] ** 3 < 3
-    assert point[0] * point[1] == 1
-
-
-def test_where_there_is_no_rational_point_none_is_made_up():
-    (x,) = z3.Reals("x")
-    solver = z3.Solver()
-    solver.add(x * x == 2)
-    assert rational_point(solver, [x]) is None
-
-
-def test_the_exact_engine_confirms_nothing_of_a_verifier_without_a_defect():
-    problem = drawn(2, 2, "generic")
-    for claim in ("validity", "expected-acceptance", "bounds", "residual", "lemma-3"):
-        assert exactly_refuted(claim, problem, reference("block")) is None
-    assert exactly_refuted("validity", problem, REDRAWN)
-    with pytest.raises(KeyError):
-        exactly_refuted("valid", problem, REDRAWN)
