@@ -38,7 +38,7 @@ class Forged(NamedTuple):
 def forge(
     problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32", gguf: bool = False
 ) -> Forged:
-    """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft; beside them the problem.
+    """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft, with the problem.
 
     softmax(logits after ..., k) = M(. | k) for k < V, and M(. | empty) after every other id.
     Tokens 0..V-1 are the problem's, <s> is V (the prompt of one <s> stands for the empty prefix), </s> is V + 1 and
@@ -81,7 +81,7 @@ def forged_problem(target: str | Path) -> Problem:
     places = [folder / PROBLEM_FILE for folder in (Path(target), Path(target).resolve().parent)]
     file = next((place for place in places if place.is_file()), None)
     if file is None:
-        raise InputError(f"{target}: no {PROBLEM_FILE} in it or beside it; expected what draftproof forge has written")
+        raise InputError(f"{target}: no {PROBLEM_FILE} in it or next to it; expected what draftproof forge has written")
     return load_problem(str(file))
 
 

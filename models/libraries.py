@@ -68,7 +68,7 @@ def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
 
 @contextmanager
 def torch_threads(count: int | None) -> Iterator[None]:
-    """Set torch's number of threads within the block; None leaves the number as it is."""
+    """Set torch's number of threads within the block; None leaves the number unchanged."""
     import torch
 
     before = torch.get_num_threads()

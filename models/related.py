@@ -1,4 +1,4 @@
-"""Problems made from another one: twins that tell whether earlier calls are remembered.
+"""Problems made from another one, among them twins, which show whether earlier calls are remembered.
 
 A twin has the draft blocks of its original, so that whatever is remembered by draft tokens, by the shapes of the rows
 or by their rounded values is remembered wrongly for one of the two.

@@ -56,7 +56,7 @@ class Store:
 
     rows: key -> row, of those that count. others: the rows for other digests.
     What is set aside, and what a kill cut off, is logged as a warning.
-    Raises: InputError for a file that cannot be used, which stays as it is.
+    Raises: InputError for a file that cannot be used, which is left unchanged.
     """
 
     _descriptor = -1

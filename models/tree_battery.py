@@ -76,7 +76,7 @@ AUDITED = (
 )  # fmt: skip
 """More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly.
 
-Where the last drafts are sure there are many nodes, whose siblings are alike, in few trees.
+Where the last drafts are sure there are many nodes, whose siblings are equal, in few trees.
 """
 
 AUDITED_TOP = (
@@ -125,7 +125,7 @@ def small_probabilities(how: str) -> list[Problem]:
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     """Return the problems of an audit of a function: those above with few trees, one of each larger shape, small rows.
 
-    Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
+    Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are equal, a row of
     another node is no mistake.
     """
     more = [drawing(pair, *children, how=how) for how in EVERY_WAY for pair, children in AUDITED]

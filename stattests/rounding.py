@@ -50,7 +50,7 @@ def deviation(
     """Test whether the counts refute every source within a total variation of ``slack`` of the law.
 
     By any of three routes: outcomes of probability 0 seen more often than the slack explains; the test of fit, where
-    rounding is negligible beside what it can detect; the lower bound on the total variation, of the outcomes as they
+    rounding is negligible next to what it can detect; the lower bound on the total variation, of the outcomes as they
     are. The second detects small deviations, the third those that pooling hides. Each has alpha / 2 without slack,
     where the first costs nothing, else alpha / 4, the second counted twice for what rounding does to its rate.
     limit: the smaller of a + b + c and ``min_detectable_by_bound``, a: the mass of outcomes of probability 0 that may

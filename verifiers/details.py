@@ -130,7 +130,7 @@ class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):
 class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     """A detail of the law on a wide problem.
 
-    ids_called: calls that confirmed that tokens are treated alike; fewest_ids_of_a_row: the fewest of them on one row.
+    ids_called: calls that confirmed that tokens are treated equally; fewest_ids_of_a_row: the fewest on one row.
     ids_drafted, ids_emitted: how many different ones were drafted, and emitted by calls.
     mass_not_called: of tokens without such a call. mass_unknown: of outcomes that are not known.
     allowed_to_look_ups, look_ups_explained: what of the bound is for running sums, by the rule and by the theorem.

@@ -75,7 +75,7 @@ def generate(
     settings: see ``LoopSettings``.
     Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
     up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
-    kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
+    kernels repeat themselves), and with a fixed gamma a row's text does not depend on the batch's other rows.
     Raises: InputError in one line for what cannot be run. Source: Sun et al. 2025, Algorithms 3 and 6.
     """
     given = loop_verifier(verifier), LoopSettings(**settings), chance, device

@@ -106,7 +106,7 @@ class LenientRows:
     """A batch of rows under which ``token_verification`` is lenient: the draft's probability counts l-fold in the
     ratios.
 
-    The residual stays as it is (see ``verifiers.lenient_token_verification``, the reference).
+    The residual is unchanged (see ``verifiers.lenient_token_verification``, the reference).
     """
 
     def __init__(self, rows: BatchRows, lenience: float):

@@ -73,7 +73,7 @@ class Streams:
     draws.
 
     Philox of NumPy, keyed by seed, row and stream, uniforms in float64. They are drawn on the CPU, so that a seed means
-    the same on every device, and a row's numbers do not depend on the rows beside it.
+    the same on every device, and a row's numbers do not depend on the batch's other rows.
     """
 
     def __init__(self, seed: int, batch: int):

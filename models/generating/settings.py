@@ -23,7 +23,7 @@ class LoopSettings:
     """A set of what the decoding loop is asked to do.
 
     gamma: draft tokens an iteration, or ``Adaptive``.
-    temperature, top_k, top_p: see ``sampling.warp``, for both models alike.
+    temperature, top_k, top_p: see ``sampling.warp``, for both models.
     max_new_tokens: no text grows by more.
     eos: tokens that end a text.
     seed: of all randomness.

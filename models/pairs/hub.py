@@ -1,4 +1,4 @@
-"""From a folder or a name on the Hub to a folder with a whole checkpoint."""
+"""Folders with a whole checkpoint, found by a folder or a name on the Hub."""
 
 from pathlib import Path
 

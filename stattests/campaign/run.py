@@ -35,7 +35,7 @@ class Checkpoint:
     """The state of a campaign in a file, or nowhere if no file is given.
 
     parameters: all that the counts depend on; a file with others is refused.
-    Raises: InputError for a file that cannot be used, which is left as it is.
+    Raises: InputError for a file that cannot be used, which is left unchanged.
     """
 
     def __init__(self, file: str | None, parameters: Mapping[str, Any]):

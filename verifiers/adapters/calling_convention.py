@@ -61,7 +61,7 @@ class CallPlan(NamedTuple):
 
 
 def declare(function: Callable, **attributes: Any) -> Callable:
-    """Set what an audit reads from a function beside calling it, and return the function.
+    """Set what an audit reads from a function in addition to calling it, and return the function.
 
     array: one of ARRAYS.
     published: a function without arguments that gives the third-party function behind it.

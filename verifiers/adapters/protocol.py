@@ -77,7 +77,7 @@ class BatchedAdapter:
     """A ``DrivenAdapter`` that takes many requests in one call of the engine; rows that it gets may differ in gamma.
 
     An adapter derives from it, or has what it has.
-    batch: how many at most. placeholders, mixes_greedy: whether rows may hold -1, and be greedy beside sampled ones.
+    batch: how many at most. placeholders, mixes_greedy: whether rows may hold -1, and be greedy next to sampled ones.
     seeded: whether a row may have a generator of its own (``Row.seed``).
     """
 

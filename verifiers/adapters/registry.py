@@ -126,7 +126,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: those of ``models.decoding_settings`` that it has, and ways of drafting of its own; None if not known.
     order: of its processors, a key of ``decoding_settings.ORDERS``.
     logprobs: what those that it reports are of: the law under the "settings", or the "model"; empty if there are none.
-    forged: whether it reads checkpoints; the models here read the problem that lies beside them.
+    forged: whether it reads checkpoints; the models here read the problem in the same folder.
     modes: ways of drafting: "draft" from the draft model, "lookup" from the text itself.
     driver: of an engine in an environment of its own whose random numbers are handed in: the module that starts it.
     tokens: of a text whose law is asked for.

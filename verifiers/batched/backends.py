@@ -32,7 +32,7 @@ def verify(
     the drafts are one-hot, whatever they were drawn from.
     tokens: [B, gamma] int64; a block ends at its first -1, so blocks of several lengths are padded with it.
     logits: whether rows are logits; temperature: [B], of target and draft, 1 if None; at 0 all mass is on the largest.
-    chance: the uniforms, or keys of a generator inside the kernels, which both backends take alike.
+    chance: the uniforms, or keys of a generator inside the kernels, which both backends take.
     backend: "kernels" (interpreted by Triton where there is no CUDA device), "tensors", or "auto": kernels on CUDA with
         Triton.
     Guarantee: both backends emit the same tokens, but where a uniform lies within rounding of a threshold.

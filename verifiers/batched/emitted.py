@@ -27,7 +27,7 @@ def emitted(drafted: Tensor, accepted: Tensor, last: Tensor) -> Emitted:
 
 
 class EmittedPaths(NamedTuple):
-    """The output for several draft paths of each text, K rows of a batch in turn: alike in all rows of a text.
+    """The output for several draft paths of each text, K rows of a batch in turn: the same in all rows of a text.
 
     tokens, accepted: as in ``Emitted``.
     rows: the row of the batch whose path was accepted, [B K].

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 Array = np.ndarray
 Scalar = Any
-"""float32 or float64, which numba compiles for alike."""
+"""float32 or float64: numba compiles for both."""
 
 Terms = tuple[Scalar, Scalar, Scalar, Scalar]
 

@@ -93,7 +93,7 @@ def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
     """Return the way of drafting a tree with these parents, level by level or depth first; not ragged if even, level
     by level.
 
-    Raises: ValueError where nodes stand otherwise, or before their parents.
+    Raises: ValueError if nodes stand in another order, or before their parents.
     """
     levels, behind = list(parents) == sorted(parents), all(CONTEXT <= p < n for n, p in enumerate(parents))
     if not parents or not behind or not (levels or _depth_first(parents)):
