@@ -10,7 +10,7 @@ from draftproof.verifiers.batched.verification import block_verification, greedy
 
 no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
 ON_CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=no_cuda)]
-DEVICES = ["cpu", pytest.param("cuda", marks=ON_CUDA)]
+DEVICES = ["cpu", *([pytest.param("cuda", marks=pytest.mark.gpu)] if torch.cuda.is_available() else [])]
 VERIFIERS = {
     "token": token_verification,
     "block": block_verification,
