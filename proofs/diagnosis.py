@@ -1,4 +1,4 @@
-"""Which known bug does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
+"""Diagnosis: a verifier's measured laws are compared with those of the zoo's mutants."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

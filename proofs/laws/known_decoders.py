@@ -1,4 +1,4 @@
-"""The exact laws of the decoders that are known here, by enumeration, and which of them a decoder behaves as."""
+"""The exact laws of known decoders, by enumeration, and the mutants that a decoder behaves as."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

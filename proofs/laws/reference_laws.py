@@ -1,6 +1,6 @@
-"""Exact laws of draft verification: of (X^tau, Y), of tau, of completed tokens, of several iterations.
+"""The exact laws of reference verifiers: of (X^tau, Y), of tau, of completed tokens, of several iterations.
 
-Output laws, of (X^tau, Y), are in ``block_laws`` and ``tree_laws``.
+``block_laws`` and ``tree_laws`` compute the output laws, of (X^tau, Y).
 """
 
 from collections.abc import Mapping

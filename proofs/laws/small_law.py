@@ -1,4 +1,4 @@
-"""The measured law of what a verifier emits on one problem, exact, and how far it is from what each claim says."""
+"""The measured law of a verifier on a problem of a small vocabulary, and its departure from each claim."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -51,13 +51,13 @@ def probability_text(probability: Any, tolerance: Any = 0) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Measurement(Law):
-    """A law on a problem of a small vocabulary: of intercepted random numbers, or enumerated.
+    """A law on a problem of a small vocabulary, from traced paths or enumerated.
 
     in_use: the problem with the rows that the verifier worked with, exact, over QQ.
-    blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised. A draft
-      tree stands there by its tokens.
-    modifies_target: True of greedy block verification, which has to be followed by a modified target.
-    grain: what the lattice of its uniforms alone can move the law by, in total variation.
+    blocks: draft block -> the law of what is emitted given the block. An outcome is tokens, or the text of an error.
+      A draft tree is named by its tokens.
+    modifies_target: True for greedy block verification, after which the target is modified.
+    grain: total variation by which the lattice of the uniforms alone can move the law.
     """
 
     problem: Problem
@@ -151,7 +151,7 @@ class Measurement(Law):
     def lossless(self) -> Departure:
         """Return the departure of the completed law from the one asked for, over the rows in use (Eq. 7; Lemma 8).
 
-        What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
+        An outcome that is no sequence of 1..gamma+1 tokens of the vocabulary (an exception) counts in full.
         """
         if not self.known:
             return Departure()
@@ -212,8 +212,7 @@ class Measurement(Law):
     def support(self) -> Departure:
         """Return the token of target probability 0 that is emitted with the largest probability, given a draft.
 
-        zeros: whether the target gives any token probability 0; if not, only tokens outside the vocabulary could be
-        noticed.
+        zeros: whether the target gives any token probability 0. If not, only tokens outside the vocabulary show.
         """
         asked = self.in_use.as_asked
         texts = (x for n in range(asked.gamma + 1) for x in asked.prefixes(n)) if self.in_use.law else ()
@@ -245,9 +244,8 @@ class Measurement(Law):
     def optimal(self) -> Departure:
         """Compare E[tau] with block verification's, the exact optimum of all valid verifiers (Theorem 2).
 
-        Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against two bounds
-        on what the best valid rule accepts (``largest_acceptance``); nothing is decided between them where they are far
-        apart.
+        Less is the price of the rule in tokens per call; more proves bias. A draft tree is compared with two bounds on
+        what the best valid rule accepts (``largest_acceptance``). If they are far apart, nothing between is decided.
         """
         if reason := self._why_not_comparable():
             return Departure(not_claimed=reason)
@@ -310,7 +308,7 @@ class Measurement(Law):
 
 @dataclass(frozen=True, eq=False)
 class DrivenMeasurement(Measurement):
-    """A law of a subject whose random numbers are inputs: found by asking, confirmed by random requests.
+    """A law by calls, from a partition of chosen random numbers; random requests confirm it.
 
     numbers: what each random number decides: thresholds, a race, products, nothing.
     """

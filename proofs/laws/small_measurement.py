@@ -1,4 +1,4 @@
-"""A measured law from the answers of the sandbox."""
+"""The measured law of a problem of a small vocabulary, made from the sandbox's answers: paths, or a partition."""
 
 import math
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The measured law of what a verifier emits on a wide problem, and how far it is from what each claim says."""
+"""The measured law of a verifier on a wide problem, and its departure from each claim."""
 
 import math
 from collections.abc import Mapping
@@ -38,22 +38,22 @@ LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g
 
 @dataclass(frozen=True, eq=False)
 class WideMeasurement(Law):
-    """A law on a wide problem. Its ``rounding`` has "theorem_pairwise" too, for sums in pairs: what holds is within
-    that.
+    """A law on a wide problem.
 
+    rounding: has "theorem_pairwise" too, the bound for sums in pairs. What holds is within it.
     target, draft: prefix that can be drafted -> row in use, float64, normalised.
     emitted: prefix -> Pr(prefix y is emitted), [V], over draft blocks and the verifier's own chance.
     malformed: outcome that is no sequence of 1..gamma+1 tokens of the vocabulary -> its probability.
     strays: probability of outputs that leave the draft block before their last token.
-    unknown: probability of what the law says nothing of; the reason, where it is not 0.
-    ids: that calls emitted.
-    called: calls that confirmed a path's row; least: the fewest of a row.
+    unknown: probability of outcomes that are not known; if it is not 0, ``reason`` says why.
+    ids: token ids that calls emitted.
+    called: number of calls that confirmed a path's row. least: the fewest of one row.
     not_called: probability of the tokens that no call led to.
-    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem;
-      looked_up_certain: by the rule, in the type in which operations were followed.
-    looked_up_entries: prefix -> what they may move each entry by, [V].
-    slack: (what is cleared, what is refuted): the bounds of the law as a whole by which its entries are bounded.
-    resolution: the total variation by which the law itself may be wrong, of races: any entry may be.
+    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem.
+    looked_up_certain: the same by the rule, in the observed dtype.
+    looked_up_entries: prefix -> how far look-ups may move each entry, [V].
+    slack: two bounds of the whole law by which its entries are bounded: for what is cleared, for what is refuted.
+    resolution: total variation to which the law is known. Any entry may be off by it.
     """
 
     problem: WideProblem

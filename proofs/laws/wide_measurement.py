@@ -1,4 +1,4 @@
-"""A measured law of a wide problem from the answers of the sandbox."""
+"""The measured law of a wide problem, made from the sandbox's answers."""
 
 import math
 from collections.abc import Iterable, Mapping
