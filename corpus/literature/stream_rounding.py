@@ -3,8 +3,8 @@
 import math
 
 from draftproof.models.problem import Problem
-from draftproof.proofs.rounding.own_rules import inverse
 from draftproof.proofs.rounding.theorem import SURE, both, growth, running_sum_bound
+from draftproof.proofs.rounding.tree_rules import inverse
 
 
 def stream_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:

@@ -1,6 +1,6 @@
 """Our rules for trees as functions of rows in floating point, as audits call them: every operation in the rows' type.
 
-The rounding of those of ``IN_FLOATS`` is bounded by the theorems of ``proofs/rounding/own_rules.py``, which follow
+The rounding of those of ``IN_FLOATS`` is bounded by the theorems of ``proofs/rounding/tree_rules.py``, which follow
 these operations; the others are judged as code of a stranger is.
 """
 

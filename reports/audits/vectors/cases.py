@@ -20,7 +20,7 @@ from ....models.problem import Problem
 from ....models.tree_battery import drawing, ragged
 from ....proofs.field import in_field
 from ....proofs.laws.reference_laws import joint_law, output_law
-from ....proofs.rounding.greedy import greedy_bound
+from ....proofs.rounding.greedy_block import greedy_bound
 from ....proofs.rounding.rule import LOGARITHMS, explained_by_rounding, rounding_allowed
 from ....proofs.rounding.theorem import growth, problem_bound, token_bound
 from ....verifiers.arithmetic import residual

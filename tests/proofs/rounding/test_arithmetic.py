@@ -14,7 +14,8 @@ from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.rule import EPSILON, MOST, excused, precision, tree_bound, wide_explained
+from draftproof.proofs.rounding.recursive_rejection import tree_bound
+from draftproof.proofs.rounding.rule import EPSILON, MOST, excused, precision, wide_explained
 from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, sum_error
 from draftproof.proofs.rounding.wide import running_sum_cost, running_sum_entries
 from draftproof.proofs.sandbox import Sandbox

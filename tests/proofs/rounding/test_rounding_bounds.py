@@ -24,8 +24,9 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.tree_laws import drawn_from, enumerated_tree_law, row_after
 from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.greedy import greedy_bound
-from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed, tree_bound
+from draftproof.proofs.rounding.greedy_block import greedy_bound
+from draftproof.proofs.rounding.recursive_rejection import tree_bound
+from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound
 from draftproof.proofs.rounding.wide import wide_bound
 from draftproof.tests.proofs.rounding.in_floats import (

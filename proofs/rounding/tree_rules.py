@@ -1,4 +1,4 @@
-"""How far floating point can move the law of one of our own rules for trees, as proved in Coq, in closed form.
+"""How far floating point can move the law of a reference rule for trees, as proved in Coq, in closed form.
 
 Counted here, and not in Coq: how often a transport plan is changed, the law of drafts, and that SpecHub makes a plan.
 
