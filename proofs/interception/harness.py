@@ -23,12 +23,11 @@ from ...verifiers.adapters.calling_convention import (
     BadResult,
     NotASubject,
     call,
-    over_keys,
     plan_call,
-    takes_a_key,
     tokens_of,
 )
 from ...verifiers.adapters.copies import COPIES
+from ...verifiers.adapters.watermark_keys import over_keys, takes_a_key
 from ...verifiers.trees.draft_tree import EVERY_WAY, WAYS
 from ..time_limits import TimeLimits
 from .exploration import Exploration

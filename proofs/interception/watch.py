@@ -35,6 +35,7 @@ OURS = (
     "draftproof.proofs.",
     "draftproof.verifiers.adapters.calling_convention",
     "draftproof.verifiers.adapters.copies",
+    "draftproof.verifiers.adapters.watermark_keys",
 )
 ASKED_OF = {
     "time": "the clock", "posix": "the operating system", "nt": "the operating system", "io": "a file", "_io": "a file",

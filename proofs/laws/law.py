@@ -151,7 +151,7 @@ class Law:
     def lossless_over_keys(self) -> Departure:
         """Return the departure of a watermarked verifier's law, averaged over its keys.
 
-        A keyed function is run with a fresh key in each call (``calling_convention.over_keys``), so the measured law
+        A keyed function is run with a fresh key in each call (``watermark_keys.over_keys``), so the measured law
         is the average over keys. It includes what one label decides twice within a block.
         """
         return self.lossless if "key" in self.findings else Departure(not_claimed=NO_KEY)

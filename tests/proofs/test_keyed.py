@@ -11,7 +11,8 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import watermarks
-from draftproof.verifiers.adapters.calling_convention import declare, over_keys
+from draftproof.verifiers.adapters.calling_convention import declare
+from draftproof.verifiers.adapters.watermark_keys import over_keys
 from draftproof.verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED
 
 pytestmark = pytest.mark.exact

@@ -15,8 +15,6 @@ from .copies import COPIES
 
 EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
 ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
-KEY = "key"
-"""The argument by which a watermarked verifier is known; passed by name."""
 
 PARENTS = "parents"
 """The argument by which a verifier of draft trees is known; passed by name."""
@@ -68,56 +66,11 @@ def declare(function: Callable, **attributes: Any) -> Callable:
     rows_in_use: from the probabilities given to the rows that are verified with; believed within rounding alone.
     steps: the same function in two: what it makes of its arguments, which calls on one wide block share; what is called
       with that, in the places of the arguments.
-    keys: of a watermarked verifier, how many its key space has (``over_keys``).
+    keys: of a watermarked verifier, how many its key space has (``watermark_keys.over_keys``).
     drafting: how trees have to be drawn for it, as a tuple of iid, without-replacement and top; if not all of them.
     """
     vars(function).update(attributes)
     return function
-
-
-def takes_a_key(function: Any) -> bool:
-    """Return whether a function needs an argument ``key``: its noise is decided by a key."""
-    try:
-        parameter = inspect.signature(function).parameters.get(KEY)
-    except (TypeError, ValueError):
-        return False
-    return parameter is not None and parameter.default is parameter.empty
-
-
-def over_keys(function: Callable) -> Callable:
-    """Return the function with a key drawn anew in each call, so that its law is the average over keys.
-
-    Its attribute ``keys``, a whole number K: the key is one of 0..K-1, each as likely. Without it the key is a function
-    from labels to uniforms of [0, 1): the same label has the same number, and numbers of different labels are
-    independent, as in the average over all keys of an ideal keyed function.
-    """
-    keys, takes_rng = getattr(function, "keys", None), "rng" in inspect.signature(function).parameters
-
-    def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, rng: np.random.Generator) -> Any:
-        noise: dict[tuple, Any] = {}
-
-        def key(*label: Any) -> Any:
-            if label not in noise:
-                noise[label] = rng.random()
-            return noise[label]
-
-        options = {KEY: key if keys is None else _one_of(keys, rng)} | ({"rng": rng} if takes_rng else {})
-        return function(target_probs, draft_probs, draft_tokens, **options)
-
-    return declare(verify, **getattr(function, "__dict__", {}))
-
-
-def _one_of(keys: int, rng: np.random.Generator) -> int:
-    """Return a number from 0 to keys - 1, each as likely, by comparisons: where it is followed, each is a path of its
-    own.
-
-    As a plain whole number one would stand for a group of keys, of which only some are looked at.
-    """
-    drawn, low, high = rng.integers(keys), 0, keys
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if drawn < middle else (middle, high)
-    return low
 
 
 FEW_ENTRIES = 10_000
