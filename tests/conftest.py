@@ -1,8 +1,9 @@
-"""What all tests share: markers, and a reason for every test that is skipped because a package is missing."""
+"""What all tests share: markers, and which tests are left out of a session, with the reason."""
 
 import gc
 import os
 import re
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,7 +53,7 @@ MARKERS = {
     "smollm2": "long: reads the open model that make smollm2 installs",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
-    "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
+    "needs(*packages)": "left out, with the reason, if one of these optional packages is not installed",
 }
 
 
@@ -71,7 +72,7 @@ LEFT_OUT = {
 
 
 def needs(package: str) -> str:
-    """The reason of a skip."""
+    """Return the reason of a test that is left out for a missing package."""
     return f"needs {package}: pip install -c constraints.txt draftproof[{EXTRAS[package]}]"
 
 
@@ -108,16 +109,49 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{name}: {text}")
 
 
+LEFT = pytest.StashKey[Counter]()
+"""How many tests are not run in this session, by reason."""
+
+
+def left_out(item, asked: str) -> str | None:
+    """Return why a test is not run in this session: its time, or what is not here. None if it is run."""
+    for mark, target in LEFT_OUT.items():
+        if item.get_closest_marker(mark) and mark not in asked:
+            return f"make {target}"
+    packages = [package for mark in item.iter_markers("needs") for package in mark.args]
+    packages += ["torch", "transformers"] if "engine" in item.keywords else []
+    for package in packages:
+        if find_spec(package) is None:
+            return needs(package)
+    return next((mark.kwargs["reason"] for mark in item.iter_markers("skipif") if mark.args[0] is True), None)
+
+
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        for mark, target in LEFT_OUT.items():
-            if item.get_closest_marker(mark) and mark not in config.option.markexpr:
-                item.add_marker(pytest.mark.skip(reason=f"left out for its time: make {target}"))
-        packages = [package for mark in item.iter_markers("needs") for package in mark.args]
-        packages += ["torch", "transformers"] if "engine" in item.keywords else []
-        missing = next((package for package in packages if find_spec(package) is None), None)
-        if missing:
-            item.add_marker(pytest.mark.skip(reason=needs(missing)))
+    """Collect only what can run here and was asked for; one line at the end says what was left out."""
+    why = {item: left_out(item, config.option.markexpr) for item in items}
+    config.stash[LEFT] = Counter(filter(None, why.values()))
+    dropped = [item for item, reason in why.items() if reason]
+    items[:] = [item for item, reason in why.items() if not reason]
+    config.hook.pytest_deselected(items=dropped)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Take the counts of a worker of xdist: all collect the same."""
+    node.config.stash[LEFT] = Counter(getattr(node, "workeroutput", {}).get("left", {}))
+
+
+def pytest_sessionfinish(session):
+    """Hand the counts of a worker to the process that reports."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left"] = dict(session.config.stash.get(LEFT, Counter()))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say in one line what was left out."""
+    if counts := config.stash.get(LEFT, Counter()):
+        said = "; ".join(f"{n} {reason}" for reason, n in counts.most_common())
+        terminalreporter.write_line(f"left out {counts.total()}: {said}")
 
 
 def pytest_collection_finish(session):
