@@ -5,10 +5,12 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...verifiers.evidence import Evidence
-from .settings import AuditSettings
+
+if TYPE_CHECKING:
+    from .settings import AuditSettings
 
 
 def command_words(command: str, *arguments: str, **options: Any) -> list[str]:
@@ -58,7 +60,7 @@ def audit_words(
 def with_replay(
     evidence: Evidence,
     subject: Sequence[str],
-    settings: AuditSettings,
+    settings: "AuditSettings",
     dtypes: tuple[str, ...] = ("exact",),
     array: str | None = None,
     folders: Sequence[str] = (),

@@ -1,27 +1,29 @@
 """What all commands have in common: nothing heavy is imported to say what there is, files are checked first."""
 
-import os
+import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
+from click.testing import CliRunner
 
 from draftproof import parametrize_with_checks
 from draftproof.models.errors import InputError
 from draftproof.reports.commands.list import LISTS
-from draftproof.reports.commands.main import COMMANDS, cli
+from draftproof.reports.commands.main import COMMANDS, ELSEWHERE, cli
+from draftproof.tests.reports.commands.in_process import PAPER, Ended, draftproof
 
 HEAVY = (
     *("numpy", "scipy", "sympy", "flint", "torch", "transformers", "matplotlib", "z3", "numba", "jinja2", "markupsafe"),
     *("rich", "jsonschema", "hypothesis", "pytest", "sqlalchemy", "joblib", "distributed", "datasets", "openvino"),
 )
-PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
-PAIR = ("--target", "a", "--draft", "b")
+HERE = [name for name in COMMANDS if name not in ELSEWHERE]
 
 WITH_BOTH_FILES = {
     "audit": ("audit", "block"),
     "engine": ("engine", "transformers"),
-    "e2e": ("e2e", *PAIR),
+    "e2e": ("e2e", "--target", "a", "--draft", "b"),
     "nightly run": ("nightly", "run", "block"),
     "nightly status": ("nightly", "status"),
     "campaign": ("campaign", "block", "--problem", PAPER),
@@ -33,86 +35,95 @@ WITH_JSON = {
     "prove": ("prove", "lemma-1"),
     "certificate": ("certificate", "--problem", PAPER),
 }
+HELP = {name: (name, "--help") for name in HERE}
+LISTED = {name: ("list", name) for name in LISTS}
+TWICE = {
+    (name, *files): (*words, "--json", files[0], "--html", files[1])
+    for name, words in WITH_BOTH_FILES.items()
+    for files in (("same", "same"), ("same", "./same"), ("-", "-"))
+}
+NOWHERE = {name: (*words, "--json", "nowhere/r.json") for name, words in WITH_JSON.items()}
+CAMPAIGN = (*WITH_JSON["campaign"], "--json", "same", "--checkpoint", "same")
 
 
-def draftproof(*arguments, cwd, without=HEAVY):
-    """The command where these packages cannot be imported: none of them is needed before a command's work begins."""
-    start = f"import sys; sys.modules.update(dict.fromkeys({without!r})); "
-    start += "from draftproof.reports.commands.main import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", start, *arguments], capture_output=True, text=True, timeout=3600, cwd=cwd,
-        env=os.environ | {"COLUMNS": "160"},
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_group_knows_each_command_by_its_name(name):
-    command = cli.get_command(None, name)
-    assert command.name == name
-    assert command.help
-
-
-def test_help_imports_no_heavy_package(tmp_path):
-    done = draftproof("--help", cwd=tmp_path)
+def blocked(commands, without, folder):
+    """Run commands in one process in which these packages cannot be imported: no command's work has begun."""
+    start = f"import json, sys; sys.modules.update(dict.fromkeys({without!r})); "
+    start += "from draftproof.tests.reports.commands.in_process import draftproof; "
+    start += "print(json.dumps([draftproof(*words) for words in json.loads(sys.argv[1])]))"
+    words = [sys.executable, "-c", start, json.dumps([*commands])]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=3600, cwd=folder)
     assert done.returncode == 0, done.stderr
-    for name, what in COMMANDS.items():
-        assert f"  {name}" in done.stdout
-        assert what in done.stdout
+    return [Ended(*one) for one in json.loads(done.stdout)]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_imports_no_heavy_package(name, tmp_path):
-    done = draftproof(name, "--help", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"Usage: -c {name} ")
+@pytest.fixture(scope="module")
+def without_heavy(tmp_path_factory):
+    """Gives what a command left where no heavy package can be imported; all were run in one process."""
+    folder = tmp_path_factory.mktemp("empty")
+    commands = [("--help",), *HELP.values(), *LISTED.values(), *TWICE.values(), *NOWHERE.values(), CAMPAIGN]
+
+    @cache
+    def ended():
+        made = dict(zip(commands, blocked(commands, HEAVY, folder), strict=True))
+        assert not list(folder.iterdir()), "nothing is written before a command's work begins"
+        return made
+
+    return lambda words: ended()[words]
 
 
-@pytest.mark.parametrize("what", LISTS)
-def test_lists_import_no_heavy_package(what, tmp_path):
-    done = draftproof("list", what, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_the_group_knows_each_command_by_its_name(without_heavy):
+    for name in HERE:
+        command = cli.get_command(None, name)
+        assert (command.name, bool(command.help)) == (name, True)
+    shown = without_heavy(("--help",)).out
+    assert all(f"  {name}" in shown and what in shown for name, what in COMMANDS.items())
 
 
-@pytest.mark.parametrize("name", WITH_BOTH_FILES)
-@pytest.mark.parametrize("files", [("same", "same"), ("same", "./same"), ("-", "-")], ids=" ".join)
-def test_the_same_file_twice_is_refused_before_any_work(name, files, tmp_path):
-    done = draftproof(*WITH_BOTH_FILES[name], "--json", files[0], "--html", files[1], cwd=tmp_path)
-    place = "standard output" if files[1] == "-" else files[1]
+@pytest.mark.parametrize("words", [*HELP.values(), *LISTED.values()], ids=" ".join)
+def test_help_and_lists_import_no_heavy_package(words, without_heavy):
+    done = without_heavy(words)
+    assert (done.status, bool(done.out)) == (0, True), done.err
+    if "--help" in words:
+        assert done.out.startswith(f"Usage: draftproof {words[0]} ")
+
+
+@pytest.mark.parametrize("named", TWICE, ids=" ".join)
+def test_the_same_file_twice_is_refused_before_any_work(named, without_heavy):
+    place = "standard output" if named[2] == "-" else named[2]
     line = f"draftproof: {place}: named by both --json and --html; expected different files\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
-    assert not list(tmp_path.iterdir())
+    assert without_heavy(TWICE[named]) == (2, "", line)
 
 
-def test_a_campaigns_checkpoint_and_result_are_different_files(tmp_path):
-    done = draftproof(*WITH_JSON["campaign"], "--json", "same", "--checkpoint", "same", cwd=tmp_path)
+def test_a_campaigns_checkpoint_and_result_are_different_files(without_heavy):
     line = "draftproof: same: named by both --json and --checkpoint; expected different files\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert without_heavy(CAMPAIGN) == (2, "", line)
 
 
-@pytest.mark.parametrize("name", WITH_JSON)
-def test_a_file_that_cannot_be_written_is_refused_before_any_work(name, tmp_path):
-    done = draftproof(*WITH_JSON[name], "--json", "nowhere/r.json", cwd=tmp_path)
+@pytest.mark.parametrize("name", NOWHERE)
+def test_a_file_that_cannot_be_written_is_refused_before_any_work(name, without_heavy):
     line = "draftproof: nowhere/r.json: cannot be written; expected a file in a folder that exists\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert without_heavy(NOWHERE[name]) == (2, "", line)
 
 
-def test_the_table_goes_to_standard_error_where_json_takes_standard_output(tmp_path):
-    done = draftproof("law", "block", "--problem", PAPER, "--json", "-", cwd=tmp_path, without=("numpy", "rich"))
-    assert done.returncode == 0
-    assert done.stdout.startswith("{")
-    assert "expected accepted   11/9" in done.stderr
+def test_an_engine_whose_name_is_a_url_is_a_server():
+    words = ["http://127.0.0.1:9", "--target", "nowhere", "--plain"]
+    said = [CliRunner().invoke(cli, [name, *words]).output for name in ("engine", "server")]
+    assert said[0] == said[1] and "No such option '--plain'" in said[0] and "server [OPTIONS] URL" in said[0]
+    assert "No such option '--target'" in CliRunner().invoke(cli, ["engine", "transformers", "--target", "x"]).output
 
 
-def test_proofs_without_z3_say_what_to_install(tmp_path):
-    done = draftproof("prove", "lemma-1", cwd=tmp_path, without=("z3",))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "draftproof: z3 not found; install draftproof[prove]\n"
+def test_the_table_goes_to_standard_error_where_json_takes_standard_output():
+    done = draftproof("law", "block", "--problem", PAPER, "--json", "-")
+    assert (done.status, done.out[0]) == (0, "{")
+    assert "expected accepted   11/9" in done.err
 
 
-def test_other_proofs_need_no_z3(tmp_path):
-    arguments = ("prove", "lemma-1", "--method", "enumeration", "--json", "rows.json")
-    assert draftproof(*arguments, cwd=tmp_path, without=("z3",)).returncode == 0
+def test_proofs_without_z3_say_what_to_install_and_others_need_none(tmp_path):
+    other = ("prove", "lemma-1", "--method", "enumeration", "--json", "rows.json")
+    refused, done = blocked([("prove", "lemma-1"), other], ("z3",), tmp_path)
+    assert refused == (2, "", "draftproof: z3 not found; install draftproof[prove]\n")
+    assert done.status == 0
 
 
 def test_checks_without_pytest_say_what_to_install(monkeypatch):
