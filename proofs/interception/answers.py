@@ -14,9 +14,9 @@ from .arithmetic import Arithmetic
 from .exploration import Exploration
 from .explore import walked
 from .harness import NeverReturned, Subject
+from .kept import changing
 from .outcomes import Outcome, Walk
 from .rows_in_use import Rows, WideRows, rows_for
-from .surroundings import changing
 
 CALLS_PER_ANSWER = 200
 
@@ -150,10 +150,10 @@ def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
     calls = request["calls"]
     repetitions = [functools.partial(repeat, some) for some in (*([one] for one in calls[: request["alone"]]), calls)]
-    yield {"kept": changing(subject.function, subject.exploration.watch.code, repetitions)}
+    yield {"kept": changing(subject.function, repetitions)}
 
 
 def surroundings(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What calls have asked of their surroundings, and how many were made."""
-    reads = subject.exploration.watch.reads.values()
+    reads = subject.exploration.reads.values()
     yield {"reads": [read._asdict() for read in reads], "calls": subject.calls}

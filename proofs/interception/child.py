@@ -16,13 +16,13 @@ from ..driven import answers as driven_answers
 from ..driven.batches import influences
 from ..driven.programs import DrivenProgram
 from ..driven.subjects import DrivenObject, DrivenSubject, is_driven
-from . import answers, explore, harness, loading
+from . import answers, explore, harness, loading, reads
 from .answers import again, kept, surroundings
 from .by_value import received
 from .digests import digest_of
 from .outcomes import encoded
 from .serving import Server
-from .surroundings import ELSEWHERE, move
+from .surroundings import ELSEWHERE, let_time_pass, move
 
 SAMPLES_PER_ANSWER = 2000
 
@@ -68,16 +68,21 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
         return _load_program(server, request)
     if request["array"] == "torch" or request["torch"]:
         import torch  # noqa: F401  # before the third-party module, so that its "from torch import ..." is followed
+
+        reads.install()
     name = request["subject"]
     server.begin(f"importing {name}", server.limits.timeout)
     new = loading.search(request["folders"])
     handed_over = request["handed_over"]
-    with loading.settings_read() as read:
+    at_import: reads.Reads = {}
+    with reads.noting(at_import):
         function = received(handed_over["content"]) if handed_over else loading.load(name)
+    reads.install()  # torch may have come
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
-    if read:
-        lines = ", ".join(f"{variable} ({place})" for variable, place in sorted(read.items())[:5])
+    settings = {r.key: r.place for r in at_import.values() if r.of == reads.ENVIRONMENT and not r.installed}
+    if settings:
+        lines = ", ".join(f"{variable} ({place})" for variable, place in sorted(settings.items())[:5])
         text = (
             f"when it is imported it reads of the environment {lines}: the verdict speaks of what they are set to here"
         )
@@ -88,6 +93,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout([tree_problem_from(p) for p in request["probe"]])
+        let_time_pass()
         subject.exploration.rehearsals = len(explore.ENDS)  # those are compared with the walks of the audit's process
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
@@ -175,6 +181,7 @@ def main(
     server = Server()
     if sys.argv[-1] == ELSEWHERE:
         move()
+    reads.install()
     explore.install()
     harness.interrupt_long_calls()
     before = ProcessBefore()

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,13 @@ from ...models.decoding_settings import BETWEEN_TEXTS, ReportedLogprobs, joined,
 from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
-from . import explore, harness
+from . import explore, harness, reads
 from .digests import digest_of, loaded_parts
 from .exploration import Exploration
+from .kept import changing
 from .loading import load
 from .outcomes import Outcome, Raised
 from .serving import Server
-from .surroundings import changing
 
 SEEDS = 0x2AAA_AAAA, 0x5555_5555
 """What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""
@@ -38,8 +37,8 @@ EMPTY = ("empty", "empty_like")
 TORCH_EMPTY = {*EMPTY, "new_empty", "empty_strided", "new_empty_strided"}
 
 
-LOOKED_AT: dict[CodeType, tuple[str, ...]] = {}
-"""Code of the one decoder of this process -> names of what changes with every call of it."""
+LOOKED_AT: dict[tuple[str, ...], list[str]] = {}
+"""Names of settings -> what changes with every call of the one decoder of this process."""
 
 
 @contextmanager
@@ -126,12 +125,11 @@ class FollowedDecoder:
         return harness.timed_call(self.server.limits, self.calls == 1, lambda: self.yielded(seed, fill))
 
     def keeps(self) -> list[str]:
-        """The names of what changes with every call; code that was looked at under other settings is not again."""
-        code = self.exploration.watch.code
-        if not code.keys() <= LOOKED_AT.keys():
-            names = changing(self.decode, code, [self.repeated])
-            LOOKED_AT.update(dict.fromkeys(code, tuple(names)))
-        return sorted({name for one in code for name in LOOKED_AT[one]})
+        """Return the names of what changes with every call, looked at once for each set of settings."""
+        given = tuple(sorted(self.settings))
+        if given not in LOOKED_AT:
+            LOOKED_AT[given] = changing(self.decode, [self.repeated])
+        return LOOKED_AT[given]
 
     def repeated(self) -> None:
         """The same texts again: many, since some counters change in few of them."""
@@ -185,13 +183,13 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
 
 def _reads(exploration: Exploration) -> list[str]:
     """What it asks of its surroundings; the files of its models are not counted."""
-    reads = [read for read in exploration.watch.reads.values() if read.of not in ("a file", "files")]
-    return [f"{read.of} ({read.what} at {read.place})" for read in reads]
+    return [reads.as_text(read) for read in exploration.reads.values() if read.of != reads.FILES]
 
 
 def main() -> None:
     """Serve requests until the parent closes the pipe: the first one loads the decoder, each other one is a law."""
     server = Server()
+    reads.install()
     explore.install()
     harness.interrupt_long_calls()
     decode: Any = None
@@ -201,6 +199,8 @@ def main() -> None:
                 server.begin("importing it", server.limits.timeout)
                 if request["torch"]:
                     import torch  # noqa: F401  # before third-party code, so that its names are followed
+
+                    reads.install()
                 decode = load(request["sample"])
                 packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
                 server.imported()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .arithmetic import Arithmetic
-from .watch import Watch
+from .reads import Reads
 
 FIRST_REPEATED = 1000
 """Paths of a subject from which on each is repeated at one scattered point in place of three."""
@@ -35,7 +35,7 @@ class Exploration:
     monotone: operations that were seen to be monotone where they were asked for.
     effects: what calls of torch's functions were seen to do to random entries.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
-    watch: what its calls have asked of their surroundings.
+    reads: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``time_limits``).
     noise_rows: whether rows of noise are followed as a whole.
     loops_over_rows: lines where a number is compared with cut after cut (``scans``): how, and the answer on which the
@@ -60,7 +60,7 @@ class Exploration:
     edges: dict[tuple, tuple[int, ...]] = field(default_factory=dict)
     ladders: dict[tuple, Any] = field(default_factory=dict)
     races: dict[tuple, Any] = field(default_factory=dict)
-    watch: Watch = field(default_factory=Watch)
+    reads: Reads = field(default_factory=dict)
     until: float = math.inf
     noise_rows: bool = True
     loops_over_rows: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)

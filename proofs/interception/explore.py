@@ -13,6 +13,7 @@ from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
 from .outcomes import Outcome, Raised, Walk, kind_of
+from .reads import noting
 from .recurring import Recurring
 from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
 
@@ -240,7 +241,7 @@ def rehearse(
             continue
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []
-        with tracer.exploration.watch.watching() if which == 0 else tracer.exploration.noting_no_types():
+        with noting(tracer.exploration.reads) if which == 0 else tracer.exploration.noting_no_types():
             with_plain_numbers = following_once(tracer, call)
         if walks is not None and which in ENDS:
             walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))

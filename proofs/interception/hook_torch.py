@@ -5,10 +5,8 @@ out a TracedTensor; the rest goes to ``torch_functions``.
 """
 
 import math
-import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,9 +74,6 @@ ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), t
 """Types of arguments that are never followed, nor contain any that are."""
 
 
-COMPILED = BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType
-"""Types of functions that are not written in Python."""
-
 UNTRACED = {(), (torch.Tensor,)}
 """Types of the arguments that have a way of their own with torch's functions, where none of them is followed."""
 
@@ -103,7 +98,6 @@ class _Named(NamedTuple):
     """What of a function of torch its name says. bare: without underscores.
 
     foreign: whether it comes from elsewhere, so that it may do anything between the points at which it is looked at.
-    compiled: whether no code in Python runs in it unless an argument has some.
     """
 
     name: str
@@ -112,7 +106,6 @@ class _Named(NamedTuple):
     in_place: bool
     of_chance: bool
     foreign: bool
-    compiled: bool
 
 
 @cache
@@ -123,10 +116,9 @@ def _named(func: Any) -> _Named:
     bare, dunder = name.strip("_"), name.startswith("__")
     of_chance = name in RANDOM or name in UNFOLLOWED
     in_place = name.endswith("_") and not dunder
-    compiled = isinstance(func, COMPILED) and not isinstance(getattr(func, "__self__", None), property)
     module = getattr(func, "__module__", None) or "torch"
     foreign = not module.startswith("torch") or (module.startswith("torch._ops.") and module != "torch._ops.aten")
-    return _Named(name, bare, dunder, in_place, of_chance, foreign, compiled)
+    return _Named(name, bare, dunder, in_place, of_chance, foreign)
 
 
 class Following(TorchFunctionMode):
@@ -138,7 +130,6 @@ class Following(TorchFunctionMode):
         self.functions = Functions(tracer)
         # A call with plain numbers of which nothing is noted: of its functions only those that draw matter.
         self.plain = tracer.rehearsal is not None and tracer.exploration.arithmetic is None
-        self.watched = sys.getprofile() is not None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -148,16 +139,7 @@ class Following(TorchFunctionMode):
                 return func(*args, **kwargs)
             if named.name in RANDOM and "out" not in kwargs:
                 return RANDOM[named.name](self, func, *args, **kwargs)
-        watch = sys.getprofile() if self.watched and named.compiled else None
-        if watch is None:
-            return self._called(func, named, args, kwargs, _all_ordinary(args, kwargs))
-        sys.setprofile(None)  # here runs our own code alone: what it does would be most of what a watch sees
-        try:
-            if _all_ordinary(args, kwargs):
-                return self._called(func, named, args, kwargs, True)
-        finally:
-            sys.setprofile(watch)
-        return self._called(func, named, args, kwargs, False)
+        return self._called(func, named, args, kwargs, _all_ordinary(args, kwargs))
 
     def _called(self, func: Callable, named: _Named, args: tuple, kwargs: dict, ordinary: bool) -> Any:
         if ordinary and not named.of_chance:

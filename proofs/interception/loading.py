@@ -1,23 +1,17 @@
-"""In the child process: load the third-party object that a name means, as its own package would.
-
-Which variables of the environment its own modules read then are settings that a verdict speaks of: what is read during
-a call withdraws the laws (``watch``), what was read once is fixed for the process. Installed packages are passed over.
-"""
+"""In the child process: load the third-party object that a name means, as its own package would."""
 
 import importlib
 import importlib.util
 import operator
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ...verifiers.adapters.calling_convention import NotASubject
-from .digests import is_standard
 from .outcomes import readable
 
 FORMS = "package.module:function or path/to/file.py:function"
@@ -144,33 +138,3 @@ def _why(error: BaseException) -> str:
         why += "; it imports relatively, but its folder has no __init__.py: name it as package.module:function, in the"
         why += " folder that holds the package"
     return why
-
-
-@contextmanager
-def settings_read() -> Iterator[dict[str, str]]:
-    """The variables that are read meanwhile by code that is no installed package's, each with the line that reads
-    it."""
-    read: dict[str, str] = {}
-    plain: Any = os._Environ.__getitem__
-
-    def item(self: Any, key: Any) -> Any:
-        frame = sys._getframe(1)
-        while frame.f_back and (frame.f_code.co_filename.startswith("<frozen") or _is_standard(frame)):
-            frame = frame.f_back
-        file = Path(frame.f_code.co_filename)
-        ours = frame.f_globals.get("__name__", "").startswith("draftproof.proofs.")
-        if not ours and not {"site-packages", "dist-packages"} & set(file.parts):
-            read.setdefault(str(key), f"{file.name}:{frame.f_lineno}")
-        return plain(self, key)
-
-    os._Environ.__getitem__ = item
-    try:
-        yield read
-    finally:
-        os._Environ.__getitem__ = plain
-
-
-def _is_standard(frame: Any) -> bool:
-    return frame.f_globals.get("__name__") in ("os", "_collections_abc") and is_standard(
-        Path(frame.f_code.co_filename).resolve()
-    )

@@ -36,7 +36,7 @@ class Server:
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        COPIES.mind()
+        COPIES.remember_process()
         settings = json.loads(self._requests.readline())
         os.dup2(settings["printed"], 1)
         os.close(settings["printed"])

@@ -7,11 +7,12 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import getpid
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .copies import COPIES
+from .copies import COPY
 
 EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
 ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
@@ -215,19 +216,19 @@ def rounded(row: Sequence[float], dtype: str) -> list[float]:
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:
     """Call a third-party function as planned. random: None to leave that argument out.
 
-    A process that it forked and that comes back from the call ends here: else each further call would double them.
+    A copy of the process that comes back from the call ends here. Otherwise each further call would double them.
     """
     options = {plan.random: random} if plan.random and random is not None else {}
     if plan.trees and plan.parents_by_name:
         *given, options[PARENTS] = given
-    process = os.getpid()
+    process = getpid()
     try:
         if plan.by_name:
             return function(**dict(zip(ARGUMENT_NAMES, given)), **options)
         return function(*given, **options)
     finally:
-        if os.getpid() != process:
-            COPIES.end()
+        if getpid() != process:
+            os._exit(COPY)
 
 
 def tokens_of(result: Any) -> tuple[int, ...]:

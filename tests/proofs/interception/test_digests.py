@@ -189,15 +189,15 @@ def test_a_function_compiled_by_numba_is_digested_by_its_source_and_its_options(
 NEEDS_TORCH = "needs torch: pip install -c constraints.txt torch"
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while its compiler is imported
-def test_functions_compiled_by_torch_are_digested_by_their_source_and_the_options(found):
+def test_functions_compiled_by_torch_are_digested_by_their_source(found):
     pytest.importorskip("torch", reason=NEEDS_TORCH)
     text = "import torch\nverify = torch.compile({})"
-    how = ("library.plain", "library.other", "library.plain, mode='max-autotune'", "library.plain, fullgraph=True",
-           "library.plain, dynamic=True", "library.plain, backend='eager'")  # fmt: skip
-    seen = [found(text.replace("{}", name)) for name in how]
-    assert len({*seen, UNKNOWN}) == len(how) + 1
-    assert found(text.replace("{}", how[2])) == seen[2]
+    seen = [found(text.replace("{}", name)) for name in ("library.plain", "library.other", "library.plain")]
+    seen.append(found(text.replace("{}", "library.plain"), LIBRARY + "# changed"))
+    assert seen[0] == seen[2]
+    assert len({*seen, UNKNOWN}) == 4
 
 
 @pytest.mark.parametrize(("one", "two"), [
@@ -214,19 +214,9 @@ def test_tensors_are_digested_by_what_they_hold(found, one, two):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
-def test_a_function_of_torchscript_is_digested_with_all_that_it_calls(found):
+def test_a_function_of_torchscript_has_no_digest(found):
     pytest.importorskip("torch", reason=NEEDS_TORCH)
-    code = "def helper(a):\n  return a * {}\ndef verify(a, b, c):\n  return helper(a)\n"
-    text = "import torch\nverify = torch.jit.CompilationUnit({}).verify"
-    seen = [found(text.replace("{}", repr(code.replace("{}", factor)))) for factor in ("0.5", "0.50000000001", "0.5")]
-    assert seen[0] == seen[2]
-    assert len({*seen, UNKNOWN}) == 3
-
-
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
-def test_a_function_of_torchscript_that_keeps_a_tensor_has_no_digest(found):
-    pytest.importorskip("torch", reason=NEEDS_TORCH)
-    text = "import torch\nkept = torch.rand(30)\nverify = torch.jit.trace(lambda a: a + kept, torch.ones(30))"
+    text = "import torch\nverify = torch.jit.trace(lambda a: a * 2, torch.ones(30))"
     assert found(text) == UNKNOWN
 
 
@@ -236,11 +226,11 @@ def test_an_extension_module_is_digested_by_its_file_and_the_version_of_its_dist
         (n, f) for n, f in vars(extension).items() if getattr(f, "__module__", "") == extension.__name__
     )
     first = digest_of(function)
-    before = digests._hash
-    monkeypatch.setattr(digests, "_hash", lambda content: before(content + b"another build" * (len(content) > 10**5)))
+    before = digests._file_digest
+    monkeypatch.setattr(digests, "_file_digest", lambda path, written: before(path, written) + "another build")
     changed = digest_of(function)
-    monkeypatch.setattr(digests, "_hash", before)
-    monkeypatch.setattr(digests, "version", lambda name: metadata.version(name) + ".post1")
+    monkeypatch.setattr(digests, "_file_digest", before)
+    monkeypatch.setattr(digests, "_version_of", lambda package: f"{package} {metadata.version(package)}.post1")
     newer = digest_of(function)
     assert len({first, changed, newer, UNKNOWN}) == 4
     monkeypatch.delattr(extension, name)
