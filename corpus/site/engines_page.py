@@ -18,7 +18,7 @@ from draftproof.corpus.site.lossy_engines import LossyRow, table
 from draftproof.corpus.site.survey import NOT_RUN, SURVEYED, SeedCount, SurveyRun
 from draftproof.models.files import write_atomically
 from draftproof.models.json_files import convert
-from draftproof.reports.audits.functions.relations import NOT_TRIED
+from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.scope import counted
 from draftproof.reports.pages.page import rendered

@@ -11,7 +11,7 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.shrink import shrink, size
-from draftproof.reports.audits.functions.relations import PROBLEMS
+from draftproof.reports.audits.functions.batch_influence import PROBLEMS
 from draftproof.verifiers.evidence import REFUTED, Evidence, Method, Witness
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, ZooEntry
 

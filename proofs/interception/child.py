@@ -80,7 +80,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     reads.install()  # torch may have come
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
-    settings = {r.key: r.place for r in at_import.values() if r.of == reads.ENVIRONMENT and not r.installed}
+    settings = {r.key: r.place for r in at_import.values() if r.of == reads.ENVIRONMENT and r.key and not r.installed}
     if settings:
         lines = ", ".join(f"{variable} ({place})" for variable, place in sorted(settings.items())[:5])
         text = (

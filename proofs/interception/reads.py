@@ -104,7 +104,7 @@ def _note(what: str, of: str, frame: types.FrameType | None, key: str | None = N
     _NOTED[-1].setdefault((what, key), Read(what, of, f"{file.name}:{frame.f_lineno}", key, installed))
 
 
-class _Asked:
+class _NotingFunction:
     """A function of the surroundings that notes who asks. It stays equal to the plain one, which tables may hold."""
 
     def __init__(self, plain: Any, what: str, of: str):
@@ -126,23 +126,24 @@ class _Asked:
         return self.__qualname__
 
 
-class _Arguments(list):
+class _NotingArguments(list):
     """The arguments of the interpreter, which note who looks at them."""
 
 
-def _looking(name: str) -> Any:
-    plain = getattr(list, name)
+def _looking(plain: Any, what: str, of: str) -> Any:
+    """Return a method that notes who looks into a container, and at which key."""
 
-    def look(self: list, *given: Any) -> Any:
+    def look(self: Any, *given: Any) -> Any:
         if _NOTED:
-            _note("sys.argv", "the interpreter", sys._getframe(1))
+            _note(what, of, sys._getframe(1), next((key for key in given if isinstance(key, str)), None))
         return plain(self, *given)
 
+    look.plain = plain  # pyright: ignore[reportFunctionMemberAccess]
     return look
 
 
 for _name in ("__contains__", "__getitem__", "__iter__", "__len__", "__eq__", "index", "count"):
-    setattr(_Arguments, _name, _looking(_name))
+    setattr(_NotingArguments, _name, _looking(getattr(list, _name), "sys.argv", "the interpreter"))
 
 
 def install() -> None:
@@ -151,22 +152,14 @@ def install() -> None:
         for what in names.split():
             module, _, name = what.rpartition(".")
             plain = getattr(sys.modules.get(module), name, None)
-            if plain is not None and not isinstance(plain, _Asked):
-                setattr(sys.modules[module], name, _Asked(plain, what.replace("builtins.", ""), of))
-    if not isinstance(sys.argv, _Arguments):
-        sys.argv = _Arguments(sys.argv)
-    if not hasattr(os._Environ.__getitem__, "plain"):
-        os._Environ.__getitem__ = _item_of_environment(os._Environ.__getitem__)
-
-
-def _item_of_environment(plain: Any) -> Any:
-    def item(self: Any, key: Any) -> Any:
-        if _NOTED:
-            _note("os.environ", ENVIRONMENT, sys._getframe(1), str(key))
-        return plain(self, key)
-
-    item.plain = plain  # pyright: ignore[reportFunctionMemberAccess]
-    return item
+            if plain is not None and not isinstance(plain, _NotingFunction):
+                setattr(sys.modules[module], name, _NotingFunction(plain, what.replace("builtins.", ""), of))
+    if not isinstance(sys.argv, _NotingArguments):
+        sys.argv = _NotingArguments(sys.argv)
+    for name in ("__getitem__", "__iter__", "__len__"):
+        plain = getattr(os._Environ, name)
+        if not hasattr(plain, "plain"):
+            setattr(os._Environ, name, _looking(plain, "os.environ", ENVIRONMENT))
 
 
 def as_text(read: Read) -> str:

@@ -23,7 +23,7 @@ from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.relations import restated_problems
+from draftproof.reports.audits.functions.problems import restated_problems
 from draftproof.reports.audits.functions.wide_laws import EVERY_LENGTH, LIKELIEST, laws_of_long_blocks
 from draftproof.tests.deceivers.drawn import Drawn, drawn, written
 from draftproof.verifiers.evidence import Evidence

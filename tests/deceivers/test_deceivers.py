@@ -13,7 +13,7 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.relations import restated_problems
+from draftproof.reports.audits.functions.problems import restated_problems
 from draftproof.tests.deceivers import catalogue, problems
 
 pytestmark = pytest.mark.interception

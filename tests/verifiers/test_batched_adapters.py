@@ -13,7 +13,7 @@ from draftproof.proofs.interception.loading import load
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
-from draftproof.reports.audits.functions.relations import PROBLEMS
+from draftproof.reports.audits.functions.batch_influence import PROBLEMS
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, not_installed

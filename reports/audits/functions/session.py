@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....models.errors import InputError, RunFailed
+from ....models.errors import RunFailed
 from ....models.law import ContextFree
 from ....models.problem import AnyProblem, Problem, as_json
-from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.audit_claims import refuted
 from ....proofs.laws.law import Law
 from ....proofs.laws.small_law import Measurement
 from ....proofs.laws.small_measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.time_limits import NOT_REACHED, ProcessorTime
-from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.claims import FUNCTION, claims_of
 from ....verifiers.evidence import Evidence
-from ....verifiers.trees.draft_tree import EVERY_WAY, TOP
 from ....verifiers.zoo.catalogue import MUTANTS, TREE_MUTANTS, ZooEntry
 from ..completed_law import Counts
 from ..replay import audit_words, with_replay
@@ -27,6 +24,7 @@ from ..report import Report
 from ..sandboxed import probe_problems, sampled
 from ..settings import QUICK, QUICK_REQUESTS, QUICK_SLOW, AuditSettings
 from ..subject import SubjectSpec
+from .problems import drawn_for, ways_of
 
 OF_REQUESTS = 0.2
 """Of the requests that are left for a problem those that confirm its law; others find it, and repeat what was asked."""
@@ -80,40 +78,13 @@ class FunctionSession:
         about = self.sandbox.start(probe_problems(self.problems))
         self.folders = about["origin"]["folders"]
         self.driven = about["convention"]["random"] == "driven"
-        self._choose_trees(tuple(about["convention"].get("trees", ())))
+        self.trees = ways_of(self.subject, tuple(about["convention"].get("trees", ())), self.settings)
+        self.problems = drawn_for(self.subject, self.trees, self.problems, self.settings)
         slow = self.driven or self.trees or about["convention"].get("array") == "torch"
         quick = (QUICK_SLOW if slow else QUICK) if self.settings.quick else math.inf
         self.real_calls = FEW_REAL_CALLS if slow and self.settings.quick else REAL_CALLS
         self.time.seconds = min(self.settings.processor_time or quick, quick) / len(self.subject.dtypes)
         return about
-
-    def _choose_trees(self, meant_for: tuple[str, ...]) -> None:
-        """The problems of a subject that verifies draft trees, unless problems were given.
-
-        Raises: InputError for trees where it verifies blocks.
-        """
-        given, wanted = self.settings.problems, ways_asked_for(self.settings)
-        if meant_for:
-            self.trees = tuple(way for way in meant_for if not wanted or way in wanted)
-            if not self.trees:
-                raise InputError(
-                    f"{self.subject.name} says that its trees are drawn {' or '.join(meant_for)}; none was asked for"
-                )
-            other = next((p for p in self.problems if p.tree.how not in wanted and not _drawn_alike(p, wanted)), None)
-            if given and wanted and other:
-                raise InputError(f"{other.name}: its trees are drawn {other.tree.how}; asked for: {', '.join(wanted)}")
-            own = own_tree_problems(self.settings.seed, self.trees)
-            self.problems = self.problems if given else [*tree_audit_battery(self.trees), *own]
-            return
-        if tree := next((p for p in self.problems if not p.tree.chain), None):
-            raise InputError(
-                f"{tree.name}: it draws a tree of several drafts, and {self.subject.name} takes no {PARENTS!r}; "
-                "expected a problem of a single path"
-            )
-        if wanted:
-            raise InputError(
-                f"{self.subject.name} takes no {PARENTS!r}: it verifies blocks, and no trees are drawn for it"
-            )
 
     def failed(self, failure: RunFailed, doing: str) -> str:
         """Report that something was not done: where it took too long as a finding, else as the end of the audit."""
@@ -178,19 +149,6 @@ class FunctionSession:
         words = audit_words(self.subject.words, map(as_json, problems), self.folders, dtype=precision,
                             array=self.subject.given_array or None, **options)  # fmt: skip
         return shlex.join(words)
-
-
-def _drawn_alike(problem: Problem, ways: Sequence[str]) -> bool:
-    """Whether a single path is drawn as in one of these ways: it has no siblings."""
-    return problem.tree.chain and problem.tree.how != TOP and any(way != TOP for way in ways)
-
-
-def ways_asked_for(settings: AuditSettings) -> tuple[str, ...]:
-    """The ways of drawing trees that were asked for. Raises: InputError for anything but a list or tuple of them."""
-    ways = settings.drafting
-    if not isinstance(ways, (list, tuple)) or any(type(way) is not str or way not in EVERY_WAY for way in ways):
-        raise InputError(f"drafting is {ways!r}; expected a list or tuple of some of {', '.join(EVERY_WAY)}")
-    return tuple(ways)
 
 
 def size_drafted(measurement: Measurement) -> tuple[int, int]:

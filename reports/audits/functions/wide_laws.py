@@ -1,36 +1,27 @@
-"""The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary; samples where there is none,
-counted in cells of tokens, far fewer than there are tokens.
-"""
+"""The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary, samples where there is none."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from ....models.errors import RunFailed
-from ....models.law import Prefix, prefix_key
 from ....models.long_blocks import LENGTHS, LENGTHS_APART, SHORTER, apart, regions, together
 from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
 from ....proofs.interception.wide_laws import TOO_MANY
 from ....proofs.laws import verdict_rule
-from ....proofs.laws.wide_frontier import cut
 from ....proofs.laws.wide_law import WideMeasurement
 from ....proofs.laws.wide_measurement import measured_wide
-from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.time_limits import NOT_REACHED
-from ....stattests.arguments import ALPHA, BETA
-from ....stattests.goodness import goodness_of_fit
-from ....stattests.rounding import deviation
-from ....verifiers.details import SamplesDetail
-from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
-from ..completed_law import Counts, verdict_of_counts
-from .exact_laws import CONTRADICTED_AT, NOT_ASKED, NOT_REPEATED
+from ....stattests.arguments import ALPHA
+from ....verifiers.evidence import REFUTED, Evidence
+from .exact_laws import NOT_ASKED
 from .session import FunctionSession
 from .state import why_reads_withdraw
+from .wide_cells import goodness
+from .withdrawal import confirmed_by_real_calls, withdrawn, withdrawn_if_not_repeated
 
 REAL_CALLS = 1000
 """Real calls that the law of a wide problem of at most WIDEST tokens has to survive."""
@@ -93,7 +84,7 @@ class WideLaws:
         else:
             self._measure()
         self._compare_backwards()
-        self.laws = self._confirmed_by_real_calls(self.laws)
+        self.laws = self._confirmed()
         self._sample()
 
     def evidence(self, complete: bool) -> list[Evidence]:
@@ -128,10 +119,7 @@ class WideLaws:
             self.laws += self._until_refuted((self._law(problem) for problem in self.problems), self.problems)
             if self.laws and self.laws[-1].lossless.refutes:
                 self._look_for_memory(self.laws[-1])
-        if any("state" in law.findings for law in self.laws):
-            self.laws = _withdrawn(self.laws, NOT_REPEATED)
-        if reads := why_reads_withdraw(session):
-            self.laws = _withdrawn(self.laws, reads)
+        self.laws = withdrawn(withdrawn_if_not_repeated(self.laws), why_reads_withdraw(session))
 
     def _look_for_memory(self, law: WideMeasurement) -> None:
         """Report a wrong law on rows that agree in part with earlier ones, if it is right without the calls on
@@ -195,27 +183,12 @@ class WideLaws:
                 how = "ids in the opposite order has another law of what is emitted"
                 self.session.report.notice({"relation": f"{there.problem.name} with {how}, by TV {gap:.2g}"})
 
-    def _confirmed_by_real_calls(self, laws: list[WideMeasurement]) -> list[WideMeasurement]:
-        """The laws, withdrawn if real calls on one of the problems contradict its law."""
-        session = self.session
-        known = [law for law in laws if law.known and law.problem.vocabulary <= WIDEST]
-        if not known:
-            return laws
+    def _confirmed(self) -> list[WideMeasurement]:
+        """Withdraw the laws if real calls on one of the problems contradict its law."""
+        known = [law for law in self.laws if law.known and law.problem.vocabulary <= WIDEST]
         cheap = [law for law in known if law.problem.vocabulary * REAL_CALLS <= SAMPLED]
-        law = max(cheap or known, key=lambda law: (law.problem.gamma == 2, law.problem.vocabulary))
-        cells = WideCells(law)
-        try:
-            counts = session.sample(law.problem, REAL_CALLS)
-        except RunFailed as failure:
-            reason = session.failed(failure, f"real calls on problem {law.problem.name}")
-            return [one.withdrawn(reason) if one is law else one for one in laws]
-        expected, seen = cells.law(), cells.counted(counts)
-        fit = goodness_of_fit(seen, dict.fromkeys(seen, 0.0) | expected)
-        if fit.impossible is None and fit.p_value >= CONTRADICTED_AT:
-            return laws
-        reason = f"real calls on {law.problem.name} do not follow its measured law"
-        session.report.notice({"state": f"{reason}: it draws randomness from elsewhere"})
-        return _withdrawn(laws, reason)
+        chosen = sorted(cheap or known, key=lambda law: (law.problem.gamma == 2, law.problem.vocabulary))[-1:]
+        return confirmed_by_real_calls(self.session, self.laws, chosen, REAL_CALLS)
 
     def _sample(self) -> None:
         """Two problems without a law, on a partition of the tokens."""
@@ -235,42 +208,6 @@ class WideLaws:
                 session.failed(failure, f"on problem {problem.name}")
                 continue
             self.samples.append(goodness(law, counts, alpha, session.settings.seed))
-
-
-def _withdrawn(laws: Sequence[WideMeasurement], reason: str) -> list[WideMeasurement]:
-    return [law.withdrawn(reason) for law in laws]
-
-
-def goodness(law: WideMeasurement, counts: Counts, alpha: float, seed: int) -> Evidence:
-    """One wide problem's counts, in cells, compared with the target's law. alpha, seed: as of ``samples.goodness``."""
-    problem, dtype, cells = law.problem, law.dtype, WideCells(law)
-    allowed = max(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary), law.rounding.get("theorem", 0.0))
-    allowed += look_up_at_most(dtype, problem.vocabulary)
-    slack = 0.0 if dtype == "float64" else min(allowed, MOST)
-    completed = cells.completed(counts, seed)
-    target, strange = cells.target(), {o for o in completed if isinstance(o, str)}
-    expected = dict.fromkeys(completed, 0.0) | target
-    found = deviation(completed, expected, slack, alpha, BETA, strange)
-    verdict, witness = verdict_of_counts(found, slack), None
-    if verdict == REFUTED:
-        n = sum(completed.values())
-        worst = max(
-            expected, key=lambda o: abs(completed.get(o, 0) - n * expected[o]) / max(n * expected[o], 1.0) ** 0.5
-        )
-        witness = Witness(
-            sequence=cells.text(worst), expected=f"{expected[worst]:.6g}", observed=f"{completed.get(worst, 0)}/{n}",
-            problem=problem.as_json(),
-        )  # fmt: skip
-    detail = SamplesDetail(
-        samples=sum(counts.values()), cells=len(target), p_value=found.p_value, dtype=dtype, false_alarm_rate=alpha,
-        miss_rate=BETA, why_not_exact=law.reason, rounding_allowed=slack, **cells.law_on.size,
-        out_of_scope=law.out_of_scope or None,
-        limit_speaks_of="deviations between cells of tokens; those inside a cell remain unseen",
-    )  # fmt: skip
-    return Evidence(
-        claim="lossless", method=Method.CHI_SQUARE, verdict=verdict, problem=problem.name, bound=found.limit,
-        witness=witness, detail=detail,
-    )  # fmt: skip
 
 
 def other_law_backwards(law: WideMeasurement, restated: WideMeasurement) -> float | None:
@@ -304,91 +241,3 @@ def laws_of_long_blocks(
         doubles = doubles or cut or law.paths >= 2**gamma
         if law.known or gamma in LENGTHS_APART:
             yield measure(apart(gamma, seed, pairs=not law.known), None)
-
-
-EQUAL = 16
-"""Cells of equal mass under the target into which the tokens after a prefix fall, in the order of their ids."""
-
-Cell = Hashable
-
-
-class WideCells:
-    """A cell is a prefix that can be drafted and a set of tokens after it: each live token, 16 sets of equal mass under
-    the target, and the tokens that the target excludes.
-
-    law: its rows are those of the problem where it has none.
-    """
-
-    def __init__(self, law: WideMeasurement):
-        self.law_on, self.problem = law.with_given_rows(), law.problem
-        self.sets = {x: self._sets(x, row) for x, row in self.law_on.target.items()}
-
-    def _sets(self, prefix: Prefix, row: np.ndarray) -> np.ndarray:
-        """The number of each token's set: live tokens have their own, below 0."""
-        sets = np.minimum((np.cumsum(row) * EQUAL).astype(int), EQUAL - 1)
-        sets[row == 0] = EQUAL
-        for k, token in enumerate(self.problem.drafted(prefix)):
-            sets[token] = -1 - k
-        return sets
-
-    def _cell(self, sequence: Prefix) -> Cell:
-        return (*sequence[:-1], "in", int(self.sets[sequence[:-1]][sequence[-1]]))
-
-    def _summed(self, prefix: Prefix, masses: np.ndarray, law: dict[Cell, float]) -> None:
-        sets = self.sets[prefix]
-        for k in np.unique(sets):
-            cell, mass = (*prefix, "in", int(k)), float(masses[sets == k].sum())
-            law[cell] = law.get(cell, 0.0) + mass
-
-    def law(self) -> dict[Cell, float]:
-        """The measured law of what is emitted."""
-        law: dict[Cell, float] = {}
-        for prefix, masses in self.law_on.emitted.items():
-            self._summed(prefix, masses, law)
-        for outcome, mass in self.law_on.malformed.items():
-            law[self._of(outcome)] = law.get(self._of(outcome), 0.0) + mass
-        return {cell: mass for cell, mass in law.items() if mass > 0}
-
-    def target(self) -> dict[Cell, float]:
-        """The target's law, up to the first token that cannot be drafted."""
-        law: dict[Cell, float] = {}
-        for prefix, _, right in self.law_on.frontier():
-            self._summed(prefix, right, law)
-        return {cell: mass for cell, mass in law.items() if mass > 0}
-
-    def _of(self, outcome: Any) -> Cell:
-        """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
-        sequence = cut(outcome, self.problem, self.law_on.target)
-        return "malformed" if sequence is None else self._cell(sequence)
-
-    def counted(self, counts: Counts) -> dict[Cell, int]:
-        """What was emitted, in cells."""
-        cells: Counter[Cell] = Counter()
-        for outcome, n in counts.items():
-            cells[self._of(outcome)] += n
-        return dict(cells)
-
-    def completed(self, counts: Counts, seed: int) -> dict[Cell, int]:
-        """What was emitted, continued by the target to the first token that cannot be drafted (Lemma 2), in cells."""
-        draw, cells = np.random.default_rng([seed, 1]), Counter()
-        for outcome, n in counts.items():
-            if not isinstance(outcome, tuple) or outcome not in self.sets:
-                cells[self._of(outcome)] += n
-                continue
-            for _ in range(n):
-                sequence = outcome
-                while sequence in self.sets:
-                    row = self.law_on.target[sequence]
-                    sequence = (*sequence, int(np.searchsorted(np.cumsum(row), draw.random() * row.sum(), "right")))
-                cells[self._cell(sequence)] += 1
-        return dict(cells)
-
-    def text(self, cell: Any) -> str:
-        """A cell for a person."""
-        if isinstance(cell, str):
-            return cell
-        *prefix, _, k = cell
-        if k < 0:
-            return prefix_key((*prefix, self.problem.drafted(tuple(prefix))[-1 - k]))
-        tokens = np.flatnonzero(self.sets[tuple(prefix)] == k)
-        return prefix_key((*prefix,)) + f" and one of {len(tokens)} tokens from {tokens[0]} to {tokens[-1]}"

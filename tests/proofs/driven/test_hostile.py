@@ -66,7 +66,7 @@ STAYED = {
     "forgets a module": (REFUTED, "process", "the module json is forgotten"),  # its second call raises
     "limits its depth": (HOLDS, "process", "the recursion limit is 60, it was 1000"),
     "listens": (UNDECIDED, "surroundings", "sys.settrace"),
-    "sets an alarm": (UNDECIDED, "surroundings", "_signal.alarm"),
+    "sets an alarm": (UNDECIDED, "surroundings", "signal.alarm"),
 }
 """Verdict, and which finding names what it did; of an audit that ends its failure."""
 

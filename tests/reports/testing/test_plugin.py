@@ -88,8 +88,8 @@ def test_checks_run_in_the_processes_of_xdist_on_a_real_audit(tmp_path):
     )
     (tmp_path / "conftest.py").write_text(
         "from draftproof.models.battery import toy\n"
-        "from draftproof.reports.audits.functions import audit\n"
-        "audit.audit_battery, audit.own_problems = (lambda: [toy(1)]), (lambda seed: [])\n"
+        "from draftproof.reports.audits.functions import problems\n"
+        "problems.audit_battery, problems.own_problems = (lambda: [toy(1)]), (lambda seed: [])\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", *LOADED]
     command += ["--draftproof-subject", "mine.py:wrong", "-k", "lossless"]

@@ -14,7 +14,7 @@ from draftproof.models.wide import wide
 from draftproof.proofs.interception.loading import load
 from draftproof.proofs.shrink import shrink, size
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions import audit as functions
+from draftproof.reports.audits.functions import problems as functions
 from draftproof.reports.audits.functions import session
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.zoo import audit_entry

@@ -10,7 +10,7 @@ from draftproof.proofs.driven.batches import WAYS, influences
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.relations import NOT_TRIED
+from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven, trees

@@ -334,8 +334,8 @@ def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
         import functools
         from draftproof import parametrize_with_checks
         from draftproof.models.battery import toy
-        from draftproof.reports.audits.functions import audit, session
-        audit.audit_battery, audit.own_problems = (lambda: [toy(1)]), (lambda seed: [])
+        from draftproof.reports.audits.functions import problems, session
+        problems.audit_battery, problems.own_problems = (lambda: [toy(1)]), (lambda seed: [])
         session.FunctionSession.mutants = []
         from {name} import parts, verify
         @functools.wraps(verify)

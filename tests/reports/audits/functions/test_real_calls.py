@@ -6,13 +6,9 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.rationals import as_float
-from draftproof.reports.audits.functions.exact_laws import (
-    NOT_REPEATED,
-    REAL_CALLS,
-    confirmed_by_real_calls,
-    contradiction,
-    detection_limit,
-)
+from draftproof.reports.audits.functions.exact_laws import confirmed
+from draftproof.reports.audits.functions.session import REAL_CALLS
+from draftproof.reports.audits.functions.withdrawal import NOT_REPEATED, contradiction, detection_limit
 from draftproof.tests.proofs.enumerated import PROBLEM, law_of
 from draftproof.tests.reports.audits.functions.sessions import KnownLaws, block, from_the_draft, session_of
 
@@ -32,8 +28,8 @@ def test_calls_that_follow_the_law_do_not_contradict_it_and_calls_beyond_the_lim
     law = law_of()
     assert contradiction(law, counts(law)) is None
     assert contradiction(law, counts(law, moved=40)) is None
-    beyond = int(1.2 * detection_limit(law) * REAL_CALLS)
-    assert "real calls do not follow the measured law" in contradiction(law, counts(law, moved=beyond))
+    beyond = int(1.2 * detection_limit(law, REAL_CALLS) * REAL_CALLS)
+    assert "do not follow the measured law" in contradiction(law, counts(law, moved=beyond))
 
 
 def test_one_call_that_the_law_excludes_contradicts_it():
@@ -43,13 +39,13 @@ def test_one_call_that_the_law_excludes_contradicts_it():
 
 def laws_after(child, laws=None, **settings):
     session = session_of(child, PROBLEMS, **settings)
-    return session, confirmed_by_real_calls(session, laws or [session.measure(problem) for problem in PROBLEMS])
+    return session, confirmed(session, laws or [session.measure(problem) for problem in PROBLEMS])
 
 
 def test_confirmed_laws_say_by_how_many_calls_and_the_others_are_as_they_were():
     _, laws = laws_after(KnownLaws(block))
     assert all(law.known and law.real_calls["calls"] == REAL_CALLS for law in laws)
-    assert all(law.real_calls["limit"] == detection_limit(law) for law in laws)
+    assert all(law.real_calls["limit"] == detection_limit(law, REAL_CALLS) for law in laws)
 
 
 def test_one_contradiction_withdraws_every_law():

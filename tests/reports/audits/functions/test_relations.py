@@ -5,7 +5,8 @@ import pytest
 from draftproof.models.related import relatives
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.functions.relations import ORIGINALS, Relations, restated_problems
+from draftproof.reports.audits.functions.problems import ORIGINALS, restated_problems
+from draftproof.reports.audits.functions.relations import Relations
 from draftproof.reports.audits.functions.session import FunctionSession
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings import AuditSettings

@@ -12,7 +12,7 @@ from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.proofs.laws.small_law import Measurement
 from draftproof.proofs.rounding.rule import sampling_slack
 from draftproof.reports.audits import completed_law as completed
-from draftproof.reports.audits.functions.audit import goodness
+from draftproof.reports.audits.functions.samples import goodness
 from draftproof.stattests.rounding import deviation
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 

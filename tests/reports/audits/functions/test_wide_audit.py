@@ -11,7 +11,7 @@ from draftproof.models.battery import toy
 from draftproof.models.long_blocks import apart
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
-from draftproof.reports.audits.functions import audit as functions
+from draftproof.reports.audits.functions import problems as functions
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.details import WideDetail
