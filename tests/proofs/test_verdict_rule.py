@@ -15,9 +15,9 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import law, verdict_rule
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.campaigns.run import Judge
-from draftproof.reports.audits.functions.samples import goodness
 from draftproof.reports.audits.functions.hints import precision_hint
 from draftproof.reports.audits.functions.relations import other_law
+from draftproof.reports.audits.functions.samples import goodness
 from draftproof.reports.audits.functions.wide_cells import goodness as wide_goodness
 from draftproof.reports.audits.functions.wide_laws import other_law_backwards
 from draftproof.reports.audits.measured_law import measured_law_report
