@@ -3,8 +3,10 @@
 import itertools
 import math
 import random
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,13 +28,24 @@ SUBJECTS = "draftproof.tests.subjects.rounding"
 FLOAT32 = {"followed": ["float32"], "unseen": [], "in_trees": True, "in_order": False}
 
 
-def law_of(name, dtype, array, problem):
-    with Sandbox(f"{SUBJECTS}:{name}", dtype=dtype, array=array) as sandbox:
-        sandbox.start([toy(1)])
-        return (measured if hasattr(problem, "target") else measured_wide)(problem, dtype, sandbox.law(problem))
+@pytest.fixture(scope="module")
+def law_of():
+    """The law of a subject of ``subjects.rounding``; one child for each dtype and kind of array."""
+    with ExitStack() as stack:
+
+        @cache
+        def child(dtype, array):
+            return stack.enter_context(Sandbox("", dtype=dtype, array=array))
+
+        def law(name, dtype, array, problem):
+            sandbox = child(dtype, array)
+            sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
+            return (measured if hasattr(problem, "target") else measured_wide)(problem, dtype, sandbox.law(problem))
+
+        yield law
 
 
-def test_bfloat16_rows_computed_in_float32_and_accepted_two_percent_too_often_are_refuted():
+def test_bfloat16_rows_computed_in_float32_and_accepted_two_percent_too_often_are_refuted(law_of):
     problem = drawn(5, 1, "one-hot-draft", 3)
     right, wrong = (law_of(name, "bfloat16", "torch", problem) for name in ("in_float32", "too_willing_in_float32"))
     assert right.computed_in == wrong.computed_in == "float32"
@@ -44,7 +57,7 @@ def test_bfloat16_rows_computed_in_float32_and_accepted_two_percent_too_often_ar
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "verdict"), [("right", "holds"), ("without_the_last", "refuted")])
-def test_lost_ids_are_not_excused_by_what_all_look_ups_together_may_be_off(name, verdict):
+def test_lost_ids_are_not_excused_by_what_all_look_ups_together_may_be_off(law_of, name, verdict):
     law = law_of(name, "float32", "numpy", wide(151_936, 1))
     found = lossless(law)
     assert found.verdict == verdict and found.total_variation < law.tolerance
@@ -52,20 +65,20 @@ def test_lost_ids_are_not_excused_by_what_all_look_ups_together_may_be_off(name,
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "refuted"), [("divided_in_order", False), ("divided_without_the_last", True)])
-def test_rows_divided_by_sums_in_order_are_not_refuted_for_it(name, refuted):
+def test_rows_divided_by_sums_in_order_are_not_refuted_for_it(law_of, name, refuted):
     law = law_of(name, "float32", "numpy", wide(151_936, 1))
     assert law.known and lossless(law).refuted == refuted
     assert law.rounding["theorem"] > 1e-3 > law.rounding["theorem_pairwise"]
 
 
 @pytest.mark.parametrize("name", ["right", "divided_in_order", "in_float64"])
-def test_numpy_is_out_of_sight_and_granted_what_the_dtype_of_its_rows_allows(name):
+def test_numpy_is_out_of_sight_and_granted_what_the_dtype_of_its_rows_allows(law_of, name):
     law = law_of(name, "float32", "numpy", wide(1_003, 1))
     assert lossless(law).holds and law.rounding["theorem"] > 1e-4 > law.rounding["theorem_pairwise"]
     assert law.certain < law.tolerance, "a deviation of float32 holds only if it computes in float32"
 
 
-def test_what_only_unseen_arithmetic_excuses_holds_with_a_condition():
+def test_what_only_unseen_arithmetic_excuses_holds_with_a_condition(law_of):
     problem = drawn(5, 1, "one-hot-draft", 3)
     law = law_of("too_willing_in_lists", "bfloat16", "list", problem)
     found = lossless(law)

@@ -36,10 +36,9 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
     hard = Query(
         x**5 * y**4 + z**7 * x**3 - y**6 * z**5 + x * y * z != 1 + z**9, [x > 1, y > 1, z > 1, x**3 + y**5 == z**4 + 2]
     )
-    for limit in (0.01, 0.5):
-        before = time.process_time()
-        assert ask(hard, limit).verdict == "no-evidence"
-        assert limit <= time.process_time() - before < limit + 60
+    before = time.process_time()
+    assert ask(hard, 0.5).verdict == "no-evidence"
+    assert 0.5 <= time.process_time() - before < 60
 
 
 @pytest.mark.parametrize("lemma", [lemma for lemma in LEMMAS if lemma.name.startswith("block")], ids=lambda x: x.name)
