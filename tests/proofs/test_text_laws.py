@@ -1,0 +1,81 @@
+"""Claims of decoders' texts on given laws: the right hold, planted ones are refuted, what is not known is open."""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, UNWRITTEN, TextsLaw, TextsRequest
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.verdicts import Strength
+
+pytestmark = pytest.mark.exact
+RIGHT = {(0,): 0.25, (1,): 0.75}
+WRONG = {(0,): 0.26, (1,): 0.74}
+
+
+def law(masses=RIGHT, **fields):
+    return TextsLaw(masses=masses, **fields)
+
+
+def verdicts(found, expected=RIGHT, **request):
+    asked = TextsRequest(1, 1, expected, facts={"sampling": "plain", "settings": {}}, **request)
+    return {e.claim: e for e in judge(found.of_request(toy(1), asked))}
+
+
+def moved(size):
+    return {(0,): 0.25 + size, (1,): 0.75 - size}
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"),
+    [(0.0, HOLDS), (0.9 * EPSILON, HOLDS), (8 * EPSILON, NO_EVIDENCE), (1.1 * MOST_ROUNDINGS * EPSILON, REFUTED)],
+)
+def test_a_text_may_be_off_by_an_epsilon_a_token_and_is_refuted_beyond_64(size, verdict):
+    found = verdicts(law(moved(size)))["lossless"]
+    assert found.verdict == verdict and (found.witness is not None) == (verdict == REFUTED)
+    assert found.bound == EPSILON and found.total_variation == pytest.approx(size)
+
+
+@pytest.mark.parametrize(
+    ("claim", "right", "wrong"),
+    [
+        ("same-as-plain", {"plain": law()}, {"plain": law(WRONG)}),
+        ("support", {}, {"expected": {(1,): 1.0}}),
+    ],
+)
+def test_a_claim_of_the_request_holds_on_the_right_law_and_not_on_a_planted_one(claim, right, wrong):
+    assert verdicts(law(), **right)[claim].verdict == HOLDS
+    found = verdicts(law(), **wrong)[claim]
+    assert found.verdict == REFUTED and found.witness
+
+
+@pytest.mark.parametrize(("reported", "verdict"), [(log(0.25), HOLDS), (log(0.26), REFUTED), (float("nan"), REFUTED)])
+def test_logprobs_are_judged_whether_or_not_the_law_is_known(reported, verdict):
+    logprobs = {(0,): ([reported], [reported])}
+    for found in (law(logprobs=logprobs), law(None, reason="too long", logprobs=logprobs)):
+        assert verdicts(found)["logprobs"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (law(None, reason="too long", exactness=Strength.NONE), "too long"),
+        (law(reads=("the clock",)), "it asks its surroundings: the clock"),
+        (law(keeps=("CALLS",)), "it keeps what changes with every call: CALLS"),
+    ],
+)
+def test_a_law_that_is_not_known_shows_nothing_that_holds_and_can_be_refuted(found, reason):
+    assert {(e.verdict, e.detail.reason) for e in verdicts(found).values()} == {(NO_EVIDENCE, reason)}
+    if found.masses:
+        assert verdicts(replace(found, masses=WRONG))["lossless"].verdict == REFUTED
+    assert "not known" in verdicts(law(), plain=found)["same-as-plain"].detail.reason
+
+
+def test_texts_of_unwritten_memory_are_refuted_without_a_law():
+    findings = {UNWRITTEN: "the same call gives other texts: 0; 1"}
+    found = verdicts(law(None, exactness=Strength.NONE, findings=findings))
+    assert found["lossless"].verdict == REFUTED and found["lossless"].total_variation is None
+    assert found["support"].verdict == NO_EVIDENCE
