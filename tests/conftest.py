@@ -21,7 +21,7 @@ EXTRAS = {
     "z3": "prove",
     "sympy": "prove",
     "hypothesis": "dev",
-    "jsonschema": "compliance",
+    "jsonschema": "dev",
     "sphinx": "dev",
     "sybil": "dev",
     "axe_playwright_python": "dev",

@@ -35,17 +35,11 @@ def init(file: str) -> None:
 
 
 def _missing_for_the_document() -> str | None:
-    """What the PDF and ``verify`` need and is not installed, in one line."""
-    from ...verifiers.adapters.registry import not_installed
+    """Return what the PDF needs and is not installed, in one line."""
     from ..pages.compliance.page import why_no_pdf
 
-    reason, packages = why_no_pdf(), not_installed(("jsonschema",))
-    lacks = {
-        "the PDF": reason and reason.partition(";")[0],
-        "compliance verify": packages and f"{' and '.join(packages)} not found",
-    }
-    said = "; ".join(f"for {what}: {reason}" for what, reason in lacks.items() if reason)
-    return f"{said}; install draftproof[compliance]{' and Pango' * bool(reason)}" if said else None
+    reason = why_no_pdf()
+    return f"for the PDF: {reason}" if reason else None
 
 
 @command.command()

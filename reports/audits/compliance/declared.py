@@ -129,7 +129,6 @@ def _of_modules(*names: str) -> Iterator[tuple[str, Path]]:
 PACKAGES = {
     "server": (("httpx2",), "servers"),
     "e2e": (("torch", "transformers"), "transformers"),
-    "report": (("jsonschema",), "compliance"),
 }
 """Packages that each kind of part needs, and the extra of draftproof that installs them."""
 

@@ -1,6 +1,7 @@
 """The evidence that a part gives for a requirement, in rows: how strong each is, and whether it counts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ....models.battery import audit_battery, own_problems
+from ....models.json_files import plain
 from ....proofs.interception.digests import UNKNOWN
 from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.claims import BATCH, LOOP, VARIATION, claims_of
@@ -327,10 +329,17 @@ EVERY_SIZE = ("every V, gamma, models with zeros, real field", "any finitely man
 """Sizes for which Coq's proofs cover the whole claim; others cover a part of it, or need assumptions."""
 
 
-def contradicts_itself(e: Evidence) -> bool:
-    """Return whether evidence says that a law holds which deviates by more than it allows, or has a witness."""
-    beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
-    return e.claim == "lossless" and e.holds and e.strength.decides and bool(beyond or e.witness)
+def untrue(said: Mapping[str, Any], report: Report, fields: Iterable[str]) -> Iterator[str]:
+    """Say what a report's JSON form states that its own evidence does not give. report: read from it."""
+    gives = plain(report.as_json())
+    for field in fields:
+        if field in said and json.dumps(said[field], sort_keys=True) != json.dumps(gives.get(field), sort_keys=True):
+            stated = f": it says {said[field]}, and its evidence says {gives[field]}" if field == "verdict" else ""
+            yield f"{field} is not what its evidence gives{stated}"
+    for e in report.evidence:
+        beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
+        if e.claim == "lossless" and e.holds and e.strength.decides and (beyond or e.witness):
+            yield f"holds on {e.problem}, and deviates by more than it allows"
 
 
 def proof_strength(row: Mapping[str, Any]) -> Strength:

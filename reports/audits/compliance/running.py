@@ -11,12 +11,12 @@ from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.statements import METHODS, standing
+from ..migration import migrated
 from ..nightly.status import is_history, status
 from ..report import Report
-from ..report_form import report_schema
 from ..settings import Progress
 from .declared import place
-from .evidence_rows import contradicts_itself
+from .evidence_rows import untrue
 from .plan import Collected, Part
 
 if TYPE_CHECKING:
@@ -130,25 +130,14 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     data = printable_data(read_file(dict, folder / file))
     try:
         report = Report.from_json(data)
-        got.report = report.as_json()
+        made = report.as_json()
         if not report.scoped:
-            del got.report["scope"], got.report["not_examined"]
-        require_report_schema(got.report, file)
-        if wrong := next(filter(contradicts_itself, report.evidence), None):
-            raise InputError(f"{file}: holds on {wrong.problem}, and deviates by more than it allows")
-        if report.verdict != data["verdict"]:
-            raise InputError(f"{file}: says {data['verdict']}, and its evidence says {report.verdict}")
+            del made["scope"], made["not_examined"]
+        if wrong := next(untrue(migrated(data), report, ("verdict",)), None):
+            raise InputError(f"{file}: {wrong}")
+        got.report = made
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        got.report = None
         raise error if isinstance(error, InputError) else InputError(f"{file}: not a report of draftproof") from None
-
-
-def require_report_schema(report: dict[str, Any], where: str) -> None:
-    """Check the form of a report. Raises: InputError for anything else."""
-    from jsonschema import Draft202012Validator
-
-    for error in Draft202012Validator(report_schema()).iter_errors(report):
-        raise InputError(f"{where}: {error.json_path}: {error.message[:200]}")
 
 
 def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:

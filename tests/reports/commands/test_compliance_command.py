@@ -10,7 +10,7 @@ from draftproof.reports.audits.compliance import running
 from draftproof.reports.commands.main import main
 from draftproof.reports.pages.compliance import page as written
 
-pytestmark = pytest.mark.needs("weasyprint", "jsonschema")
+pytestmark = pytest.mark.needs("weasyprint")
 
 PLAN = """
 [plan]
@@ -70,9 +70,9 @@ def test_the_status_is_that_of_the_contract(run, tmp_path):
 
 def test_init_says_what_the_document_needs_and_is_not_installed(run, monkeypatch):
     assert run("init")[1].out.splitlines()[1].startswith("next ")
-    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
     assert run("init", "--out", "a.toml")[1].out.splitlines()[1] == (
-        "missing  for compliance verify: jsonschema not found; install draftproof[compliance]"
+        "missing  for the PDF: WeasyPrint is not installed; install draftproof[compliance] and Pango"
     )
 
 
@@ -124,15 +124,14 @@ def test_a_plan_is_run_where_only_the_audits_own_packages_are_installed(tmp_path
     (tmp_path / "plan.toml").write_text(
         PLAN.replace('kind = "audit"\nsubject = "mine.py:f"', 'kind = "nightly"\ndb = "n"')
     )
-    absent = ("sqlalchemy", "weasyprint", "jsonschema", "httpx2", "z3", "sybil", "dask", "ray")
+    absent = ("sqlalchemy", "weasyprint", "httpx2", "z3", "sybil", "dask", "ray")
     code = (
         f"import sys; sys.modules |= dict.fromkeys({absent}); from draftproof.reports.commands.main import main; main()"
     )
     words = [sys.executable, "-c", code, "compliance", "run", "plan.toml", "--out", "out"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=3600)
     assert done.stdout.startswith(  # before anything is run
-        "missing     for the PDF: WeasyPrint is not installed; for compliance verify: jsonschema not found; "
-        "install draftproof[compliance] and Pango\n"
+        "missing     for the PDF: WeasyPrint is not installed; install draftproof[compliance] and Pango\n"
         "missing     mine: sqlalchemy not found; install draftproof[nightly]\n"
     )
     assert (done.returncode, done.stderr.strip()) == (3, ""), done.stderr

@@ -37,7 +37,7 @@ from draftproof.tests.reports.pages.test_page import Sources
 from draftproof.verifiers.details import Detail
 from draftproof.verifiers.evidence import HOLDS, Evidence, Method
 
-pytestmark = pytest.mark.needs("weasyprint", "jsonschema")
+pytestmark = pytest.mark.needs("weasyprint")
 
 CODE = """
 def f(target_probs, draft_probs, draft_tokens, rng):
@@ -226,7 +226,7 @@ def test_a_refusal_shows_the_line_that_differs(folder):
         (lambda d: d["plan"].update(sha256="0" * 64), "report.json: line "),
         (lambda d: d.update(format="other"), "report.json: not a compliance document"),
         (lambda d: d.update(seal="good"), "report.json: unknown field 'seal'"),
-        (lambda d: d["parts"][0]["report"].pop("seed"), "report.json: the report of part mine: $: 'seed' is a requi"),
+        (lambda d: d["parts"][0]["report"].pop("seed"), "report.json: line "),
     ],
 )
 def test_a_document_that_is_changed_is_refused_though_the_attestation_is_made_anew(change, line, folder):
@@ -344,6 +344,7 @@ HISTORY = {"state": "quiet", "failures": [], "lifetime_alpha": 0.1, "checks": [C
         (0, lambda part: part["report"]["subject"].update(name="token"), "is of token, the plan names mine.py:f"),
         (0, lambda part: part["options"].update(dtypes=["float32"]), "is of other numbers than the plan names"),
         (0, lambda part: without_evidence(part["report"]), "has no evidence on paper"),
+        (0, lambda part: part["report"]["evidence"][0].update(remark="certified"), "evidence is not what its evidence"),
         (1, lambda part: part.update(recorded=False), "the plan says not to run the proofs"),
         (1, lambda part: part["proofs"][0].update(method="coq"), "its proofs are not those on record"),
         (2, lambda part: part.update(history=HISTORY), "states are not"),
