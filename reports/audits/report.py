@@ -166,7 +166,7 @@ class Report:
     def add_curve(self, measurement: Measurement) -> None:
         """Add the acceptance curve of a measurement, if its law is known and nearly all of it is token sequences.
 
-        Not of trees: block and token verification, which it is shown beside, have no law there.
+        Trees have none: block and token verification, which it is compared with, have no law there.
         """
         if (
             measurement.known

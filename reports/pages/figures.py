@@ -28,7 +28,7 @@ FLOOR = 1e-18
 def svg(figure: Figure, says: str = "") -> str:
     """Return the figure as SVG, and close it.
 
-    says: what is to be seen, for those who do not see it; empty only where the text beside it says the same.
+    says: a description for those who do not see it; empty only if the text next to it says the same.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
@@ -91,8 +91,8 @@ def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]
         return apart + max(abs(a - b) for a, b in zip(curve["token"], curve["block"]))
 
     ranked = sorted((c for c in curves if c["dtype"] == numbers), key=lambda c: (-spread(c), c["problem"]))
-    alike = {tuple(round(p, 3) for p in c["subject"] + c["block"]): c for c in reversed(ranked)}
-    return sorted(alike.values(), key=ranked.index)[:most]
+    distinct = {tuple(round(p, 3) for p in c["subject"] + c["block"]): c for c in reversed(ranked)}
+    return sorted(distinct.values(), key=ranked.index)[:most]
 
 
 def _lossless(evidence: Sequence[Evidence]) -> list[Evidence]:

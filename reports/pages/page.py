@@ -53,7 +53,7 @@ def page(report: Report) -> str:
 def rendered(template: str, package: str = "", **content: Any) -> str:
     """Return a self-contained page: the template with its content, escaped, and the style sheet of all pages.
 
-    package: where templates are looked for beside those here.
+    package: where templates are looked for in addition to those here.
     """
     places = ["draftproof.reports.pages", *([package] if package else [])]
     loader = ChoiceLoader([PackageLoader(place, ".") for place in places])

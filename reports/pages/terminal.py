@@ -33,15 +33,15 @@ def show_table(table: Table, console: Console) -> None:
     rows = [[Text.from_markup(str(cell)) for cell in row] for row in zip(*(column.cells for column in table.columns))]
     names = [Text.from_markup(str(column.header), style="bold") for column in table.columns]
     widths = [max(cell.cell_len for cell in cells) for cells in zip(names, *rows)]
-    beside = max((k for k in range(1, len(widths) + 1) if sum(widths[:k]) + 2 * k - 2 <= console.width), default=1)
-    if beside == len(widths):
+    fitting = max((k for k in range(1, len(widths) + 1) if sum(widths[:k]) + 2 * k - 2 <= console.width), default=1)
+    if fitting == len(widths):
         console.print(table)
         return
     for row in [names, *rows]:
-        for cell, width in zip(row[: beside - 1], widths):
+        for cell, width in zip(row[: fitting - 1], widths):
             cell.pad_right(width - cell.cell_len)
-        console.print(Text("  ").join(row[:beside]))
-        below = [Text(f"{name.plain} ") + cell for name, cell in zip(names[beside:], row[beside:]) if cell.plain]
+        console.print(Text("  ").join(row[:fitting]))
+        below = [Text(f"{name.plain} ") + cell for name, cell in zip(names[fitting:], row[fitting:]) if cell.plain]
         if below and row is not names:
             console.print(Text("    ") + Text(", ").join(below))
 

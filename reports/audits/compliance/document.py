@@ -102,9 +102,9 @@ if __name__ == "__main__":
 
 
 NOT_SAID = (
-    "that a requirement which is met holds beyond the problems, numbers, versions and settings named beside it, unless "
-    "it is by proof",
-    "anything of a decoder that is configured otherwise, of other versions of the code, or of other models",
+    "that a requirement which is met holds beyond the problems, numbers, versions and settings that it names, unless "
+    "it is proved",
+    "anything of a decoder with another configuration, of other versions of the code, or of other models",
     "anything of what runs around the parts that were examined: a verifier that is lossless can stand in a loop that "
     "is not",
     "that the code is safe to run, or that its texts are true or harmless",

@@ -150,7 +150,7 @@ def _dtype(e: Evidence, report: Report) -> str:
         return ""
     texts = e.detail if isinstance(e.detail, TextsDetail) else None
     if texts and texts.sampling and (report.subject["name"] not in ENGINES or texts.settings):
-        return ""  # an engine that draftproof does not know, or was set otherwise, computes in what it likes
+        return ""  # an engine unknown to draftproof, or with other settings, may compute in any dtype
     dtypes = report.subject["dtypes"]
     return e.detail.dtype or (dtypes[0] if len(dtypes) == 1 else "")
 

@@ -15,7 +15,8 @@ from ....models.errors import InputError
 from ....stattests.eprocess import LIFETIME_ALPHA, EProcess
 from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database
-from .tables import EARLIEST_NIGHT, Batch, Impossible, Shown, State, batches, checks, cohorts, settings
+from .status import Impossible, Shown
+from .tables import EARLIEST_NIGHT, Batch, State, batches, checks, cohorts, settings
 
 LOG_E_TOLERANCE = 1e-6
 """Largest relative difference, by rounding, between the log E of a state and the one recorded with it."""

@@ -91,14 +91,19 @@ class _Detects(msgspec.Struct):
     within: list[_Limit]
 
 
-class _Witness(msgspec.Struct):
+class Shown(msgspec.Struct):
+    """The least that a witness has."""
+
+    problem: dict[str, Any]
     sequence: str
     expected: str
     observed: str
     replay: str
 
 
-class _Impossible(msgspec.Struct):
+class Impossible(msgspec.Struct):
+    """An outcome that the law excludes."""
+
     sequence: str
     count: int
 
@@ -120,8 +125,8 @@ class _Check(msgspec.Struct):
     watch_at: Number
     draws: int
     detects: _Detects | None
-    witness: _Witness | None
-    impossible: _Impossible | None
+    witness: Shown | None
+    impossible: Impossible | None
     nights: list[_Night]
 
 

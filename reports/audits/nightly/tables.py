@@ -125,9 +125,3 @@ State = defstruct(
      ("starts", list[Start])],
 )  # fmt: skip
 """The state of an e-process, as ``EProcess.as_json`` writes it."""
-
-Impossible = defstruct("Impossible", [("sequence", str), ("count", int)])
-Shown = defstruct(
-    "Shown", [("problem", dict), *((name, str) for name in ("sequence", "expected", "observed", "replay"))]
-)
-"""The least that a witness has; ``Impossible`` is an outcome that the law excludes."""

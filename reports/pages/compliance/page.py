@@ -22,12 +22,11 @@ from ..page import badge, rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 
 PLAINLY = {
-    MET: "Everything that the plan asks for was shown, on what was examined; what that is stands beside each "
-    "requirement.",
+    MET: "Everything that the plan asks for was shown, on what was examined; each requirement says what that is.",
     SAMPLED: "Nothing was found to be wrong; a part of it rests on samples, or on one run, which can miss small "
     "differences.",
     OPEN: "Something that the plan asks for was not shown: that says neither that it is right nor that it is wrong.",
-    FAILED: "Something that the plan asks for was refuted: by what, stands beside the requirement.",
+    FAILED: "Something that the plan asks for was refuted; the requirement says by what.",
 }
 """What each verdict on a document says, for those who read nothing else."""
 

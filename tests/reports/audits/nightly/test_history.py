@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -17,7 +18,9 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History, checked_night
+from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.nightly.status import status
+from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.reports.audits.nightly.parts import STUCK, a_check, batches, cut_short, night_of, recorded
 
 pytestmark = pytest.mark.needs("sqlalchemy")
@@ -39,20 +42,6 @@ def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, nightly):
         assert done.returncode == 2
         assert "is not an SQLite database" in done.stderr
     assert path.read_bytes() == before
-
-
-def test_a_database_of_a_newer_schema_is_left_as_it_is(tmp_path, nightly):
-    path = tmp_path / "nights.sqlite"
-    with closing(History.begin(str(path))) as history:
-        recorded(history, 2)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update draftproof_settings set value = '99' where name = 'schema'")
-    before = all_rows(path)
-    for command in (("run", "token"), ("status",)):
-        done = nightly(*command, "--db", path)
-        assert done.returncode == 2
-        assert "version 99" in done.stderr
-    assert all_rows(path) == before
 
 
 def test_a_database_of_something_else_has_no_history_and_is_not_harmed(tmp_path, nightly):
@@ -204,16 +193,6 @@ def test_a_database_that_could_keep_nothing_is_refused_in_one_line(nightly, db, 
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_history_whose_settings_are_damaged_is_refused_in_one_line(tmp_path, nightly):
-    path = tmp_path / "h.sqlite"
-    assert nightly("run", "block", "--samples", "100", "--db", str(path)).returncode == 0
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("update draftproof_settings set value = 'abc' where name = 'schema'")
-        connection.commit()
-    done = nightly("status", "--db", str(path))
-    assert (done.returncode, "its tables are of version abc" in done.stderr) == (2, True)
-
-
 DAMAGED = [
     ("checks", "state", '{"night": 1'),
     ("checks", "state", "[]"),
@@ -250,35 +229,49 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column", "text"), DAMAGED)
-def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(tmp_path, nightly, table, column, text):
-    path = tmp_path / "h.sqlite"
-    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
-    assert nightly(*draw).returncode == 0
+OF_THE_WHOLE = [
+    *(("cohorts", "number", value, "the numbers of its cohorts are damaged") for value in (-1, 0, 2, 10**15)),
+    ("settings where name = 'schema'", "value", "99", "its tables are of version 99"),
+    ("settings where name = 'schema'", "value", "abc", "its tables are of version abc"),
+    *(
+        ("settings where name = 'lifetime_alpha'", "value", text, f"its lifetime error rate '{text}' is damaged")
+        for text in ("often", "2", "nan")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def drawn_once(tmp_path_factory):
+    """The file of a history of one check, drawn from once."""
+    path = tmp_path_factory.mktemp("history") / "h.sqlite"
+    with closing(History.begin(str(path))) as history:
+        run_night(history, [subject_from("block")], Night(checked_night(None), 200, problems=[toy(1)]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "said"),
+    [
+        *(
+            (*row, f"check 1: its {'log_e' if row[1] == 'check_id' else row[1]} is damaged; nothing was changed")
+            for row in DAMAGED
+        ),
+        *OF_THE_WHOLE,
+    ],
+)
+def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(
+    tmp_path, nightly, drawn_once, table, column, value, said
+):
+    path = shutil.copy(drawn_once, tmp_path / "h.sqlite")
+    name, _, where = table.partition(" ")
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"update draftproof_{table} set {column} = ?", (text,))
+        connection.execute(f"update draftproof_{name} set {column} = ? {where}", (value,))
+    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
     for command in [draw] if column == "state" else [draw, ("status", "--db", path, "--html", "page.html")]:
         before = all_rows(path)
         done = nightly(*command)
-        assert done.returncode == 2
-        damaged = {"check_id": "log_e"}.get(column, column)
-        assert f"check 1: its {damaged} is damaged; nothing was changed" in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-        assert all_rows(path) == before
-
-
-@pytest.mark.parametrize("number", [-1, 0, 2, 10**15])
-def test_cohorts_that_are_not_counted_from_1_are_told_in_one_line(tmp_path, nightly, number):
-    path = tmp_path / "h.sqlite"
-    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
-    assert nightly(*draw).returncode == 0
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update draftproof_cohorts set number = ?", (number,))
-    before = all_rows(path)
-    for command in (draw, ("status", "--db", path)):
-        done = nightly(*command)
         assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
-        assert "the numbers of its cohorts are damaged" in done.stderr
+        assert said in done.stderr
         assert all_rows(path) == before
 
 
@@ -305,16 +298,6 @@ def test_a_history_does_not_begin_with_what_is_no_error_rate(tmp_path, alpha):
     with pytest.raises(InputError, match="expected a number between 0 and 1"):
         History.begin(str(path), alpha)
     assert not path.exists()
-
-
-@pytest.mark.parametrize("text", ["often", "2", "nan"])
-def test_a_history_whose_lifetime_error_rate_is_damaged_is_refused_in_one_line(tmp_path, nightly, text):
-    path = tmp_path / "h.sqlite"
-    History.begin(str(path)).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update draftproof_settings set value = ? where name = 'lifetime_alpha'", (text,))
-    done = nightly("status", "--db", path)
-    assert (done.returncode, f"its lifetime error rate '{text}' is damaged" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
