@@ -137,32 +137,98 @@ def test_a_report_gives_the_verdict_of_its_own_evidence(evidence, expected):
     assert verdict(evidence) == expected
 
 
+def of_server(verdict=NO_EVIDENCE, findings=None, **settings):
+    """A part with samples of a server at temperature 1."""
+    detail = {"dtype": "float32", "settings": {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0} | settings}
+    samples = item(verdict, "chi-square", bound=0.05, detail=detail)
+    subject = {"name": "http://x", "source": "server: s", "digest": "unknown", "dtypes": ["float32"]}
+    return got(samples, subject=subject, server=SERVER, findings=findings or {})
+
+
+def of_engine(name="transformers", sampling="speculative", **settings):
+    """A part with samples of an engine's texts."""
+    detail = {"dtype": "float32", "sampling": sampling, "settings": settings}
+    subject = {"name": name, "source": "s", "digest": "sha256:1", "dtypes": ["float32"]}
+    return got(item(NO_EVIDENCE, "chi-square", bound=0.1, detail=detail), subject=subject)
+
+
+def of_program(**convention):
+    """A part on a program that is driven."""
+    convention = {"random": "driven"} | convention
+    subject = {"name": "f", "source": "s", "digest": "sha256:1", "dtypes": ["float64"], "convention": convention}
+    return got(item(), subject=subject)
+
+
+def of_loop(**setting):
+    """A part on a run of a decoding loop."""
+    return got(item(), end_to_end=EndToEnd(LOOP | setting))
+
+
+OTHER_SCOPES = [
+    ({"dtype": "bfloat16"}, "its dtype is float64, asked is bfloat16"),
+    ({"temperature": 0.7}, "it does not record its temperature, asked is 0.7"),
+    ({"digest": "sha256:2"}, "its digest is sha256:1, asked is sha256:2"),
+    ({"subject": "g"}, "its subject is f, asked is g"),
+    ({"device": "cuda"}, "its device is cpu, asked is cuda"),
+    ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0, asked is 5.24.0"),
+    ({"versions": {"vllm": "1"}}, "it does not record its vllm, asked is 1"),
+]
+OWN_SCOPE = {"dtype": "float64", "digest": "sha256:1", "subject": "f", "device": "cpu",
+             "versions": {"transformers": "5.23.0"}}  # fmt: skip
+OF_SERVERS = [
+    ({}, {"temperature": 1.0}, None),
+    ({}, {"dtype": "float32"}, "it does not record its dtype, asked is float32"),
+    ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers, asked is 5.23.0"),
+    ({}, {"digest": "unknown"}, "it does not record its digest, asked is unknown"),
+    ({}, {"device": "cpu"}, "it does not record its device, asked is cpu"),
+    ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
+    ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
+    ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
+    ({"top_k": 1}, {"top_k": 1}, None),
+    ({"top_k": 1}, {"top_k": 2}, "its top_k is 1, asked is 2"),
+    ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature, asked is 1"),
+]
+OTHER_MODEL = {"another-model": "the answers name other-7b"}
+NO_DTYPE = "it does not record its dtype, asked is float32"
+
+
 @pytest.mark.parametrize(
-    ("scope", "why"),
+    ("part", "scope", "expected", "why"),
     [
-        ({"dtype": "bfloat16"}, "its dtype is float64, asked is bfloat16"),
-        ({"temperature": 0.7}, "it does not record its temperature, asked is 0.7"),
-        ({"digest": "sha256:2"}, "its digest is sha256:1, asked is sha256:2"),
-        ({"subject": "g"}, "its subject is f, asked is g"),
-        ({"device": "cuda"}, "its device is cpu, asked is cuda"),
-        ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0, asked is 5.24.0"),
-        ({"versions": {"vllm": "1"}}, "it does not record its vllm, asked is 1"),
+        *((got(item()), scope, OPEN, why) for scope, why in OTHER_SCOPES),
+        *((got(item(REFUTED, witness=SMALLEST)), scope, OPEN, why) for scope, why in OTHER_SCOPES),
+        (got(item()), OWN_SCOPE, MET, None),
+        (of_loop(temperature=0.7, device="cuda"), {"temperature": 0.7, "device": "cuda"}, MET, None),
+        (of_loop(temperature=0.7), {"temperature": 1.0}, OPEN, "its temperature is 0.7, asked is 1"),
+        # settings that restrict the law have to be asked for
+        (of_loop(temperature=1.0, top_k=50, top_p=1.0), {"temperature": 1.0}, OPEN,
+         "its top_k is 50, and none is asked for"),
+        (of_loop(temperature=1.0, top_k=50, top_p=1.0), {"top_k": 50}, MET, None),
+        *((of_server(**settings), scope, OPEN if why else SAMPLED, why) for settings, scope, why in OF_SERVERS),
+        # samples of another model do not count, unless they refute
+        (of_server(findings=OTHER_MODEL), {}, OPEN, "the answers name other-7b"),
+        (of_server(REFUTED, findings=OTHER_MODEL), {}, FAILED, None),
+        # an engine counts with a draft, and in a dtype that is known
+        (of_engine(), {"dtype": "float32"}, SAMPLED, None),
+        (of_engine(torch_dtype="bfloat16"), {"dtype": "float32"}, OPEN, NO_DTYPE),
+        (of_engine("theirs.py:sample"), {"dtype": "float32"}, OPEN, NO_DTYPE),
+        (of_engine("theirs.py:sample"), {}, SAMPLED, None),
+        (of_engine(sampling="plain"), {}, OPEN, "it was sampled without a draft: that is no speculation"),
+        # a program may use any device
+        (of_program(), {"device": "cpu"}, MET, None),
+        (of_program(program="kernel 1"), {"device": "cpu"}, OPEN, "it does not record its device, asked is cpu"),
     ],
-)
-def test_evidence_of_another_scope_does_not_count_and_says_why(scope, why):
-    required = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
-    for evidence in (item(), item(REFUTED, witness=Witness(sequence="0", expected="1", observed="0"))):
-        made = judged(required, [got(evidence)])
-        assert (made.verdict, [(row.counts, row.why) for row in made.rows]) == (OPEN, [(False, why)])
-        assert f"a does not count: {why}" in made.closing
-    right = {
-        "dtype": "float64",
-        "digest": "sha256:1",
-        "subject": "f",
-        "device": "cpu",
-        "versions": {"transformers": "5.23.0"},
-    }
-    assert judged(replace(required, scope=right), [got(item())]).verdict == MET
+)  # fmt: skip
+def test_evidence_counts_only_for_what_it_speaks_of_and_says_why_it_does_not(part, scope, expected, why):
+    made = judged(Requirement("R1", "it is lossless", "lossless", ("a",), scope), [part])
+    assert (made.verdict, made.rows[0].counts, made.rows[0].why) == (expected, why is None, why)
+    assert why is None or f"a does not count: {why}" in made.closing
+
+
+def test_a_report_says_which_device_was_examined_where_that_is_known():
+    for part, known in ((of_program(), True), (of_program(program="kernel 1"), False)):
+        assert any("ran on the CPU" in said for said in part.report["not_examined"]) == known
+    assert not any("rows in" in sentence for sentence in of_server().report["not_examined"])
 
 
 def test_what_would_close_a_requirement_names_no_rows_of_other_numbers_beside_rows_that_count():
@@ -214,89 +280,6 @@ def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open
     assert judged(replace(required, scope={}), [given]).verdict == FAILED
     unknown = unknown.with_detail(dtype="float32")
     assert judged(required, [got(item(), unknown)]).verdict == MET
-
-
-def test_a_run_of_a_loop_says_its_temperature():
-    run = EndToEnd(LOOP | {"temperature": 0.7, "device": "cuda"})
-    required = Requirement("R1", "at 0.7", "lossless", ("a",), {"temperature": 0.7, "device": "cuda"})
-    assert judged(required, [got(item(), end_to_end=run)]).verdict == MET
-    assert judged(replace(required, scope={"temperature": 1.0}), [got(item(), end_to_end=run)]).verdict == OPEN
-
-
-def of_server(**settings):
-    """Samples of a server at temperature 1, in which nothing was refuted."""
-    detail = {"dtype": "float32", "settings": {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0} | settings}
-    samples = item(NO_EVIDENCE, "chi-square", bound=0.05, detail=detail)
-    subject = {"name": "http://x", "source": "server: s", "digest": "unknown", "dtypes": ["float32"]}
-    return samples, {"subject": subject, "server": SERVER}
-
-
-@pytest.mark.parametrize(
-    ("settings", "scope", "why"),
-    [
-        ({}, {"temperature": 1.0}, None),
-        ({}, {"dtype": "float32"}, "it does not record its dtype, asked is float32"),
-        ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers, asked is 5.23.0"),
-        ({}, {"digest": "unknown"}, "it does not record its digest, asked is unknown"),
-        ({}, {"device": "cpu"}, "it does not record its device, asked is cpu"),
-        ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
-        ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
-        ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
-        ({"top_k": 1}, {"top_k": 1}, None),
-        ({"top_k": 1}, {"top_k": 2}, "its top_k is 1, asked is 2"),
-        ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature, asked is 1"),
-    ],
-)
-def test_what_is_not_known_of_a_server_matches_no_scope(settings, scope, why):
-    samples, fields = of_server(**settings)
-    made = judged(Requirement("R1", "it is lossless", "lossless", ("a",), scope), [got(samples, **fields)])
-    assert (made.verdict, made.rows[0].why) == (OPEN if why else SAMPLED, why)
-
-
-def test_samples_of_a_server_that_names_another_model_do_not_count_unless_they_refute():
-    samples, fields = of_server()
-    fields["findings"] = {"another-model": "the answers name other-7b"}
-    required = Requirement("R1", "it is lossless", "lossless", ("a",))
-    made = judged(required, [got(samples, **fields)])
-    assert (made.verdict, made.rows[0].why) == (OPEN, "the answers name other-7b")
-    assert judged(required, [got(replace(samples, verdict=REFUTED), **fields)]).verdict == FAILED
-    assert not any("rows in" in sentence for sentence in got(samples, **fields).report["not_examined"])
-
-
-@pytest.mark.parametrize(
-    ("name", "detail", "scope", "expected"),
-    [
-        ("transformers", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, SAMPLED),
-        (
-            "transformers",
-            {"sampling": "speculative", "settings": {"torch_dtype": "bfloat16"}},
-            {"dtype": "float32"},
-            OPEN,
-        ),
-        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, OPEN),
-        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {}, SAMPLED),
-        ("transformers", {"sampling": "plain", "settings": {}}, {}, OPEN),
-    ],
-)
-def test_an_engine_counts_with_a_draft_and_in_numbers_that_are_known(name, detail, scope, expected):
-    sampled = item(NO_EVIDENCE, "chi-square", bound=0.1, detail={"dtype": "float32", **detail})
-    part = got(sampled, subject={"name": name, "source": "s", "digest": "sha256:1", "dtypes": ["float32"]})
-    assert judged(Requirement("R", "s", "lossless", ("a",), scope), [part]).verdict == expected
-
-
-def test_of_a_program_the_device_is_not_known():
-    for convention, expected in (({"random": "driven"}, MET), ({"random": "driven", "program": "kernel 1"}, OPEN)):
-        subject = {"name": "f", "source": "s", "digest": "sha256:1", "dtypes": ["float64"], "convention": convention}
-        part = got(item(), subject=subject)
-        assert judged(Requirement("R", "s", "lossless", ("a",), {"device": "cpu"}), [part]).verdict == expected
-        assert any("ran on the CPU" in said for said in part.report["not_examined"]) == (expected == MET)
-
-
-def test_settings_of_a_loop_that_restrict_its_law_are_named_or_do_not_count():
-    run = EndToEnd(LOOP | {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "device": "cpu"})
-    required = Requirement("R1", "at 1", "lossless", ("a",), {"temperature": 1.0})
-    assert judged(required, [got(item(), end_to_end=run)]).verdict == OPEN
-    assert judged(replace(required, scope={"top_k": 50}), [got(item(), end_to_end=run)]).verdict == MET
 
 
 def test_what_losslessness_rests_on_is_not_passed_over():

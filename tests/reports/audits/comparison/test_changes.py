@@ -1,8 +1,7 @@
-"""Reports compared: nothing that got worse, or is not known any more, goes unsaid; merged: nothing refuted is lost."""
+"""Reports compared: nothing that got worse, or is not known any more, goes unsaid."""
 
 import itertools
 import json
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from importlib.resources import files
 
@@ -10,58 +9,28 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
-from draftproof.reports.audits.comparison.merging import merged
 from draftproof.reports.audits.comparison.states import State, States, load, states_of
-from draftproof.reports.audits.report import EndToEnd, Report
-from draftproof.reports.commands.main import main
-from draftproof.reports.pages.junit import junit
-from draftproof.tests.reports.typed_details import LOOP, detail_by
+from draftproof.reports.audits.report import EndToEnd
+from draftproof.tests.reports.audits.comparison.comparison_parts import (
+    GOOD,
+    GOOD_SUBJECT,
+    WITNESS,
+    about,
+    compared,
+    item,
+    report,
+)
+from draftproof.tests.reports.typed_details import LOOP
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
     NO_EVIDENCE,
     NOT_CLAIMED,
     REFUTED,
-    Evidence,
-    Method,
     Strength,
-    Witness,
 )
 
 pytestmark = pytest.mark.exact
-
-WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
-
-
-GOOD_SUBJECT = {
-    "name": "f",
-    "source": "f.py",
-    "digest": "sha256:1",
-    "dtypes": ["float64"],
-    "convention": {},
-    "calls": 3,
-}
-
-
-def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound: float | None = 1e-13, **fields):
-    exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
-    size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
-    detail = detail_by(method, **size | exactness | fields.pop("detail", {}))
-    return Evidence(
-        claim=claim, method=Method(method), verdict=verdict, problem=problem, bound=bound, detail=detail, **fields
-    )
-
-
-def report(*evidence, digest="sha256:1", **fields):
-    made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
-    made.add(evidence)
-    for name, value in fields.items():
-        setattr(made, name, value)
-    return made
-
-
-def compared(old, new):
-    return changes(*(states_of(json.loads(one.text()), "r.json") for one in (old, new)))
 
 
 SAMPLED = item(NO_EVIDENCE, "chi-square", bound=0.1)
@@ -91,17 +60,12 @@ def confirmed(**detail):
     return report(item(detail=detail))
 
 
-def about(**subject):
-    return report(item(), subject={**GOOD_SUBJECT, **subject})
-
-
 def looped(temperature=0.7, interval=(2.0, 2.2)):
     figures = {"block_efficiency": 2.1, "block_efficiency_interval": interval}
     return report(item(), end_to_end=EndToEnd(LOOP | {"temperature": temperature}, figures))
 
 
 OTHER = {"name": "g", "source": "g.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}, "calls": 3}
-GOOD = report(item(), item(problem="q"))
 
 
 @pytest.mark.parametrize(
@@ -209,8 +173,14 @@ def own(seed, bound=1e-13, verdict=HOLDS):
 
 
 BOTH = {"claims": ("lossless", "optimal")}
+
+
 UNCLAIMED = item(NOT_CLAIMED, claim="optimal")
+
+
 ABOVE = "more than any valid verifier accepts"
+
+
 WRONG, PLAIN = report(item(REFUTED), UNCLAIMED), report(item())
 
 
@@ -398,72 +368,6 @@ def test_what_is_no_report_is_refused_in_one_line(data, tmp_path):
         changes(states_of(GOOD.as_json(), "a"), States("law"))
 
 
-def test_merged_reports_have_all_evidence_and_a_refutation_of_one_refutes_the_whole():
-    other = report(item(REFUTED, problem="r", witness=WITNESS), item(), findings={"state": "counts"})
-    whole = merged({"a": GOOD, "b": other})
-    assert ([e.problem for e in whole.evidence], whole.verdict) == (["p", "q", "r"], "refuted")
-    assert whole.findings == {"state": "counts"}
-    assert not got_worse([c for c in compared(GOOD, whole) if c.problem in ("p", "q")])
-    failed = report(item(), failure={"kind": "crash", "message": "boom"})
-    assert merged({"a": GOOD, "b": failed}).verdict == "error"
-
-
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        (report(item(), digest="sha256:2"), "its digest is sha256:2"),
-        (report(item(), digest="unknown"), "digest of its subject is unknown"),
-        (report(item(), claims=("support",)), "deciding claims"),
-        (report(item(), environment={"numpy": "3"}), "its numpy is 3"),
-        (report(item(), end_to_end=EndToEnd()), "a run of a loop"),
-        (report(), "nothing was examined"),
-        (about(problems={"p": "2"}), "its problem p is 2"),
-    ],
-)
-def test_reports_on_other_code_are_not_merged(other, why):
-    with pytest.raises(InputError, match=why):
-        merged({"a": report(*GOOD.evidence, subject=GOOD_SUBJECT | {"problems": {"p": "1"}}), "b": other})
-
-
-def test_what_one_report_says_besides_evidence_is_in_the_whole():
-    first, second = about(problems={"p": "1"}), about(problems={"q": "2"}, not_compared=["a"])
-    first.findings, second.findings = {"state": "one"}, {"state": "two"}
-    whole = merged({"a": first, "b": second})
-    assert (whole.subject["not_compared"], whole.subject["problems"]) == (["a"], {"p": "1", "q": "2"})
-    assert whole.findings == {"state": "one; two"}
-
-
-def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path, monkeypatch, capsys):
-    wrong = report(
-        item(REFUTED, witness=WITNESS, replay="draftproof audit f"), item(problem="q"), item(claim="optimal")
-    )
-    for name, made in (("good", GOOD), ("wrong", wrong), ("other", report(item(problem="z")))):
-        (tmp_path / f"{name}.json").write_text(made.text())
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        monkeypatch.setattr("sys.argv", ["draftproof", "report", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code, capsys.readouterr()
-
-    assert run("diff", "good.json", "good.json")[0] == 0
-    status, shown = run("diff", "good.json", "wrong.json", "--json", "changes.json")
-    assert (status, "worse    lossless, float64 on p: lattice -> refuted" in shown.out) == (1, True)
-    assert json.loads((tmp_path / "changes.json").read_text())["counts"]["worse"] == 1
-    assert run("merge", "good.json", "other.json", "--out", "whole.json")[0] == 0
-    assert len(Report.from_json(json.loads((tmp_path / "whole.json").read_text())).evidence) == 3
-    assert run("show", "wrong.json", "--junit", "junit.xml", "--badge", "badge.svg", "--date", "2026-01-01")[0] == 1
-    assert "draftproof: refuted, 2026-01-01" in (tmp_path / "badge.svg").read_text()
-    assert [case[0].tag if len(case) else "passed" for case in ET.parse("junit.xml").iter("testcase")] == [
-        "failure",
-        "passed",
-    ]
-    status, shown = run("diff", "good.json", "junit.xml")
-    assert (status, shown.err.count("\n")) == (2, 1)
-
-
 def test_proofs_that_were_run_and_are_now_on_record_alone_are_worse():
     row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
     documents = [
@@ -473,77 +377,3 @@ def test_proofs_that_were_run_and_are_now_on_record_alone_are_worse():
     ]  # fmt: skip
     ran, on_record = (states_of(document, "d") for document in documents)
     assert got_worse(changes(ran, on_record)) and not got_worse(changes(on_record, ran))
-
-
-def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(tmp_path, monkeypatch, capsys):
-    """A verdict or a state that was edited, a date that is none, answers that are missing, subjects that could not be
-    drawn from."""
-    monkeypatch.chdir(tmp_path)
-    check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "alarm", "detects": None}
-    history = {
-        "checks": [check],
-        "state": "quiet",
-        "failures": [],
-        "lifetime_alpha": 1e-3,
-        "scope": None,
-        "history": "h",
-    }
-    missing = {"judged": [{"id": "v1", "status": "missing"}], "vectors": "d", "program": "p", "dtype": "float32"}
-    rows = [{"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "no-evidence"}]
-    failed = history | {"checks": [], "failures": [{"subject": "g", "message": "m"}]}
-
-    def show(data, *words):
-        (tmp_path / "one.json").write_text(json.dumps(data))
-        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", "one.json", "--badge", "badge.svg", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        written = tmp_path / "badge.svg"
-        label = ET.parse(written).getroot().get("aria-label") if written.exists() else None
-        written.unlink(missing_ok=True)
-        return ended.value.code, label, shown.err
-
-    assert show(history)[:2] == (2, None)
-    assert show(GOOD.as_json(), "--date", "proved for all models")[:2] == (2, None)
-    assert show(missing, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
-    assert show(failed, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
-    assert show(rows, "--date", "2026-01-01")[:2] == (0, "draftproof: open, 2026-01-01")
-    assert show(GOOD.as_json() | {"date": "forever"}, "--date", "2026-01-01")[1] == (
-        "draftproof: not refuted on 2 problems (V to 2), 2026-01-01"
-    )
-    empty = {
-        "title": "t",
-        "date": "2026-01-01",
-        "plan": {},
-        "draftproof": {"code": "c"},
-        "format": "draftproof-compliance-1",
-    }
-    status, label, error = show(empty | {"requirements": [], "parts": [], "verdict": "met"})
-    met = empty | {
-        "verdict": "open",
-        "requirements": [],
-        "parts": [
-            {
-                "id": "a",
-                "kind": "audit",
-                "options": {},
-                "state": "done",
-                "why": None,
-                "recorded": False,
-                "files": {},
-                "versions": {},
-                "report": report(item(), item(REFUTED, claim="optimal"), findings={"array": "torch"}).as_json(),
-            }
-        ],
-    }
-    assert show(met)[:2] == (0, "draftproof: open, 2026-01-01"), "a part's claim that nothing requires decides nothing"
-    assert (status, label) == (2, None) and "says met, and its evidence gives open" in error
-
-
-def test_junit_has_no_pass_without_evidence_that_holds():
-    cases = ET.fromstring(junit(report(item(NO_EVIDENCE), item(REFUTED, claim="optimal")))).iter("testcase")
-    assert [case[0].tag for case in cases] == ["skipped", "skipped"]
-    failed = ET.fromstring(junit(report(failure={"kind": "crash", "message": "boom"})))
-    assert [case[0].tag for case in failed.iter("testcase")] == ["error", "error"]
-    other = ET.fromstring(junit(report(item(claim="support"))))
-    assert [len(case) and case[0].tag for case in other.iter("testcase")] == [0, "error"], "lossless was not examined"
