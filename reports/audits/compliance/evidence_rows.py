@@ -96,27 +96,26 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
         if strength is Strength.NONE and (e.problem, dtype) in sampled:
             continue  # there is no law, and samples in its place
         groups.setdefault((dtype, strength), []).append(e)
-    about = _facts(report)
-    rows = []
+    about, rows = _facts(report), []
     for (dtype, strength), group in groups.items():
         row = _row(got.part.id, dtype, strength, group, report)
-        if row.verdict == NOT_CLAIMED:
-            why = group[0].detail.why or "the subject does not claim it"
-            rows.append(replace(row, counts=False, why=why))
-        elif requirement.claim == "support" and row.verdict != REFUTED and not any(map(zeros_examined, group)):
-            rows.append(
-                replace(row, counts=False, why="no problem of it has a token that the target gives probability 0")
-            )
-        elif "another-model" in report.findings and row.verdict != REFUTED:
-            rows.append(replace(row, counts=False, why=report.findings["another-model"]))
-        elif (
-            any(isinstance(e.detail, TextsDetail) and e.detail.sampling == "plain" for e in group)
-            and row.verdict != REFUTED
-        ):
-            rows.append(replace(row, counts=False, why="it was sampled without a draft: that is no speculation"))
-        else:
-            rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
+        why = _why_not(row, group, requirement, report)
+        placed = _placed(row, requirement, {**about, "dtype": dtype or None})
+        rows.append(replace(row, counts=False, why=why) if why else placed)
     return rows + (_beneath(requirement, got, report) if requirement.claim == "lossless" else [])
+
+
+def _why_not(row: EvidenceRow, group: Sequence[Evidence], requirement: Requirement, report: Report) -> str | None:
+    """Return why evidence does not count, whatever the requirement's scope; a refutation always does."""
+    if row.verdict == NOT_CLAIMED:
+        return group[0].detail.why or "the subject does not claim it"
+    if row.verdict == REFUTED:
+        return None
+    if requirement.claim == "support" and not any(map(zeros_examined, group)):
+        return "no problem of it has a token that the target gives probability 0"
+    if any(isinstance(e.detail, TextsDetail) and e.detail.sampling == "plain" for e in group):
+        return "it was sampled without a draft: that is no speculation"
+    return report.findings.get("another-model")
 
 
 def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
