@@ -23,7 +23,7 @@ from draftproof.proofs.laws.text_laws import distance
 from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages import plain_words as words
+from draftproof.reports.pages import glossary as words
 from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.stattests import min_detectable_goodness, samples_needed
@@ -85,7 +85,7 @@ def commands(page: str) -> str:
 
 
 def glossary(page: str) -> str:
-    """The words of ``reports.pages.plain_words``, as a glossary that pages refer to; in reStructuredText."""
+    """The words of ``reports.pages.glossary``, as a glossary that pages refer to; in reStructuredText."""
     terms = (f"   {term}\n      {plain(meaning)}\n" for term, meaning in words.glossary().items())
     return page.replace(MADE_HERE, "\n".join(terms))
 

@@ -12,7 +12,8 @@ from ...verifiers.verdicts import ReportVerdict
 from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
-from .plain_words import Links, plain_sentence, problem_rows
+from .glossary import Links
+from .plain_words import plain_sentence, problem_rows
 from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
 FEW_PROBLEMS = 12

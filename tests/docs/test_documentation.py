@@ -13,7 +13,7 @@ from draftproof.corpus.site import bugs
 from draftproof.corpus.site.gallery import gallery, influenced_row, smallest_witness
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.plain_words import glossary
+from draftproof.reports.pages.glossary import glossary
 from draftproof.tests.docs import running
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 

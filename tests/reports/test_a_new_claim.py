@@ -14,9 +14,9 @@ from draftproof.reports.audits.compliance.requirements import FAILED, judged
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.report_form import SCHEMA_FILE, report_schema, schema_text
 from draftproof.reports.commands.list import command as list_command
+from draftproof.reports.pages.glossary import glossary
 from draftproof.reports.pages.junit import junit
 from draftproof.reports.pages.page import page
-from draftproof.reports.pages.plain_words import glossary
 from draftproof.reports.pages.sarif import sarif
 from draftproof.reports.pages.terminal import show
 from draftproof.tests.reports.audits.compliance.compliance_parts import got, item

@@ -15,7 +15,7 @@ from ....models.errors import InputError
 from ....stattests.eprocess import LIFETIME_ALPHA, EProcess
 from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database
-from .status import Impossible, Shown
+from .forms import ImpossibleOutcome, WitnessForm
 from .tables import EARLIEST_NIGHT, Batch, State, batches, checks, cohorts, settings
 
 LOG_E_TOLERANCE = 1e-6
@@ -181,7 +181,7 @@ class History:
             draws = nights.get(batch.night, {"draws": 0})["draws"] + batch.draws
             nights[batch.night] = {"night": batch.night, "draws": draws, "log_e": batch.log_e}
         check = self._typed(CheckHistory, number, {**row, "law": law, "nights": [*nights.values()]})
-        for column, kind in (("impossible", Impossible), ("witness", Shown)):
+        for column, kind in (("impossible", ImpossibleOutcome), ("witness", WitnessForm)):
             if row[column] is not None:
                 self._typed(kind, number, row[column], column)
         expected = {

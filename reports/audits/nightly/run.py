@@ -17,11 +17,12 @@ from ....verifiers.adapters.registry import ADAPTERS
 from ....verifiers.registry import REFERENCES
 from ..settings import Progress
 from ..subject import SubjectSpec
-from .checks import NightlyCheck, check_of, nightly_problems, smallest_witness
+from .checks import NightlyCheck, check_of, nightly_problems
 from .history import History
 from .sources import DrawSource, source_of
 from .states import ALARM, check_states
 from .status import status
+from .witness import smallest_witness
 
 
 @dataclass

@@ -4,16 +4,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from ....models.errors import InputError
 from ....models.json_files import convert
 from ....models.problem import problem_from, size_of
 from ..scope import counted, ranges
 from .detection import detection_limits
+from .forms import StatusForm
 from .states import ALARM, STATE_MEANINGS, CheckState, check_states, current_versions, worst_state
 
 if TYPE_CHECKING:  # it needs SQLAlchemy, which a compliance document does not
@@ -77,77 +75,10 @@ def _finite_or_text(number: float) -> float | str:
     return "inf" if math.isinf(number) else number
 
 
-# ---------------------------------------------------------------- reading a history that was written
-
-Number = float | Literal["inf"]
-
-
-class _Limit(msgspec.Struct):
-    nights: int
-    total_variation: float
-
-
-class _Detects(msgspec.Struct):
-    within: list[_Limit]
-
-
-class Shown(msgspec.Struct):
-    """The least that a witness has."""
-
-    problem: dict[str, Any]
-    sequence: str
-    expected: str
-    observed: str
-    replay: str
-
-
-class Impossible(msgspec.Struct):
-    """An outcome that the law excludes."""
-
-    sequence: str
-    count: int
-
-
-class _Night(msgspec.Struct):
-    night: date
-    log_e: Number
-
-
-class _Check(msgspec.Struct):
-    subject: str
-    version: str
-    check: str
-    state: str
-    current: bool
-    log_e: Number
-    largest_log_e: Number
-    alarm_at: Number
-    watch_at: Number
-    draws: int
-    detects: _Detects | None
-    witness: Shown | None
-    impossible: Impossible | None
-    nights: list[_Night]
-
-
-class _Failure(msgspec.Struct):
-    subject: str
-    message: str
-
-
-class _Status(msgspec.Struct):
-    """The part of a history that pages and documents show."""
-
-    state: str
-    lifetime_alpha: float
-    checks: list[_Check]
-    failures: list[_Failure]
-
-
 def is_history(data: Any) -> bool:
     """Check that JSON data has everything that is shown of a history, and states that its numbers give."""
     try:
-        read = convert(_Status, data, "history")
+        read = convert(StatusForm, data, "history")
     except InputError:
         return False
     known = all(check.state in STATE_MEANINGS for check in read.checks)

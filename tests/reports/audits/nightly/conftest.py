@@ -2,11 +2,11 @@
 
 import pytest
 
-from draftproof.reports.audits.nightly import checks
+from draftproof.reports.audits.nightly import witness
 
 
 @pytest.fixture(scope="session", autouse=True)
 def time_to_search():
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(checks, "SEARCH_SECONDS", 3600.0)
+        patched.setattr(witness, "SEARCH_SECONDS", 3600.0)
         yield

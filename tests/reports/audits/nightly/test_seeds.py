@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.nightly.checks import smallest_witness
 from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.nightly.sources import source_of
+from draftproof.reports.audits.nightly.witness import smallest_witness
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, STUCK, a_check, batches, cut_short, night_of
 
