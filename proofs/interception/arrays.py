@@ -1,4 +1,4 @@
-"""NumPy arrays of random numbers: object arrays whose elements are Traced, with NumPy's functions followed.
+"""NumPy arrays of random numbers: object arrays of Traced elements, with NumPy's functions followed.
 
 NumPy runs comparisons, arithmetic, cumulative sums and searches of object arrays element by element in Python,
 so most code needs no more than this; what is special here is what object arrays lack (log, astype, argmax).
@@ -59,7 +59,7 @@ class TracedArray(Array):
 
 
 def traced_array(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """An array of these numbers; a plain one where none of them is random."""
+    """Return an array of these numbers: a plain one if none of them is random."""
     if not any(isinstance(x, Traced) for x in numbers):
         return np.array(numbers).reshape(shape)
     array = np.empty(len(numbers), dtype=object)
@@ -93,7 +93,7 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
 
 
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    """A ufunc on arrays in which some elements are random numbers."""
+    """Return a ufunc of arrays in which some elements are random numbers."""
     if not any(getattr(x, "ndim", 0) for x in inputs):  # loops over a row ask so for each entry
         return _one(ufunc, [x[()] if isinstance(x, np.ndarray) else x for x in inputs])
     tracer = active()
@@ -107,7 +107,7 @@ def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
 
 
 def _looked_up(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    """One random number compared with a row that is kept whole: what each comparison comes to; None otherwise."""
+    """Return the comparisons of one random number with a row that is kept whole; None for anything else."""
     rows = [
         x
         for x in inputs
@@ -135,7 +135,7 @@ def _looked_up(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
 def compared_with_row(
     tracer: Tracer, number: Traced, true: Callable[[Any], np.ndarray], ascending: bool, cuts: Callable[[], Any]
 ) -> np.ndarray:
-    """A random number compared with each cut of a row, looked up at once.
+    """Compare a random number with each cut of a row at once.
 
     true(x): the comparisons of numbers [n]. ascending: whether they are true where the cut is passed.
     """
@@ -144,7 +144,7 @@ def compared_with_row(
 
 
 def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
-    """The place of a random number in a row of cuts that is kept whole; None where it is found cut by cut."""
+    """Return the place of a random number in a row of cuts that is kept whole; None if it is found cut by cut."""
     tracer = active()
     if tracer is None or not isinstance(number, Traced):
         return None
@@ -153,7 +153,7 @@ def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
 
 
 def _searched(plain: Callable) -> Callable:
-    """numpy.searchsorted, that of one random number followed."""
+    """Return numpy.searchsorted that follows one random number."""
 
     def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         number = v.item() if isinstance(v, TracedArray) and v.size == 1 else v
@@ -166,7 +166,7 @@ def _searched(plain: Callable) -> Callable:
 
 
 class RowArray(Array):
-    """A plain array whose ``searchsorted`` is followed: the rows of a wide problem, and what is computed from them."""
+    """A row of a wide problem, or what is computed from it: a plain array whose ``searchsorted`` is followed."""
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if array.ndim == 0 else super().__array_wrap__(array, context)  # numbers, as of plain arrays

@@ -1,17 +1,17 @@
-"""Who comes first among independent random scores: the law of an argmax, level by level.
+"""The law of who comes first among independent random scores, found level by level.
 
 Each score is a monotone function of a random number of its own. From the best score down to the worst, the point at
-which a contestant reaches a level is found by bisection on its number; the probability to be no better than the level
-is exp(-H_i), H_i the contestant's hazard. Between two levels i comes first with the share that its own hazard has in
-the sum; of equal scores the first wins. No formula is assumed: a race of exponentials (w / E, log w - log E, Gumbel
-noise) is the case in which the shares are the same on all levels; noise that is capped, floored or rounded is not.
+which a contestant reaches a level is found by bisection on its number. The probability to be no better than the level
+is exp(-H_i), with H_i the contestant's hazard. Between two levels, i comes first with the share that its own hazard
+has in the sum. Of equal scores the first wins. No formula is assumed: in a race of exponentials (w / E, log w - log E,
+Gumbel noise) the shares are the same on all levels; with noise that is capped, floored or rounded they are not.
 
-A share is exact where hazards keep their proportions between the two levels. What it may be wrong by is at most the
-probability that two contestants fall into that gap, whatever the scores do inside. Where halving the gap changes the
-shares by d, and no contestant keeps one score over much of it, it is also at most d times the probability that the gap
-decides, and that times the gap's hazard H if that is below 1: of the integral of exp(-h) (share(h) - mean share) over
-h = 0..H nothing is left but what exp(-h) varies. (For two contestants with unlike odds this is more than d times the
-probability of both.) Gaps are halved until the sum of this, ``error``, is small.
+A share is exact where hazards keep their proportions between the two levels. Otherwise it is wrong by at most the
+probability that two contestants fall into that gap, whatever the scores do inside; that is ``between`` in all. Where
+halving a gap changes the shares by d, and no contestant keeps one score over much of it, it is also wrong by at most d
+times the probability that the gap decides, times the gap's hazard H if that is below 1: of the integral of
+exp(-h) (share(h) - mean share) over h = 0..H only what exp(-h) varies is left. Gaps are halved until the sum of this,
+``error``, is small.
 """
 
 import math
@@ -19,16 +19,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 WIDEST_GAP = 1 / 32
-"""The largest probability of a gap between two levels that are examined."""
+"""Largest probability of a gap between two levels."""
 MOST_GAPS = 300
+"""Gaps up to which a ladder is refined."""
 STAIRS = 4.0
-"""What equal scores with a share of a gap's hazard count as change: odds that agree say nothing where scores are
-stairs."""
+"""Factor from the share of a gap's hazard that has one score to a change of the odds.
+
+Odds that agree say nothing where scores are stairs.
+"""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 class NotMonotone(Exception):
-    """The score of a contestant rises where it has to fall."""
+    """Raised where the score of a contestant rises although it has to fall."""
 
 
 class Contestant(Protocol):
@@ -49,12 +52,12 @@ class Contestant(Protocol):
 
 
 class Cell(NamedTuple):
-    """Positions of all contestants between two levels, or on one.
+    """The positions of all contestants between two levels, or on one.
 
     start, end: of each contestant.
-    tie: whether all scores in it are equal, so that the lowest index wins; else a gap.
+    tie: whether all scores in it are equal, so that the lowest index wins; else it is a gap.
     change: of the shares when this gap was made by halving another, and not less than STAIRS times the largest share of
-        its hazard that one score has there; 1 where that is not known.
+      its hazard that one score has there; 1 if that is not known.
     law: probability with which each contestant comes first, in this cell.
     pair: probability that two contestants are in this cell, and none before.
     span: hazard of all contestants together over this cell.
@@ -125,7 +128,7 @@ class Ladder:
 
     def _cut(self, level: float, low: tuple[int, ...], high: tuple[int, ...], strict: bool,
              guesses: Sequence[int] | None = None) -> tuple[int, ...]:  # fmt: skip
-        """For each contestant the first position whose score is not better than the level (strict: worse or equal)."""
+        """Return each contestant's first position whose score is below the level (strict: not above it)."""
         cuts = []
         for i, runner in enumerate(self._runners):
 
@@ -153,7 +156,7 @@ class Ladder:
         return tuple(cuts)
 
     def _step(self, start: tuple[int, ...], limit: tuple[int, ...]) -> float:
-        """The largest hazard with which one contestant keeps one score, from these positions on."""
+        """Return the largest hazard with which one contestant keeps one score, from these positions on."""
         largest = 0.0
         for i, (runner, first, last) in enumerate(zip(self._runners, start, limit)):
             if first < last:
@@ -187,7 +190,7 @@ class Ladder:
         return Cell(start, end, False, change, law, max(reaching - reached * alone, 0.0), total)
 
     def _halved(self, gap: Cell) -> list[Cell]:
-        """A gap cut at the score that its likeliest contestant has about half way through its hazard."""
+        """Return a gap cut at the score that its likeliest contestant has half way through its hazard."""
         before, after = self._hazards(gap.start), self._hazards(gap.end)
         steps = [b - a for a, b in zip(before, after)]
         leader = max(range(len(steps)), key=steps.__getitem__)

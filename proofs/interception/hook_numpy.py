@@ -1,4 +1,4 @@
-"""``numpy.random``: global functions, RandomState and Generator, followed while a function is traced."""
+"""Hooks of ``numpy.random``: its functions, RandomState and Generator are followed while a function is traced."""
 
 import ctypes
 import math
@@ -20,14 +20,17 @@ PlainRandomState: Any = np.random.RandomState
 """Any: the traced classes return stand-ins, which NumPy's stubs of these methods do not allow."""
 
 SCRATCH_SEED = 0
+"""Seed of generators whose numbers are never used."""
 
 SINGLE = 2.0**-22
-"""At least the steps of noise in single precision: 2^-24 of uniforms; exponentials, of 23 bits and a factor up to 8,
-are 0 with probability 2^-23, and near 0 off by as much on average."""
+"""Steps of noise in single precision, at least.
+
+Uniforms have 2^-24. Exponentials, of 23 bits and a factor up to 8, are 0 with probability 2^-23.
+"""
 
 
 def _shaped(size, draw, of_array):
-    """One number, or an array of them; array elements have NumPy's scalar types, as they would."""
+    """Return one number, or an array of them whose elements have NumPy's scalar types."""
     if size is None:
         return draw(False)
     shape = _shape(size)
@@ -66,7 +69,7 @@ def _exponentials(tracer: Tracer, size, dtype=np.float64):
 
 
 def _weighted(tracer: Tracer, weights, look_up: LookUp, size, value):
-    """Indices drawn from whole weights, turned into values one by one. weights: see ``draw_row``."""
+    """Return indices drawn from whole weights, turned into values one by one. weights: see ``draw_row``."""
     return _shaped(
         size,
         lambda in_array: value(tracer.draw_row(weights, look_up)),
@@ -75,7 +78,7 @@ def _weighted(tracer: Tracer, weights, look_up: LookUp, size, value):
 
 
 def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
-    """The weights that ``choice`` draws with: a uniform of 53 bits is looked up in sums that are rounded."""
+    """Return the weights that ``choice`` draws with: it looks up a uniform of 53 bits in rounded sums."""
     sums = p.cumsum()
     edges = np.ceil(np.ldexp(sums / sums[-1], 53))
     tracer.lattices.add(53)
@@ -83,14 +86,14 @@ def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
 
 
 def _broadcast(first, second, size):
-    """Two parameters as NumPy takes them (floats, or arrays of float64), and the size of what is drawn."""
+    """Return two parameters as NumPy takes them, and the size of what is drawn."""
     first, second = (float(x) if np.ndim(x) == 0 else np.asarray(x, dtype=np.float64) for x in (first, second))
     shape = np.broadcast_shapes(np.shape(first), np.shape(second))
     return first, second, (shape or None) if size is None else size
 
 
 class _Traced(Followed):
-    """What the traced Generator and the traced RandomState have in common."""
+    """A base of the traced Generator and the traced RandomState."""
 
     @followed
     def uniform(self, tracer, low=0.0, high=1.0, size=None):
@@ -155,7 +158,10 @@ class _Traced(Followed):
         )
 
     def _sampled(self, tracer: Tracer, a: Any, size: Any, replace: Any, p: Any, *more: Any, **options: Any) -> Any:
-        """A choice by plain NumPy, or where the same was asked just before what that was. Raises: what NumPy raises."""
+        """Return a choice by plain NumPy, kept where the same was asked just before.
+
+        Raises: what NumPy raises.
+        """
         arrays = isinstance(p, np.ndarray) and (isinstance(a, np.ndarray) or np.ndim(a) == 0)
         asked = plain_key((self._plain.__name__, a, size, replace, p, more, options)) if arrays else object()
         if tracer.chosen[0] != asked:
@@ -163,7 +169,7 @@ class _Traced(Followed):
         return tracer.chosen[1]
 
     def _scratch(self) -> Any:
-        """A plain generator whose numbers are never used: it only lets NumPy check the arguments."""
+        """Return a plain generator whose numbers are never used: it only lets NumPy check the arguments."""
         return self._plain(np.random.PCG64(SCRATCH_SEED))
 
 
@@ -174,7 +180,7 @@ def _no_out(tracer, out):
 
 @named_as(PlainGenerator)
 class TracedGenerator(_Traced, PlainGenerator):
-    """numpy.random.Generator; while a function is traced its numbers are handed out by the tracer."""
+    """A numpy.random.Generator whose numbers the tracer hands out while a function is traced."""
 
     _plain, _stream = PlainGenerator, "pcg64"
 
@@ -208,7 +214,7 @@ class TracedGenerator(_Traced, PlainGenerator):
 
 @named_as(PlainRandomState)
 class TracedRandomState(_Traced, PlainRandomState):
-    """numpy.random.RandomState, and with it the global functions of numpy.random."""
+    """A numpy.random.RandomState that is followed, and with it the global functions of numpy.random."""
 
     _plain, _stream, _watched = PlainRandomState, "mt19937", True
 
@@ -250,7 +256,7 @@ plain_default_rng = np.random.default_rng
 
 
 def default_rng(seed: Any = None) -> Any:
-    """numpy.random.default_rng with a traced Generator; one that is seeded during a call is no chance at all."""
+    """Return numpy.random.default_rng(seed), traced. One that is seeded during a call is no chance at all."""
     if isinstance(seed, PlainGenerator):
         return seed
     tracer = active()
@@ -263,7 +269,7 @@ def default_rng(seed: Any = None) -> Any:
 
 
 def followed_generator(plain: Any) -> Any:
-    """A traced generator in place of a plain one that is known to be chance."""
+    """Return a traced generator in place of a plain one that is known to be chance."""
     generator = PlainGenerator.__new__(TracedGenerator)
     PlainGenerator.__init__(generator, plain.bit_generator)
     return generator
@@ -283,7 +289,7 @@ BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
 def _unread(plain: Any) -> Any:
-    """A bit generator whose raw bits and state are not followed where a function reads them by itself."""
+    """Return a class of bit generators whose raw bits and state cannot be read by third-party code unnoticed."""
     name = plain.__name__
 
     def refused(part: str) -> None:
@@ -299,7 +305,7 @@ def _unread(plain: Any) -> Any:
 
 
 def install() -> None:
-    """Replace numpy.random's classes and functions; what was imported before is as it was."""
+    """Replace numpy.random's classes and functions. What was imported before stays as it was."""
     aliases = {"random": "random_sample", "ranf": "random_sample", "sample": "random_sample"}
     for kind, base in ((TracedGenerator, PlainGenerator), (TracedRandomState, PlainRandomState)):
         for name in dir(base):
@@ -328,11 +334,9 @@ _IN_PLACE = (_WORDS[624], _WORDS[0]) == _read_state()
 
 
 def untraced_state() -> tuple[int, int]:
-    """A fingerprint of NumPy's own global generator: it moves if something draws from it past the hooks.
+    """Return a fingerprint of NumPy's global generator: it moves if something draws past the hooks.
 
-    It is asked twice a call, so it is read where the generator keeps it, if that is where it was seen to be: 1
-    microsecond
-    in place of 160.
+    It is asked for twice a call, so it is read in place: in 1 microsecond instead of 160.
     """
     if _IN_PLACE and np.random.mtrand._rand._bit_generator is _GLOBAL:
         return _WORDS[624], _WORDS[0]

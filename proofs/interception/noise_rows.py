@@ -1,17 +1,12 @@
-"""Rows of noise on wide problems: raced once in an argmax, whose law is checked over the whole range of the noise.
+"""Rows of noise on wide problems: raced in one argmax, whose law is found by calls at many levels of the noise.
 
 An argmax of w_i / E_i, of log w_i plus Gumbel noise and the like draws i with probability proportional to e_i, the
-noise
-at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to the
-noise;
-at every other of ``levels`` scores, from the rarest smallest noise to the rarest largest, each i must pass it at the
-same
-multiple of its e_i: better just below, worse just above, so that scores are no stairs (half precision, rounding) on
-which
-several are equal. As in ``hazards`` no gap between two levels has a probability above 1/32, and the levels are other
-ones
-in each race. What remains is a function that bends the noise within gaps alone, by at most the probability that two
-contestants fall into one, 1/64 in all.
+noise at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to
+the noise. At every other of ``levels`` scores, from the rarest smallest noise to the rarest largest, each i must pass
+it at the same multiple of its e_i: better just below, worse just above, so that scores are no stairs.
+
+A function that bends the noise within gaps between levels alone is not seen. What that may come to is the probability
+that two contestants fall into one gap (``between``): it is stated with the law. The levels are others in each race.
 """
 
 import math
@@ -30,34 +25,44 @@ GAPS = 64
 """Gaps of equal probability between the levels of a race."""
 
 SMALLEST, LARGEST = 1e-300, 700.0
-STEPS, LEAST_SLACK = (8, 64), 2e-13
-"""Multiples of the type's epsilon up to which scores may be stairs; logarithms of noise and of weights are coarser. And
-what they may be in any type."""
+STEPS = (8, 64)
+"""Units of rounding up to which scores may be stairs; logarithms of noise and of weights are the coarser ones."""
 
-NEVER, GRAIN = 2.0**-200, {"exponential": 0.0, "uniform": 2.0**-52}
-"""Share of a race that no generator's noise lets win, and by how much that of a uniform may be off: not followed."""
+LEAST_SLACK = 2e-13
+"""Relative step up to which scores may be stairs in any dtype."""
 
-FINEST, FARTHEST = 2.0**-50, 36.0
-"""Noise that a uniform next to an end of its range still tells from its neighbours, within an eighth; the largest."""
+NEVER = 2.0**-200
+"""Share of a race below which an index never wins with any generator's noise."""
+
+GRAIN = {"exponential": 0.0, "uniform": 2.0**-52}
+"""Steps of the uniform that noise is made of, by kind of noise."""
+
+FINEST = 2.0**-50
+"""Smallest noise that a uniform next to an end of its range tells from its neighbours, within an eighth."""
+
+FARTHEST = 36.0
+"""Largest noise that a uniform is asked for."""
 
 FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "exponential": (lambda e: e,),
     "uniform": (lambda e: np.exp(-e), lambda e: -np.expm1(-e)),
 }
-"""From standard exponential noise to what the generator returns."""
+"""Functions from standard exponential noise to what a generator returns, by kind of noise."""
 
 
 MOST_APART = 65
-"""Numbers of a row up to which each is followed for itself, where the row cannot be followed as a whole: one for each
-token of the longest draft blocks that are examined, and for the last one."""
+"""Numbers of a row up to which each is followed by itself where the row is not followed as a whole.
+
+There is one for each token of the longest draft blocks that are examined, and one for the last token.
+"""
 
 
 class Apart(NotInterceptable):
-    """A row of noise is not used as one."""
+    """Raised where a short row of noise is used in a way that only single numbers can be followed in."""
 
 
 class NoiseSource:
-    """Where a row, or rows, of noise come from: what is rehearsed for them."""
+    """A source of one or several rows of noise, and of the numbers that replays have in their place."""
 
     grouped_at = None
 
@@ -71,7 +76,7 @@ class NoiseSource:
         return point.astype(self.dtype)
 
     def on_path(self, which: int) -> np.ndarray:
-        """Noise with which every row that was raced has the winner of this path."""
+        """Return noise with which every row that was raced has the winner of this path."""
         if which in self.rehearsed:  # one path is called with many times
             return self.rehearsed[which]
         noise = np.random.Generator(np.random.PCG64([which, self.order])).standard_exponential(self.shape)
@@ -82,7 +87,7 @@ class NoiseSource:
         return point
 
     def won(self, point: np.ndarray, row: int, weights: np.ndarray, form: Callable, index: int) -> np.ndarray:
-        """The noise with that of one row drawn anew, so that the index wins."""
+        """Return the noise with that of one row drawn anew, so that the index wins."""
         draw = np.random.Generator(np.random.PCG64([row, index, self.order]))
         noise, running = draw.standard_exponential(len(weights)), weights > 0
         running[index] = False
@@ -96,19 +101,19 @@ class NoiseSource:
         return rows.reshape(self.shape)
 
     def lead(self, row: int, weights: np.ndarray, form: Callable, points: list[Any], index: int, where: int) -> None:
-        """As of ``row_draws.RowDraw``."""
+        """Set the points of a call so that the index wins, as in ``row_draws.RowDraw``."""
         points[self.order] = self.won(points[self.order], row, weights, form, index)
 
 
 def generated(kind: str, noise: np.ndarray, form: Callable) -> np.ndarray:
-    """Standard exponential noise as a generator returns numbers of this kind."""
+    """Return standard exponential noise as numbers of a generator of this kind."""
     if kind == "exponential":
         return np.maximum(noise, SMALLEST)
     return np.clip(np.floor(form(noise) * 2.0**53), 1, 2.0**53 - 1) * 2.0**-53
 
 
 class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
-    """Noise that is followed as a whole: what is done to all entries alike, and one argmax for each row.
+    """A row, or rows, of noise followed as a whole: what is done to all entries alike, and one argmax for each row.
 
     viewed: whether it shares its numbers with another.
     """
@@ -166,7 +171,7 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         return view
 
     def __setitem__(self, where: Any, value: Any) -> None:
-        """Numbers in place of some of the noise: of a token that must not win."""
+        """Set some of the entries to known numbers, as for a token that must not win."""
         if self.viewed or isinstance(where, (tuple, NoiseRow)) or isinstance(value, NoiseRow):
             self.stop("an assignment")
         where, value = (np.array(x) if isinstance(x, np.ndarray) else x for x in (where, value))
@@ -228,13 +233,13 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         return tracer.give_up(f"{what} of a row of {self.size} random numbers at {place()}")
 
     def scores(self, noise: np.ndarray, row: int, form: Callable, at: int | None) -> np.ndarray:
-        """The scores [n] where the noise of this row is ``noise`` [n], standard exponential."""
+        """Return the scores [n] where the noise of this row is ``noise`` [n], standard exponential."""
         rows = np.full((math.prod(self.source.shape) // len(noise), len(noise)), 0.5)
         rows[row] = form(noise)
         return self._scored(rows, at)
 
     def even_scores(self, noise: float, form: Callable, at: int | None) -> np.ndarray:
-        """The same where it is one number: made once for all rows, each of which is raced."""
+        """Return the scores where all noise is one number; they are computed once for all rows."""
         if (noise, form) not in self.even:
             self.even[noise, form] = self._scored(np.full(self.source.shape, form(np.float64(noise))), None)
         return self.even[noise, form] if at is None else self.even[noise, form][at]
@@ -252,13 +257,13 @@ def _is_not_numpys(ufunc: np.ufunc) -> bool:
 
 
 def noise_row(tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
-    """A row, or rows, of noise for third-party code; plain in a rehearsal."""
+    """Return a row, or rows, of noise for third-party code: plain numbers in a replay."""
     source = NoiseSource(tracer, shape, kind, np.dtype(dtype), step)
     return tracer.hand_out(source, NoiseRow(source, shape, np.dtype(dtype)))
 
 
 def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> int:
-    """The index that wins the race of a row."""
+    """Return the index that wins the race of a row on this path."""
     source, tracer = noise.source, noise.source.tracer
     if row in source.decided:
         tracer.notice("noise-used-twice", f"noise that decided an argmax decides again at {place()}")
@@ -305,8 +310,10 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
 
 
 def _without_noise(rank: Callable, middle: np.ndarray) -> bool:
-    """Whether the scores are the same whatever the noise is: of a residual without any mass, in rows that nobody
-    reads."""
+    """Return whether the scores are the same whatever the noise is.
+
+    That is so of a residual without any mass, in rows that nobody reads.
+    """
     if not np.array_equal(rank(LARGEST), middle, equal_nan=True):
         return False
     ends = np.geomspace(SMALLEST, LARGEST, len(middle))
@@ -314,8 +321,10 @@ def _without_noise(rank: Callable, middle: np.ndarray) -> bool:
 
 
 def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | None:
-    """The noise at which each index has the score that the leader has at 1; 0 of one whose score is fixed, and
-    loses."""
+    """Return the noise at which each index has the score that the leader has at 1; None if there is no race.
+
+    It is 0 for an index whose score is fixed, and loses.
+    """
     still = np.all([rank(e) == middle for e in (1e-6, 0.3, 3.0, 30.0)], axis=0)
     worst = rank(LARGEST)[~still].min()
     if still[leader] or (still.any() and middle[still].max() > worst):
@@ -333,8 +342,10 @@ def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | No
 
 
 def levels(weights: np.ndarray) -> np.ndarray:
-    """The winner's noise at which the law of a race is checked, in multiples of its mean: no gap is likelier than
-    1/32."""
+    """Return the winner's noise at which the law of a race is checked, in multiples of its mean.
+
+    No gap between two of them is likelier than 1/32.
+    """
     scatter = zlib.crc32(weights.tobytes()) / 2.0**32
     even = -np.log1p(-(np.arange(GAPS) + scatter) / GAPS)
     rare = [10.0 ** np.linspace(-12, -2, 11), np.linspace(4.5, 40, 60)]
@@ -352,7 +363,7 @@ def between(at: np.ndarray) -> float:
 def same_at_levels(
     rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float, at: np.ndarray
 ) -> bool:
-    """Whether all pass the leader's score at the same multiple of their weights.
+    """Return whether all pass the leader's score at the same multiple of their weights.
 
     grain: of a uniform that the noise is made of, which is coarse where noise is large; 0 of other noise.
     at: the levels, as multiples of the weights.

@@ -1,7 +1,7 @@
-"""Rows of noise in torch: a tensor of exponential noise that is followed as a whole, up to one argmax for each row.
+"""Rows of noise in torch: a tensor of exponential noise that is followed as a whole, up to one argmax a row.
 
-What torch does to it is kept as the steps of a ``NoiseRow``, whose law is looked at in NumPy. Any other use, of
-a row that is not too long, has the call followed again with each number for itself.
+What torch does to it is kept as the steps of a ``NoiseRow``, whose law is found in NumPy. If a short row is used in
+any other way, the call is followed again with each number by itself.
 """
 
 import math
@@ -24,7 +24,10 @@ MOST_PLACES = {"float64": 2**53, "float32": 2**24}
 
 
 class NoiseTensor(torch.Tensor):
-    """A tensor of noise; its own storage is NaN. noise: what is followed. shared: whether others look into it."""
+    """A tensor of noise; its own storage is NaN.
+
+    noise: what is followed. shared: whether others look into it.
+    """
 
     noise: NoiseRow
     shared: bool
@@ -32,20 +35,20 @@ class NoiseTensor(torch.Tensor):
 
 
 class Spent(NoiseRow):
-    """What the winners of a race scored: nothing is known of it."""
+    """The scores of the winners of a race, of which nothing is known."""
 
     def then(self, apply: Callable, row: int | None = None) -> NoiseRow:
         return self.stop("what won an argmax is used again: a number")
 
 
 def can_be_filled(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is a whole one of its own, of a type that is followed in rows."""
+    """Return whether a tensor has memory of its own and a dtype that is followed in rows."""
     own = not tensor._is_view() and holders(tensor) <= HOLDERS_OF_ONE
     return type(tensor) is torch.Tensor and tensor.dtype in WHOLE and own
 
 
 def filled(tensor: Any, noise: NoiseRow) -> NoiseTensor:
-    """The tensor itself, of this noise from now on."""
+    """Make the tensor one of this noise."""
     tensor.fill_(math.nan)
     tensor.__class__ = NoiseTensor
     tensor.noise, tensor.shared = noise, False
@@ -59,7 +62,7 @@ def _tensor(noise: NoiseRow, shared: bool = False) -> NoiseTensor:
 
 
 def is_noise(tree: Any) -> bool:
-    """Whether some of the arguments are noise."""
+    """Return whether some of the arguments are noise."""
     if isinstance(tree, dict):
         return any(map(is_noise, tree.values()))
     return isinstance(tree, NoiseTensor) or (type(tree) in (tuple, list) and any(map(is_noise, tree)))

@@ -15,19 +15,19 @@ from .places import place
 from .tracer import active
 
 LARGEST_ERROR = 2.0**-6
-"""Error of a race's law beyond which there is none."""
+"""Error of a race's law beyond which no law is stated."""
 MOST_UNEVEN = 1e-3
-"""Change of the shares from level to level beyond which the winner of a comparison cannot be compared again."""
+"""Change of the shares between levels beyond which the winner of a comparison cannot be compared again."""
 SEEN_APART = 2.0**-54
-"""The smallest probability of an undefined score that is a path of its own: below that of 0 in a uniform of 53 bits."""
+"""Smallest probability of an undefined score that gets a path of its own: below that of 0 in 53 bits."""
 SCATTERED = 12
-"""Points at which the scores of a contestant are looked at for their order."""
+"""Points at which the order of a contestant's scores is checked."""
 PACES = (1.0, 0.2, 3.0, 0.5, 1.5, 0.04)
-"""Noise of the rehearsals, in multiples of that of the first."""
+"""Noise of the replays, in multiples of that of the first."""
 
 
 def race(scores: list[Any], largest: bool) -> int:
-    """The index that argmax (or argmin) returns, decided by the law of the race."""
+    """Return the index that argmax (or argmin) returns, decided by the law of the race."""
     tracer = active()
     if tracer is None or not any(isinstance(score, Traced) for score in scores):
         numbers = [float(s) for s in scores]
@@ -109,7 +109,7 @@ def _rank(value: float, largest: bool) -> float:
 
 
 def _against_constants(entry: tuple[int, "_Runner"], best: int, value: float, largest: bool) -> int:
-    """One random number against fixed ones is a comparison with the best of them; ties go to the lower index."""
+    """Compare one random number with the best of the fixed ones. Ties go to the lower index."""
     only, runner = entry
     wins = {(True, True): "ge", (True, False): "gt", (False, True): "le", (False, False): "lt"}[largest, only < best]
     return only if runner.number.compare(value, wins) else best
@@ -148,7 +148,10 @@ def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
 
 
 def _rehearsed(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner") -> Callable[[int], int]:
-    """Points of a contestant with which the winner wins: in its own cell of the ladder, all others beyond that cell."""
+    """Return points of a contestant with which the winner wins.
+
+    The winner is in its own cell of the ladder, all others are beyond that cell.
+    """
     cells = [cell for cell in ladder.cells if cell.law[winner] > 0]
     total = math.fsum(cell.law[winner] for cell in cells)
 
@@ -169,7 +172,7 @@ def _rehearsed(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner
 
 
 class _Runner:
-    """A ``Contestant``: a random number of third-party code, best points first."""
+    """A ``Contestant`` that is a random number of third-party code, best points first."""
 
     def __init__(self, number: Traced, largest: bool):
         self.number, self.source, self._largest = number, number.source, largest
@@ -213,7 +216,7 @@ class _Runner:
         return low
 
     def constant(self) -> float | None:
-        """The score if it is not random, NaN if it is undefined on this path; None if it is random."""
+        """Return the score if it is not random, NaN if it is undefined on this path, None if it is random."""
         for at_low in (True, False):
             if self._undefined(at_low):
                 return math.nan
@@ -224,7 +227,10 @@ class _Runner:
         return self.score(self.low) if ranks[0] == ranks[-1] else None
 
     def _turn(self) -> None:
-        """Find which end is the best one. A single point that breaks the order at an end (1 / -0.0) is cut off."""
+        """Find which end is the best one.
+
+        A single point that breaks the order at an end (1 / -0.0) is cut off.
+        """
         for _ in range(2):
             if self.points > 4:
                 ends = [self.score(k) for k in (self.low, self.low + 1, self.high - 2, self.high - 1)]
@@ -239,7 +245,7 @@ class _Runner:
         self._downwards = _rank(last, self._largest) > _rank(first, self._largest)
 
     def _cut_off(self, low: int, high: int, why: str) -> None:
-        """Leave out points at an end: what the law may be wrong by is their probability."""
+        """Leave out points at an end. Their probability is what the law may be wrong by."""
         source = self.source
         mass = float(source.weight(low, high) / source.weight(self.low, self.high))
         source.tracer.uncertain(mass)
@@ -250,7 +256,7 @@ class _Runner:
             source.low, source.high = self.low, self.high
 
     def _undefined(self, at_low: bool) -> bool:
-        """Whether this path is one on which the score is NaN: the points at one end at which it is are cut off."""
+        """Return whether the score is NaN on this path. Points at one end at which it is are cut off."""
 
         def fails(point):
             try:

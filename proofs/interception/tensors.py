@@ -29,7 +29,7 @@ class TracedTensor(torch.Tensor):
 
 
 def sized(number: Any, like_scalar: bool) -> Any:
-    """An element in the dimension of its tensor: torch promotes types of 0-d and of other tensors differently."""
+    """Return an element in the dimension of its tensor: torch promotes 0-d and other tensors differently."""
     shape = () if like_scalar else (1,)
     if isinstance(number, Traced):
         return number.then(lambda v: v.reshape(shape) if v.numel() == 1 else v, "reshape", shape)
@@ -37,7 +37,7 @@ def sized(number: Any, like_scalar: bool) -> Any:
 
 
 def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> torch.Tensor:
-    """A traced tensor of these numbers, or a plain one where none of them is random (unless it has to be traced)."""
+    """Return a traced tensor of these numbers, or a plain one if none is random and it need not be traced."""
     if not traced and not any(isinstance(x, Traced) for x in numbers.flat):
         values = [x.reshape(()) for x in numbers.flat]
         return (torch.stack(values) if values else torch.empty(0, dtype=dtype)).reshape(numbers.shape)
@@ -49,7 +49,7 @@ def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> 
 
 
 def known(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of random whole numbers as it is: one branch for each value that an element can have."""
+    """Return a tensor of random whole numbers as it is: one branch for each value of an element."""
     values = [x.known() if isinstance(x, Traced) else x for x in numbers_of(tensor).flat]
     return torch.tensor([int(v) for v in values], dtype=tensor.dtype).reshape(tensor.shape)
 
@@ -71,7 +71,7 @@ def register_view(view: torch.Tensor, parent: torch.Tensor, positions: np.ndarra
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor itself, without what it remembers (and with NaN for its values)."""
+    """Return the tensor without what it remembers; its values are NaN."""
     return torch.Tensor.as_subclass(tensor, torch.Tensor)
 
 
@@ -85,7 +85,7 @@ def numbers_of(tensor: torch.Tensor) -> np.ndarray:
 
 
 def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
-    """Change a tensor that exists: in-place functions change what everybody sees who holds it, or a view of it."""
+    """Change a tensor in place, for everyone who holds it or a view of it."""
     fresh = tensor_of(numbers, tensor.dtype)
     if isinstance(tensor, TracedTensor):
         if any(view is not tensor for view in tensor._views):
@@ -123,7 +123,7 @@ def _write_back(tensor: TracedTensor) -> None:
 
 
 def holders(tensor: torch.Tensor) -> int:
-    """How many tensors share the storage."""
+    """Return how many tensors share the storage."""
     count = getattr(torch._C, "_storage_Use_Count", None)
     return count(tensor.untyped_storage()._cdata) if count else 1
 
@@ -133,7 +133,7 @@ HOLDERS_OF_ONE = holders(torch.empty(1))
 
 
 def nested(numbers: np.ndarray) -> Any:
-    """tolist(): nested lists of Python numbers."""
+    """Return nested lists of Python numbers, as tolist() does."""
     if numbers.ndim == 0:
         x = numbers[()]
         return x.then(lambda v: v.item(), "item") if isinstance(x, Traced) else x.item()
@@ -141,7 +141,7 @@ def nested(numbers: np.ndarray) -> Any:
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable]:
-    """The tensors and Traced numbers of (args, kwargs), and a function that puts others in their places."""
+    """Return the tensors and Traced numbers of (args, kwargs), and a function that puts others in their places."""
     slots: list[Any] = []
 
     def plan(x):
@@ -160,11 +160,10 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
     return slots, plan(tree)
 
 
-def replaced(tree: Any, change: Callable, every: bool = False) -> Any:
-    """(args, kwargs) with every traced tensor (or every tensor) changed."""
+def replaced(tree: Any, change: Callable) -> Any:
+    """Return (args, kwargs) with every traced tensor changed."""
     slots, build = flatten(tree)
-    kind = torch.Tensor if every else TracedTensor
-    return build([change(x) if isinstance(x, kind) else x for x in slots])
+    return build([change(x) if isinstance(x, TracedTensor) else x for x in slots])
 
 
 def is_traced(tree: Any) -> bool:
@@ -176,7 +175,7 @@ def is_traced(tree: Any) -> bool:
 
 
 def key_of(x: Any) -> tuple:
-    """What makes two operands the same: type, dimension and value to the bit."""
+    """Return what makes two operands the same: type, dimension and value to the bit."""
     if isinstance(x, torch.Tensor):
         return (str(x.dtype), x.ndim, float(x).hex()) if x.numel() == 1 else (str(x.dtype), str(x.tolist()))
     return constant_key(x)

@@ -1,7 +1,7 @@
 """Calls of torch's functions with random arguments, and what a function is seen to do to them."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,9 @@ from .torch_probes import describes, entries
 
 CLOSE = 32
 """Units of the last place by which a kernel may differ between one element and many."""
+
+SMALL = 64
+"""Entries of an argument up to which a call is known again by its numbers."""
 
 LOOKED_AT = 64
 """Elements that are compared, at most, to see whether a function works element by element."""
@@ -75,7 +78,7 @@ class FollowedCall:
         return slots
 
     def returned(self, slots: list[Any]) -> Any:
-        """FollowedCall the function with these; what it returns one by one comes as a tuple."""
+        """Call the function with these; what it returns one by one comes as a tuple."""
         args, kwargs = self.build(slots)
         result = self.func(*args, **kwargs)
         return tuple(result) if hasattr(result, "__next__") else result
@@ -93,10 +96,10 @@ class FollowedCall:
         """Return what the function returns where each random number is in the middle of what it can still be."""
         tensors = []
         for k in self.random:
-            numbers = [x.at(_middle(x)) if isinstance(x, Traced) else x for x in numbers_of(self.slots[k]).flat]
+            values = [x.at(_middle(x)) if isinstance(x, Traced) else x for x in numbers_of(self.slots[k]).flat]
             shape = tuple(self.slots[k].shape)
             tensors.append(
-                torch.stack([x.reshape(()) for x in numbers]).reshape(shape) if numbers else torch.empty(shape)
+                torch.stack([x.reshape(()) for x in values]).reshape(shape) if values else torch.empty(shape)
             )
         return self.returned(self.given(tensors))
 
@@ -134,7 +137,7 @@ def _memory(tensor: Tensor) -> int:
 
 
 def of_one_number(
-    call: FollowedCall, operands: tuple, number: Traced, func: Callable | None = None
+    call: FollowedCall, operands: Sequence[Any], number: Traced, func: Callable | None = None
 ) -> tuple[Callable, tuple]:
     """Return what is done to the one random operand, and its key. func: in place of the function that was called."""
     func, where = func or call.func, next(k for k, x in enumerate(operands) if x is number)
@@ -150,10 +153,8 @@ def of_one_number(
 
 def works_by_element(call: FollowedCall, like: Tensor) -> bool:
     """Return whether a function does to each element what it does to it alone. like: what it returns of entries."""
-    columns = [
-        [*itertools.islice(column, like.numel())]
-        for column in by_element(call.given(call.entries(0)), tuple(like.shape))
-    ]
+    operands = by_element(call.given(call.entries(0)), tuple(like.shape))
+    columns = [[*itertools.islice(column, like.numel())] for column in operands]
     places = np.unique(np.linspace(0, like.numel() - 1, LOOKED_AT).astype(int)) if like.numel() else ()
     tolerance = CLOSE * torch.finfo(like.dtype).eps if like.dtype.is_floating_point else 0.0
     for k in places:
@@ -168,25 +169,36 @@ def works_by_element(call: FollowedCall, like: Tensor) -> bool:
 
 
 def effect_of(call: FollowedCall) -> Effect:
-    """See what a function does to entries without meaning."""
+    """Return what a function is seen to do to entries without meaning."""
     pieces = call.entries(0)
-    first, second = (call.returned(call.given(row)) for row in (pieces, call.entries(1)))
-    results = [_tensors(first), _tensors(second)]
-    if not results[0]:
-        return Effect(describes=describes(call.func, call.build, call.slots, (first, second)))
-    like = first if isinstance(first, torch.Tensor) else None
+    returned = call.returned(call.given(pieces))
+    first, container = _tensors(returned), next if isinstance(returned, torch.Tensor) else type(returned)
+    like = returned if isinstance(returned, torch.Tensor) else None
+    if not first:
+        results = returned, call.returned(call.given(call.entries(1)))
+        return Effect(describes=describes(call.func, call.build, call.slots, results))
     if len(call.kinds) > 1 or any(isinstance(x, Traced) for x in call.slots):
         return Effect(like=like)
     known = entries(*call.kinds, call.count)
-    found = [known.came_from(one, other) for one, other in zip(*results)]
-    places = [came for came in found if came is not None]
-    if len(places) < len(found):
-        return Effect(like=like)
-    for which in range(2, len(known.rows)):
-        results.append(_tensors(call.returned(call.given(call.entries(which)))))
-    if not all(known.confirm(came, [*same]) for came, same in zip(places, zip(*results))):
-        return Effect(like=like)
+    places = [known.places(x) for x in first]
+    for which in range(1, len(known.rows)):
+        others = _tensors(call.returned(call.given(call.entries(which))))
+        if not all(known.confirms(which, *same) for same in zip(places, first, others, strict=True)):
+            return Effect(like=like)
     inputs = [(k, _memory(piece)) for k, piece in zip(call.random, pieces) if piece.numel()]
-    views = [next((k for k, memory in inputs if x.numel() and memory == _memory(x)), None) for x in results[0]]
-    parts = [MovedPart(came, x.clone(), view) for came, x, view in zip(places, results[0], views)]
-    return Effect(like=like, parts=tuple(parts), container=next if like is not None else type(first))
+    views = [next((k for k, memory in inputs if x.numel() and memory == _memory(x)), None) for x in first]
+    parts = tuple(MovedPart(came, x.clone(), view) for came, x, view in zip(places, first, views))
+    return Effect(like=like, parts=parts, container=container)
+
+
+def call_key(call: FollowedCall) -> tuple | None:
+    """Return what is equal for calls that do the same to their random entries; None if it would be too long."""
+    parts: list[tuple] = []
+    for x in call.slots:
+        if isinstance(x, TracedTensor):
+            parts.append(("random", str(x.dtype), tuple(x.shape)))
+        elif isinstance(x, torch.Tensor) and x.numel() <= SMALL:
+            parts.append((tuple(x.shape), *key_of(x)))
+        else:
+            return None
+    return (call.func, call.name, plain_key(call.build(["?"] * len(call.slots))), *parts)

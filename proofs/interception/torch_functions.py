@@ -35,8 +35,7 @@ from .tensors import (
     sized,
     tensor_of,
 )
-from .torch_calls import FollowedCall, MovedPart, by_element, effect_of, of_one_number, works_by_element
-from .torch_probes import call_key
+from .torch_calls import FollowedCall, MovedPart, by_element, call_key, effect_of, of_one_number, works_by_element
 from .tracer import Tracer
 
 FINITE = {"isnan": False, "isinf": False, "isfinite": True}
@@ -133,7 +132,7 @@ class Functions:
 
         whole: whether the entries are whole numbers, which stay random only if they become floats.
         """
-        effects, key = self.tracer.exploration.effects, call_key(call.func, call.name, call.slots, call.build)
+        effects, key = self.tracer.exploration.effects, call_key(call)
         effect = effects.get(key) if key else None
         if effect is None:
             effect = effect_of(call)
@@ -153,15 +152,15 @@ class Functions:
         """Return one tensor of what a function returns that moves entries."""
         taken = np.empty(part.places.shape, dtype=object)
         dtype, scalar = part.constants.dtype, part.places.ndim == 0
+        fits = all((call.slots[k].ndim == 0) == scalar for k in call.random)
         for where in np.ndindex(*taken.shape):
             came = part.places[where]
-            number = numbers[came] if came >= 0 else part.constants[where].clone()
-            number = sized(number, scalar)
-            if dtype not in call.kinds:  # it holds them exactly
-                number = (
-                    number.then(lambda v: v.to(dtype), "to", dtype) if isinstance(number, Traced) else number.to(dtype)
-                )
-            taken[where] = number
+            number = numbers[came] if came >= 0 else sized(part.constants[where].clone(), scalar)
+            if not fits:
+                number = sized(number, scalar)
+            if dtype not in call.kinds and isinstance(number, Traced):  # a dtype that holds it exactly
+                number = number.then(lambda v: v.to(dtype), "to", dtype)
+            taken[where] = number if isinstance(number, Traced) else number.to(dtype)
         if part.view_of is None:
             return tensor_of(taken, dtype)
         # A view has to be traced even if no entry of it is random yet: it can be filled in place.
@@ -202,16 +201,15 @@ class Functions:
     def compare(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Tensor:
         """Compare random tensors with others, element by element."""
         call = FollowedCall(func, name, args, kwargs)
-        shape = tuple(call.returned(call.given([plain(call.slots[k]) for k in call.random])).shape)
+        shape = torch.broadcast_shapes(*(x.shape for x in call.slots if isinstance(x, torch.Tensor)))
         if not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
             return passed.reshape(shape)
-        answers = [
-            self._compared(call, operands)
-            for _, operands in zip(range(math.prod(shape)), zip(*by_element(call.slots, shape)))
-        ]
-        return torch.tensor(answers, dtype=torch.bool).reshape(shape)
+        columns = zip(range(math.prod(shape)), *by_element(call.slots, shape))
+        return torch.tensor([self._compared(call, operands) for _, *operands in columns], dtype=torch.bool).reshape(
+            shape
+        )
 
-    def _compared(self, call: FollowedCall, operands: tuple) -> bool:
+    def _compared(self, call: FollowedCall, operands: list) -> bool:
         """Return what one comparison comes to on this path."""
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
@@ -226,8 +224,7 @@ class Functions:
             apply, key = of_one_number(call, operands, number)
             return number.decide(lambda v: bool(apply(v)), *key)
         # Equality is not monotone; "below" and "not above" are.
-        sides = [of_one_number(call, operands, number, side) for side in (torch.lt, torch.le)]
-        (below, one), (up_to, other) = sides
+        (below, one), (up_to, other) = (of_one_number(call, operands, number, side) for side in (torch.lt, torch.le))
         same = not number.decide(lambda v: bool(below(v)), *one) and number.decide(lambda v: bool(up_to(v)), *other)
         return same == (COMPARE[call.name] == "eq")
 
@@ -252,7 +249,7 @@ class Functions:
 
     def winners(self, largest: bool, tensor: Tensor, dim: int | None = None, keepdim: bool = False, *,
                 axis: int | None = None, keepdims: bool = False) -> tuple[Any, Tensor]:  # fmt: skip
-        """What the winners scored, which is spent noise (None: without a dimension), and where they are."""
+        """Return what the winners scored, which is spent noise (None without a dimension), and where they are."""
         numbers = numbers_of(tensor)
         dim, keep = (axis if dim is None else dim), keepdim or keepdims
         if dim is None:
@@ -270,6 +267,7 @@ class Functions:
 
     def searchsorted(self, name: str, *args: Any, out_int32: bool = False, right: bool = False,
                      side: str | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
+        """Return the places of random numbers in rows of known cuts."""
         cuts, values = args if name == "searchsorted" else args[::-1]
         if isinstance(cuts, TracedTensor):
             self.tracer.give_up(f"torch.searchsorted in random numbers at {place()}")

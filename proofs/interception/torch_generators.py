@@ -1,4 +1,4 @@
-"""torch's generators as third-party code gets them: whether they were made or seeded during the call that draws."""
+"""The generators of torch that third-party code gets: they know whether the call seeded them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,7 @@ from .places import place
 from .tracer import refuse
 
 MERSENNE = "mt19937"
-"""What a seed makes of torch's generators, and of NumPy's RandomState."""
+"""Algorithm of torch's generators, and of NumPy's RandomState."""
 
 
 class _Default(Followed):
@@ -19,16 +19,16 @@ class _Default(Followed):
 
 
 GLOBAL = _Default()
-"""Stands for torch's default generator."""
+"""Stand-in for torch's default generator."""
 
 PlainGenerator: Any = torch.Generator
 
 
 @named_as(PlainGenerator)
 class TracedTorchGenerator(Followed, PlainGenerator):
-    """torch.Generator that knows whether it was made or seeded during the call that draws from it.
+    """A torch.Generator that knows whether it was made or seeded during the call that draws from it.
 
-    A generator that is made anew and not seeded by ``seed()`` starts from a constant.
+    One that is made anew and not seeded by ``seed()`` starts from a constant.
     """
 
     _stream = MERSENNE
@@ -49,7 +49,7 @@ def _state_taken(how: str) -> None:
 
 
 def scratch() -> torch.Generator:
-    """A generator whose numbers are never used: it only lets torch check the arguments."""
+    """Return a generator whose numbers are never used: it only lets torch check the arguments."""
     return _Scratch.generator.manual_seed(0)
 
 
