@@ -83,7 +83,9 @@ def constant_key(constant: Any) -> tuple:
         return (kind, constant.hex())
     if isinstance(constant, (bool, int, str, bytes, Fraction, Decimal, type(None))):
         return (kind, constant)
-    return (kind, repr(constant) if kind in TORCH_CONSTANTS else object())
+    if isinstance(constant, slice):
+        return (kind, *map(constant_key, (constant.start, constant.stop, constant.step)))
+    return (kind, repr(constant) if kind in TORCH_CONSTANTS or constant is ... else object())
 
 
 def plain_key(tree: Any) -> tuple:

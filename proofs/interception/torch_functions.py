@@ -201,7 +201,7 @@ class Functions:
     def compare(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Tensor:
         """Compare random tensors with others, element by element."""
         call = FollowedCall(func, name, args, kwargs)
-        shape = torch.broadcast_shapes(*(x.shape for x in call.slots if isinstance(x, torch.Tensor)))
+        shape = np.broadcast_shapes(*(tuple(x.shape) for x in call.slots if isinstance(x, torch.Tensor)))
         if not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
             return passed.reshape(shape)
         columns = zip(range(math.prod(shape)), *by_element(call.slots, shape))
