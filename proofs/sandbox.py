@@ -132,7 +132,7 @@ class Sandbox:
         calls: the problem's place in the list, the draft block, and the numbers.
         """
         made: list[Walk] = []
-        wanted = [[k, list(block), walk.points, walk.drawn, walk.one_by_one] for k, block, walk in calls]
+        wanted = [[k, list(block), walk.points, walk.drawn] for k, block, walk in calls]
         for answer in self._answers(do="again", problems=[as_json(p) for p in problems], calls=wanted):
             made += map(decoded_walk, answer.get("walks", ()))
         return made
@@ -161,7 +161,7 @@ class Sandbox:
 
         calls: draft blocks, and the numbers.
         """
-        wanted = [[list(block), walk.points, walk.drawn, walk.one_by_one] for block, walk in calls]
+        wanted = [[list(block), walk.points, walk.drawn] for block, walk in calls]
         first, *_ = self._answers(do="kept", problem=as_json(problem), calls=wanted, alone=alone)
         return first["kept"]
 

@@ -1,8 +1,7 @@
-"""What is remembered of one third-party function while its laws are measured, and nothing of any other.
+"""The memory of one third-party function while its laws are measured.
 
-One is made for each subject, and its tracers carry it: what was seen of its loops and whole numbers on one path
-serves on
-the next, and a subject that comes after it starts with none of it.
+Each subject gets one of its own, and its tracers carry it. What was found on one path serves on the next; a subject
+that comes after it starts with an empty one.
 """
 
 import math
@@ -15,45 +14,30 @@ from .arithmetic import Arithmetic
 from .reads import Reads
 
 FIRST_REPEATED = 1000
-"""Paths of a subject from which on each is repeated at one scattered point in place of three."""
-
-MOST_LOOPS, CALLS_OF_VALUES, MOST_UNLIKE = 12, 20_000, 3
-"""Loops that are left after each of many rounds; values of larger groups of whole numbers that are walked one and all;
-loops whose rounds were not seen to be alike, beyond which no further one is looked at."""
+"""Replayed paths of a subject from which on each is replayed at one scattered point in place of three."""
 
 
 @dataclass
 class Exploration:
     """The memory of one subject.
 
-    endless: places in its code that were seen to draw without end (``recurring``).
-    by_value: places, with the kind of number, at which a plain whole number is a path for each value (``groups``).
-    seed: that the subject is called with, as decoders are; None of functions. A generator made from it is chance.
-    rehearsals: how often a path is walked with plain numbers: three are its middle and its ends.
-    repeated: how many paths were, so far.
-    unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
+    seed: the seed that the subject is called with, as decoders are; None for functions. A generator made from it is
+      chance.
+    rehearsals: how often a path is replayed with plain numbers: three replays are its middle and its ends.
+    repeated: the number of paths replayed so far.
     monotone: operations that were seen to be monotone where they were asked for.
     effects: what calls of torch's functions were seen to do to random entries.
-    thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
+    thresholds, edges, ladders, races: known answers, since replays of a path ask the same questions again.
     reads: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``time_limits``).
-    noise_rows: whether rows of noise are followed as a whole.
-    loops_over_rows: lines where a number is compared with cut after cut (``scans``): how, and the answer on which the
-      loop goes on.
-    races_in_loops: lines where a random score is compared with the best so far again and again (``race_loops``).
-    tables: what is known at places where a whole number was drawn that may be a column (``alias_tables``).
-    arithmetic: the types in which it computes on the problem at hand; None where nothing can
-      be finer, in float64, nor sums be long.
+    noise_rows: whether rows of noise are traced as a whole.
+    arithmetic: the dtypes in which it computes on the problem at hand. None in float64 on small problems, where no
+      dtype is finer and no sum is long.
     """
 
-    endless: set[tuple] = field(default_factory=set)
-    by_value: set[tuple] = field(default_factory=set)
     seed: int | None = None
     rehearsals: int = 6
     repeated: int = 0
-    unlike: int = 0
-    loops_left: int = MOST_LOOPS
-    values_left: int = CALLS_OF_VALUES
     monotone: set[tuple] = field(default_factory=set)
     effects: dict[tuple, Any] = field(default_factory=dict)
     thresholds: dict[tuple, tuple[bool, int, bool]] = field(default_factory=dict)
@@ -63,14 +47,11 @@ class Exploration:
     reads: Reads = field(default_factory=dict)
     until: float = math.inf
     noise_rows: bool = True
-    loops_over_rows: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)
-    races_in_loops: set[tuple] = field(default_factory=set)
-    tables: dict[tuple, Any] = field(default_factory=dict)
     arithmetic: Arithmetic | None = None
 
     @contextmanager
     def noting_no_types(self) -> Iterator[None]:
-        """For calls with plain numbers on a path on which the types in which it computes were noted before."""
+        """Suspend the notes on dtypes, for replays of a path on which they were made before."""
         arithmetic, self.arithmetic = self.arithmetic, None
         try:
             yield
@@ -79,10 +60,5 @@ class Exploration:
 
     @property
     def times(self) -> int:
-        """How often the next path is walked with plain numbers."""
+        """Return how often the next path is replayed with plain numbers."""
         return min(self.rehearsals, 6 if self.repeated < FIRST_REPEATED else 4)
-
-    @property
-    def follows_loops(self) -> bool:
-        """Whether loops without a bound are still looked at for rounds that are alike."""
-        return self.unlike < MOST_UNLIKE

@@ -11,10 +11,8 @@ from ..field import QQ
 from . import arrays, hook_numpy, hook_random, numbers, race
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
-from .groups import Regroup, blame, confirm
 from .outcomes import Outcome, Raised, Walk, kind_of
 from .reads import noting
-from .recurring import Recurring
 from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
 
 
@@ -24,7 +22,6 @@ def install() -> None:
     hook_numpy.install()
     arrays.install()
     hook_random.follow_math()
-    hook_random.follow_fractions()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
     sys.meta_path.insert(0, _WhenTorchComes())
 
@@ -79,10 +76,6 @@ RAISES = "{}, where a uniform is at an end of its range"
 """What is noticed, of what was raised."""
 
 
-class Recurs(Exception):
-    """Code was seen to draw without end."""
-
-
 LARGEST_FRACTION = 8_000
 """Binary digits of a denominator that is handed on as it is."""
 
@@ -119,79 +112,19 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
-    walks = [] if walks is None else walks
-    try:
-        explored, follows_whole = _regrouped(call, exploration, walks, exploration.follows_loops)
-    except Recurs:
-        explored, hopeless = _recurring(call, exploration, walks)
-        if explored.law is not None or hopeless:
-            return explored
-        exploration.unlike += 1
-        explored, follows_whole = _regrouped(call, exploration, walks, False)
-    if explored.law is None and follows_whole:  # code that insists on a plain whole number
-        walks.clear()
-        tracer = Tracer(exploration, one_by_one=True)
-        tracer.may_recur = exploration.follows_loops
-        try:
-            explored = _explored(tracer, call, walks)
-        except Recurs:
-            explored, _ = _recurring(call, exploration, walks, one_by_one=True)
-            exploration.unlike += explored.law is None
-    return explored
-
-
-def _regrouped(
-    call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk], may_recur: bool
-) -> tuple[Explored, bool]:
-    """The same, cutting groups of whole numbers until the values of each are treated alike."""
-    cuts: dict[tuple, set[int]] = {}
-    while True:
-        tracer = Tracer(exploration)
-        tracer.cuts, tracer.may_recur = cuts, may_recur
-        walks.clear()
-        try:
-            return _explored(tracer, call, walks), tracer.follows_whole
-        except Regroup as regroup:
-            regroup.note(cuts)
-
-
-def _recurring(
-    call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk], one_by_one: bool = False
-) -> tuple[Explored, bool]:
-    """The law of a call that draws without bound, if its rounds are alike; whether paths would be too many."""
-    walks.clear()
-    rehearsed = lambda tracer, outcome: rehearse(tracer, call, outcome, exploration.times, walks)  # noqa: E731
-    recurring = Recurring(call, exploration, rehearsed, one_by_one)
-    tracer = recurring.tracer
-    try:
-        part = recurring.law()
-    except NotInterceptable as stopped:
-        unknown = Explored(None, "not interceptable", 0.0, recurring.ends, stopped.reason, tracer.findings)
-        return unknown, recurring.hopeless
-    tracer.resolution, coarsest = part.error, min(tracer.lattices, default=0)
-    law = {outcome: _rounded(probability) for outcome, probability in part.law.items()}
-    known = Explored(law, tracer.exactness, tracer.resolution, recurring.ends, None, tracer.findings, coarsest)
-    known.between_levels = tracer.between_levels
-    return known, recurring.hopeless
-
-
-def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) -> Explored:
-    exploration, law = tracer.exploration, dict[Outcome, Any]()
+    walks, tracer, law = [] if walks is None else walks, Tracer(exploration), dict[Outcome, Any]()
+    walks.clear()  # of the draft block before
     try:
         while tracer.begin():
             try:
                 outcome = following_once(tracer, call)
             except PathLeft:
-                if tracer.recurs:
-                    raise Recurs from None
                 continue
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            confirm(tracer, call, outcome)
-            times = exploration.times if tracer.path else REHEARSALS_WITHOUT_CHANCE
-            rehearse(tracer, call, outcome, times, walks)
+            rehearse(tracer, call, outcome, exploration.times if tracer.path else REHEARSALS_WITHOUT_CHANCE, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
@@ -208,11 +141,9 @@ def _rounded(probability: Any) -> Any:
     return QQ(int(probability * 2**300), 2**300)
 
 
-def walked(
-    call: Callable[[], Outcome], exploration: Exploration, points: list[int], drawn: list[int], one_by_one: bool = False
-) -> Walk:
-    """One call with plain numbers at these points, and these indices drawn."""
-    tracer = Tracer(exploration, one_by_one)
+def walked(call: Callable[[], Outcome], exploration: Exploration, points: list[int], drawn: list[int]) -> Walk:
+    """Make one call with plain numbers at these points, and these indices drawn."""
+    tracer = Tracer(exploration)
     tracer.walk(points, drawn)
     return _walk(tracer, following_once(tracer, call), points, drawn)
 
@@ -220,25 +151,20 @@ def walked(
 def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int]) -> Walk:
     weights = [[*map(str, shares(asked) if type(asked) is list else asked)] for asked in tracer.asked]
     numbers = [*map(float, tracer.plain), *map(float, drawn)]
-    return Walk(points, drawn, tracer.one_by_one, outcome, weights, numbers)
+    return Walk(points, drawn, outcome, weights, numbers)
 
 
 def rehearse(
-    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None,
-    seen_otherwise: Callable[[int], bool] = lambda which: False,
-) -> None:  # fmt: skip
+    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
+) -> None:
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
-
-    seen_otherwise: whether a rehearsal at an end of what the path allows is not needed, by another call there.
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
-        if which in ENDS[1:] and seen_otherwise(which):
-            continue
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []
         with noting(tracer.exploration.reads) if which == 0 else tracer.exploration.noting_no_types():
@@ -256,7 +182,6 @@ def rehearse(
             if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
-        blame(tracer, call, outcome, points)
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )

@@ -8,20 +8,20 @@ from typing import Any
 from ...models.errors import RunFailed
 from . import hook_numpy
 from .outcomes import Outcome, Raised
-from .tracer import NotInterceptable, PathLeft, Recorded, Tracer, in_force
+from .tracer import NotInterceptable, PathLeft, Tracer, in_force
 
 LEFT_PATH = "otherwise"
-"""The error of an outcome that is a rehearsal which left its path."""
+"""Error of an outcome: the replay left its path."""
 
 
 def _states() -> tuple[Any, Any]:
-    """Of the global generators of NumPy and torch."""
+    """Return the states of the global generators of NumPy and torch."""
     generator = getattr(sys.modules.get("torch"), "default_generator", None)
     return hook_numpy.untraced_state(), generator and generator.get_state()
 
 
 def _moved(before: tuple[Any, Any]) -> bool:
-    """Whether one of them is another one than before, or torch has come meanwhile, whose draws nobody followed."""
+    """Check whether a state changed, or torch was imported meanwhile, whose draws were not traced."""
     numpys, torchs = _states()
     same = torchs is before[1] if torchs is None or before[1] is None else torchs.equal(before[1])
     return numpys != before[0] or not same
@@ -39,29 +39,23 @@ def _following(tracer: Tracer):
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
-    """One call with the tracer in force: what it came to. It is made again where the first only recorded something."""
-    while True:
-        before, outcome = _states(), ()
-        with _following(tracer):
-            try:
-                outcome = call()
-            except RunFailed:  # a limit of ours, no outcome
+    """Make one call with the tracer in force, and return its outcome."""
+    before = _states()
+    with _following(tracer):
+        try:
+            outcome = call()
+        except RunFailed:  # a limit of ours, no outcome
+            raise
+        except Exception as error:
+            outcome = Raised(type(error).__name__, str(error))
+        except NotInterceptable as stopped:
+            if tracer.rehearsal is None or tracer.failure is not None:
                 raise
-            except Exception as error:
-                outcome = Raised(type(error).__name__, str(error))
-            except NotInterceptable as stopped:
-                if tracer.rehearsal is None or tracer.failure is not None:
-                    raise
-                outcome = Raised(LEFT_PATH, stopped.reason)  # a rehearsal that leaves the path: an outcome like others
-            except Recorded:
-                pass
-        if tracer.begins_again():
-            tracer.failure = None
-            continue
-        if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
-            raise tracer.failure
-        if tracer.left:
-            raise PathLeft
-        if _moved(before) and "reseeds" not in tracer.findings:
-            raise NotInterceptable("it draws from a global generator in a way that is not followed")
-        return outcome
+            outcome = Raised(LEFT_PATH, stopped.reason)  # a replay that leaves the path: an outcome like others
+    if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
+        raise tracer.failure
+    if tracer.left:
+        raise PathLeft
+    if _moved(before) and "reseeds" not in tracer.findings:
+        raise NotInterceptable("it draws from a global generator in a way that is not followed")
+    return outcome

@@ -1,7 +1,7 @@
 """``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``.
 
-Randomness of the operating system cannot be repeated, so a call that uses it cannot be followed. ``math`` and
-``fractions`` take followed numbers, too.
+Randomness of the operating system cannot be repeated, so a call that uses it cannot be traced. The functions of
+``math`` take traced numbers, too.
 """
 
 import bisect
@@ -9,7 +9,6 @@ import math
 import os
 import random
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -114,19 +113,3 @@ def _following(function, name):
     vars(follow)["follows"] = True
     follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name
     return follow
-
-
-def follow_fractions() -> None:
-    """Let ``Fraction`` follow a random number: it takes no number that it does not know."""
-    if getattr(Fraction.__new__, "follows", False):
-        return
-    plain: Any = Fraction.__new__
-
-    def new(cls: type, numerator: Any = 0, *more: Any, **options: Any) -> Any:
-        if not isinstance(numerator, Traced) or active() is None:
-            return plain(cls, numerator, *more, **options)
-        return numerator.then(lambda value: plain(Fraction, value, *more), "Fraction", *map(constant_key, more))
-
-    vars(new)["follows"] = True
-    setattr(Fraction, "__new__", new)  # noqa: B010
-    setattr(Fraction, "from_float", classmethod(new))  # noqa: B010

@@ -64,8 +64,6 @@ class Apart(NotInterceptable):
 class NoiseSource:
     """A source of one or several rows of noise, and of the numbers that replays have in their place."""
 
-    grouped_at = None
-
     def __init__(self, tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0):
         self.tracer, self.shape, self.kind, self.dtype, self.step = tracer, shape, kind, dtype, step
         self.order = len(tracer.sources)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import constant_key, place, scattered, site
-from .sources import Grid, Lattice, RandomSource, switch
+from .sources import Grid, RandomSource, switch
 from .tracer import Tracer, active
 
 
@@ -26,11 +26,11 @@ class Step(NamedTuple):
     key: tuple
 
 
-FEW_VALUES, MOST_VALUES = 8, 4096
-"""Values of a whole number up to which each is a path at once; beyond which they are not gone through."""
+FEW_VALUES = 8
+"""Values of a whole number up to which each is a path of its own as soon as the number is drawn."""
 
 SINGLE = {float, np.float64, np.float32}
-"""Types of single numbers with which loops over a row compare."""
+"""Types of plain numbers, none of which can be a tensor."""
 
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
@@ -156,7 +156,9 @@ class Traced:
     def _choose(self, edges: tuple[int, ...]) -> int:
         """Which of the intervals between these points this path is in."""
         source, tracer = self.source, self.source.tracer
-        source.fresh = False
+        source.fresh, source.asked = False, source.asked + 1
+        if source.asked > tracer.most_cuts:
+            tracer.give_up(f"one random number is compared more than {tracer.most_cuts} times, as at {place()}", True)
         here = site()
         if here not in source.sites:
             source.sites[here] = None
@@ -172,10 +174,6 @@ class Traced:
         return chosen
 
     def compare(self, other: Any, name: str) -> Any:
-        if type(other) in SINGLE and name in REFLECTED:
-            answer = self.source.tracer.scanned(self, other, name)
-            if answer is not None:
-                return answer
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (self, other))
         if isinstance(other, Traced):
@@ -202,19 +200,14 @@ class Traced:
         return self.decide(lambda value: op(value, other), name, constant_key(other))
 
     def whole(self, apply: Callable[[Any], int], name: str, *key: Any) -> int:
-        """The whole number that int, floor, round make of it: one for a group of values, or a branch for each.
+        """Return the whole number that int, floor or round makes of it: a path for each value.
 
         key: what else determines it.
         """
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
-        many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and tracer.in_groups
-        if many and (column := tracer.column(self, apply, first, last)) is not None:
-            return column
-        if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
-            return self._of_group(apply, at)
-        if abs(last - first) > MOST_VALUES:
-            tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}")
+        if abs(last - first) > tracer.most_values:
+            tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}", True)
         if first == last:
             return first
         cached = (self.key(), "whole", name, key, source.low, source.high)
@@ -233,15 +226,6 @@ class Traced:
         self._choose(edges)
         return apply(self.at(source.low))
 
-    def _of_group(self, apply: Callable[[Any], Any], at: tuple) -> Any:
-        """The value that stands for the group that this path is in."""
-        source = self.source
-        source.grouped_at, source.fresh = source.grouped_at or at, False
-        cuts = sorted(k for k in source.tracer.cuts.get(source.label, ()) if source.low < k < source.high)
-        if cuts:
-            self._choose((source.low, *cuts, source.high))
-        return apply(self.at(source.stands()))
-
     def is_whole(self) -> bool:
         """Whether it is a whole number by type, as randint draws them."""
         return isinstance(self.source, Grid) and not _is_float(self.at(self.source.low))
@@ -251,7 +235,7 @@ class Traced:
         if not self.is_whole():
             self.source.tracer.give_up(f"a random number is used as a whole one at {place()}")
         self.whole(operator.index, "index")
-        return self.at(self.source.stands())
+        return self.at(self.source.low)
 
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
@@ -304,31 +288,9 @@ class Traced:
     def __float__(self):
         if self.is_whole():
             return float(self.known())
-        source, tracer = self._undecided()
-        if (edges := self._steps()) is None:
-            tracer.give_up(f"a random number is turned into a plain float at {place()}, where it cannot be followed")
-        many = len(edges) > FEW_VALUES + 2 and tracer.in_groups
-        if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
-            source.steps = edges
-            return self._of_group(float, at)
-        if len(edges) > 2:
-            self._choose(edges)
-        return float(self.at(source.low))
-
-    def _steps(self) -> tuple[int, ...] | None:
-        """The points at which its value changes, with both ends of what is still possible, if it has few values."""
-        source = self.source
-        low, high = source.low, source.high
-        cached = (self.key(), "steps", low, high)
-        known = source.tracer.exploration.edges
-        if cached not in known and isinstance(source, Lattice):
-            apart = [k for k in scattered(low, high) if k + 1 < high and self.at(k) != self.at(k + 1)]
-            edges = [low] if len(apart) <= 2 or high - low <= MOST_VALUES else []
-            while edges and edges[-1] < high and len(edges) <= MOST_VALUES + 1:
-                value = self.at(edges[-1])
-                edges.append(switch(edges[-1], high, lambda k, value=value: self.at(k) == value, True))
-            known[cached] = tuple(edges) if edges and edges[-1] == high else ()
-        return known.get(cached) or None
+        return self.source.tracer.give_up(
+            f"a random number is turned into a plain float at {place()}, where it cannot be followed"
+        )
 
     def __index__(self):
         if not self.is_whole():
@@ -419,8 +381,7 @@ def handed_out(source: RandomSource) -> Any:
 
 
 def whole_number(tracer: Tracer, count: int, value: Callable[[int], Any], kind: str) -> Any:
-    """One of ``count`` equally likely whole numbers: followed on its grid, or where there are few of them one each."""
-    if count <= FEW_VALUES or tracer.one_by_one:
+    """Draw one of ``count`` equally likely whole numbers: traced on its grid, or if they are few a path for each."""
+    if count <= FEW_VALUES:
         return value(tracer.pick(count))
-    tracer.follows_whole = True
     return handed_out(Grid(tracer, count, value, kind))

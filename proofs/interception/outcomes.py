@@ -42,7 +42,6 @@ class Walk(NamedTuple):
 
     points: of each random number, in its source.
     drawn: the indices drawn by whole weights.
-    one_by_one: whether whole numbers are among those.
     outcome: what came of it.
     weights: those that the indices were drawn by.
     numbers: the random numbers, then the indices.
@@ -50,7 +49,6 @@ class Walk(NamedTuple):
 
     points: list[int]
     drawn: list[int]
-    one_by_one: bool
     outcome: Outcome
     weights: list[list[str]]
     numbers: list[float]
@@ -79,4 +77,4 @@ def decoded_walk(data: dict[str, Any]) -> Walk:
     """The walk that ``Walk.encoded`` gave."""
     outcome = data["outcome"]
     came = tuple(outcome) if isinstance(outcome, list) else Raised(**outcome)
-    return Walk(data["points"], data["drawn"], data["one_by_one"], came, data["weights"], data["numbers"])
+    return Walk(data["points"], data["drawn"], came, data["weights"], data["numbers"])

@@ -3,7 +3,6 @@ what it asks, by which answers are known again."""
 
 import os
 import sys
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from types import FrameType
@@ -38,23 +37,6 @@ def site() -> tuple[str, int, int]:
             return frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno, frame.f_lasti
         frame = frame.f_back
     return "unknown place", 0, 0
-
-
-def frames() -> Iterator[FrameType]:
-    """Those of third-party code, innermost first."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not _ours(name):
-            if name.startswith("draftproof.proofs."):
-                return
-            yield frame
-        frame = frame.f_back
-
-
-def place_in_frames() -> tuple:
-    """Where third-party code is: the instruction of each of its frames, innermost first."""
-    return tuple((frame.f_code, frame.f_lasti) for frame in frames())
 
 
 def place() -> str:

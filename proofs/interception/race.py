@@ -69,8 +69,8 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
     Where hazards keep their proportions, the winner of a race has again a hazard in proportion, the sum of all that
     it has beaten, whoever won: so a scan for the best of many, two at a time, has its closed law too.
     """
-    if (answer := one.source.tracer.raced(one, other, name)) is not None:
-        return answer
+    if not one.source.tracer.compares_two:
+        one.source.tracer.give_up(f"random scores are compared one with another at {place()}", True)
     known = {wins for n in (one, other) if (wins := n.source.largest_wins) is not None}
     tried = []
     # Of two weights that are equal, or next to nothing, either could be meant to go on: likely the one that came later.

@@ -344,31 +344,16 @@ class WideRows:
         seed = self.problem.seed + number
         shared = functools.partial(turn, self.problem, block, number) if self.sharing else lambda position: (0, 1)
         brief = self.problem.exchanged or self.problem.few_ids
-        how = self._until, blocks, brief, self.most_paths, self.rows_after, number, shared
+        how = self._until, blocks, brief, self.most_paths, number, shared
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
-        answer["rows"] = [
-            {
-                **vars(row), "weights": self._sent(row.weights),
-                "roundings": row.roundings and (*map(self._sent, row.roundings[:2]), row.roundings[2]),
-            }
-            for row in explored.rows
-        ]  # fmt: skip
+        answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
 
     def begins_again(self, law: dict[str, Any]) -> bool:
         """Whether a law of a block shows that the ids should not be shared, as they are."""
         again, self.sharing = self.sharing and law["unlike"], self.sharing and not law["unlike"]
         return again
-
-    def rows_after(self, prefix: Prefix) -> Iterator[np.ndarray]:
-        """The target's row, and what is left of it where the draft's is taken out, as the subject gets them."""
-        if prefix in self.target:
-            kind = self.subject.dtype if self.subject.dtype != "bfloat16" else "float32"
-            target = self.target[prefix].astype(kind)
-            yield target
-            if prefix in self.draft:
-                yield np.maximum(target - self.draft[prefix].astype(kind), 0)
 
     def drawing(self) -> Callable[[random.Random], Prefix]:
         """A function that draws a draft block."""

@@ -27,9 +27,7 @@ class RandomSource(ABC):
     grain: points within which that rounding moves a threshold.
     coarseness: probability that a generator's own lattice moves across a threshold, where ``weight`` ignores it.
     settled(which): the point of a rehearsal, once the number has run a race.
-    grouped_at: where third-party code first took it as a plain whole number that stands for others (``groups``).
-    steps: points at which a plain number of few values changes.
-    label: the same number in every call.
+    asked: how often it was compared.
     """
 
     epsilon, grain, coarseness = 2.0**-52, 64, 0.0
@@ -43,8 +41,7 @@ class RandomSource(ABC):
         self.beaten, self.level = 1.0, 1.0  # in races: the hazard it carries, in its own; the one it is rehearsed with
         self.largest_wins: bool | None = None  # in races of two at a time
         self.sites: dict[tuple, None] = {}
-        self.grouped_at: tuple | None = None
-        self.steps: tuple[int, ...] = ()
+        self.asked = 0
 
     def on_path(self, which: int) -> int:
         """A point that the decisions of the present path allow: the middle, the ends, and others in between."""
@@ -60,15 +57,6 @@ class RandomSource(ABC):
 
     def rehearsed_between(self) -> tuple[int, int]:
         return self.low, self.high
-
-    @property
-    def label(self) -> tuple[int, str]:
-        return self.order, self.kind
-
-    def stands(self) -> int:
-        """The point at which it is a plain number: the middle of what is still possible, or what a replay asks for."""
-        asked = self.tracer.probes.get(self.order)
-        return asked if asked is not None and self.low <= asked < self.high else (self.low + self.high - 1) // 2
 
     @abstractmethod
     def weight(self, low: int, high: int) -> Any: ...

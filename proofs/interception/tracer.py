@@ -8,40 +8,47 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ..enumeration import Branching
 from ..field import QQ, rational
 from ..time_limits import NOT_REACHED
 from .exploration import Exploration
-from .places import place_in_frames
 
 MAX_CHOICES_PER_PATH = 400
-"""Choices on one path beyond which the function is taken to draw without bound."""
+"""Largest number of random choices in one call; code that makes more draws without bound."""
+
 MAX_NUMBERS_PER_PATH = 3_000
-"""Random numbers handed out on one path of a small problem beyond which the same is taken."""
-MAX_PATHS_PER_CALL, MAX_PATHS_OF_LOOPS = 200_000, 3_000
-"""Paths beyond which a law is given up; where loops were seen."""
-FIRST_PATHS, MOST_ENDLESS = 100, 1_000
-"""Paths in order of their probability, after which the longest is looked for; those of code that draws without end."""
-LONG_PATH, MANY_CHOICES = 120, 12
-"""Choices on a path at which code is taken to draw without end; at which it is if a third of them are the same one."""
-SMALL, FAR = 2.0**-46, 2.0**-10
-"""Probability of the paths that are left at which the search ends there (rounding is allowed as much a decision), and
-at which it is given up when it comes out that there is no end."""
+"""Largest number of random numbers in one call on a small problem; code that draws more draws without bound."""
+
+MAX_PATHS_PER_CALL = 200_000
+"""Largest number of paths of one law."""
+
+FIRST_PATHS = 100
+"""Paths traced in order of their probability, before the longest one is looked for."""
+
+MOST_ENDLESS = 1_000
+"""Largest number of paths of code that draws without bound."""
+
+LONG_PATH = 120
+"""Random choices in one call from which on code is taken to draw without bound."""
+
+SMALL = 2.0**-46
+"""Probability of the remaining paths at which the search of unbounded code ends. It is added to the resolution."""
+
+FAR = 2.0**-10
+"""Probability of the remaining paths at which the search is given up, once the code is known to be unbounded."""
+
 STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
 )
 
 LookUp = tuple[float, str] | None
-"""Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
-
-Roundings = tuple[np.ndarray, np.ndarray, tuple[float, float]]
-"""Of a row that was made with loss: by how many units of rounding each of its entries can be off [V], by how much more
-[V]; and both of all together."""
+"""Bits of a uniform that is looked up in a running sum, and the sum's dtype ("" if it is not known)."""
 
 DEPENDS = "what is drawn from a row decides further draws"
+
+MOST_VALUES = 4096
+"""Largest number of values of a whole number that are traced one by one, each on a path of its own."""
 
 
 class NotInterceptable(BaseException):
@@ -61,25 +68,19 @@ class PathLeft(BaseException):
     """A path of code that draws without end is not followed further; not an Exception, as above."""
 
 
-class Recorded(BaseException):
-    """A call was made only to record something: it is made again."""
-
-
 class Tracer(Branching):
-    """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
+    """A source of random numbers that decides what is asked of them, and traces every way they can fall.
 
     exploration: what is remembered of the subject.
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
     between_levels: what may hide between the levels at which races were looked at, all paths together.
-    one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
-    in_groups: whether a plain one may stand for a group of values.
-    may_recur, recurs: whether to stop where code draws without end (``recurring``), and whether that was so.
-    most_numbers, long_path: of one path, beyond which code is taken to draw without bound, or without end.
-    cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
-      groups that paths were on, and in a replay the points at which they stand.
-    replaying, departed: whether the path is walked again, followed; whether something else was asked there.
+    whole_from: entries of a row from which on a number that meets it is looked up in it as a whole.
+    most_numbers, long_path, most_values, most_cuts: limits of one path (``MAX_NUMBERS_PER_PATH``, ``LONG_PATH``,
+      ``MOST_VALUES``), and of the comparisons of one number.
+    compares_two: whether two random numbers may be compared with each other.
+    replaying: whether a recorded path is traced again.
     seeded: kind of generator -> the call in which one was made from the seed of the call.
     chosen: the last choice that NumPy was asked for, and what it made of it.
     """
@@ -87,15 +88,15 @@ class Tracer(Branching):
     whole_from: float = math.inf
     most_numbers: float = MAX_NUMBERS_PER_PATH
     long_path: float = LONG_PATH
+    most_values = MOST_VALUES
+    most_cuts: float = math.inf
+    compares_two = True
 
-    def __init__(self, exploration: Exploration, one_by_one: bool = False):
+    def __init__(self, exploration: Exploration):
         super().__init__()
         self.exploration = exploration
         self.queue: list[tuple[float, int, tuple[tuple[int, ...], Any]]] = []
         self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
-        self.one_by_one, self.follows_whole, self.in_groups = one_by_one, False, not one_by_one
-        self.may_recur = self.recurs = False
-        self.places: list[tuple] = []
         self.findings: dict[str, str] = {}
         self.run = object()
         self.paths = 0
@@ -111,10 +112,7 @@ class Tracer(Branching):
         self.rehearsed: tuple[list[Any], list[int]] = ([], [])
         self.plain: list[Any] = []
         self.asked: list[tuple | list] = []
-        self.cuts: dict[tuple, set[int]] = {}
-        self.groups: set[tuple] = set()
-        self.probes: dict[int, int] = {}
-        self.replaying = self.departed = False
+        self.replaying = False
         self.chosen: tuple[Any, Any] = None, None
 
     @property
@@ -129,7 +127,7 @@ class Tracer(Branching):
         """Set out on the next path; False when all have been walked, or what endless code has left is small."""
         self.run = object()
         self.sources, self.drawn, self.rehearsal = [], [], None
-        self.probes, self.replaying = {}, False
+        self.replaying = False
         longest_first = self.paths >= FIRST_PATHS and not self.endless
         if longest_first != self.longest_first:
             self.longest_first = longest_first
@@ -145,8 +143,8 @@ class Tracer(Branching):
         self.left = False
         self.paths += 1
         self.mind_the_time()
-        if self.paths > (most := MAX_PATHS_OF_LOOPS if self.exploration.endless else MAX_PATHS_PER_CALL):
-            self.give_up(f"more than {most:,} ways the random numbers can fall")
+        if self.paths > MAX_PATHS_PER_CALL:
+            self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
         return super().begin()
 
     def mind_the_time(self) -> None:
@@ -180,12 +178,6 @@ class Tracer(Branching):
         self.rehearsal = (points, drawn[::-1])
         self.run = object()
         self.sources, self.plain, self.asked = [], [], []
-
-    def replay(self, probes: dict[int, int]) -> None:
-        """Set out on the path just walked once more, followed, with whole numbers at these points, by their order."""
-        self.script, self.path, self.sources, self.drawn = tuple(self.path), [], [], []
-        self.probes, self.replaying, self.departed, self.rehearsal = probes, True, False, None
-        self.run = object()
 
     def hand_out(self, source: Any, traced: Any) -> Any:
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
@@ -242,9 +234,6 @@ class Tracer(Branching):
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
             self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call", True)
-        if self.may_recur and self._recurs(at, tuple(probabilities)):
-            self.recurs = self.left = True
-            raise PathLeft
         self.endless = self.endless or at >= self.long_path
         if self.endless and at >= LONG_PATH and (probability := float(self.probability)) < SMALL / MOST_ENDLESS:
             self.resolution += 0.0 if self.left else probability
@@ -261,17 +250,7 @@ class Tracer(Branching):
     def leave_replay(self) -> None:
         """Where a path is walked again, followed, something else was asked than on it: end that."""
         if self.replaying:
-            self.departed = True
             raise NotInterceptable(DEPENDS)
-
-    def _recurs(self, at: int, asked: tuple) -> bool:
-        """Whether code draws without end here, or asks what it asked before at a place where it was seen to do so."""
-        here = place_in_frames(), asked
-        self.places = [*self.places[:at], here]
-        often = self.places.count(here)
-        if at >= LONG_PATH or (at >= MANY_CHOICES and often >= MANY_CHOICES / 3):
-            self.exploration.endless.add(here[0])
-        return often > 1 and here[0] in self.exploration.endless
 
     def choose(self, probabilities: Sequence[Any]) -> int:
         """A choice that arrives whole: the index drawn goes to third-party code as it is."""
@@ -311,25 +290,9 @@ class Tracer(Branching):
         """
         return None
 
-    def scanned(self, number: Any, cut: Any, name: str) -> bool | None:
-        """None: a number is compared cut by cut."""
-        return None
-
-    def raced(self, one: Any, other: Any, name: str) -> bool | None:
-        """None: a comparison of two random numbers is decided for itself."""
-        return None
-
-    def column(self, number: Any, apply: Callable[[Any], int], first: int, last: int) -> int | None:
-        """None: a plain whole number stands for a group of values."""
-        return None
-
-    def begins_again(self) -> bool:
-        """Whether the call that was made only recorded something, and the path is set out on once more."""
-        return False
-
     def pick(self, count: int) -> int:
         """One of ``count`` equally likely branches."""
-        if count > 4096:
+        if count > MOST_VALUES:
             self.give_up(f"a whole number drawn from {count} values")
         return self.choose([QQ(1, count)] * count)
 

@@ -13,7 +13,6 @@ from ...models.wide_rows import row_sum
 from ...verifiers.evidence import Strength
 from ..interception.outcomes import decoded
 from ..rounding.rule import (
-    EPSILON,
     Precision,
     look_up_allowed,
     look_up_entries,
@@ -132,17 +131,7 @@ class _Blocks:
                 self.looked_up += reached * look_up_allowed(*of_row)
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
-                self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row, law["ends"]))
-            if law["roundings"]:
-                units, more, (all_units, all_more) = *(rows[at] for at in law["roundings"][:2]), law["roundings"][2]
-                most, certain = (
-                    taken * (EPSILON[dtype] / 2 * all_units + all_more)
-                    for dtype in (self.used.judged, self.used.certain)
-                )
-                self.looked_up += most
-                self.looked_up_explained += most
-                self.looked_up_certain += certain
-                self._add_entries(prefix, law["first"], taken * (EPSILON[self.used.judged] / 2 * units + more))
+                self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
             masses = weights * (taken / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])

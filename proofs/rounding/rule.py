@@ -203,12 +203,10 @@ def look_up_explained(masses: "ndarray", dtype: str, bits: float, most: "ndarray
     return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
 
 
-def look_up_entries(
-    masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None, ends: tuple[int, int] | None = None
-) -> "ndarray":
+def look_up_entries(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None) -> "ndarray":
     """Return how far a look-up can move each entry, by the theorem: ``wide.running_sum_entries``."""
     had = masses if most is None else masses.clip(min=most)
-    return running_sum_entries(masses, had, EPSILON[dtype] / 2, 2.0**-bits, ends)
+    return running_sum_entries(masses, had, EPSILON[dtype] / 2, 2.0**-bits)
 
 
 def look_up_at_most(dtype: str, vocabulary: int) -> float:

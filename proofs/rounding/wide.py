@@ -51,23 +51,17 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
     return min(max(from_one_end(masses, had), from_one_end(masses[::-1], had[::-1])) * (1 + SURE), 1.0)
 
 
-def running_sum_entries(
-    masses: "ndarray", had: "ndarray", unit: float, lattice: float, ends: tuple[int, int] | None = None
-) -> "ndarray":
+def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice: float) -> "ndarray":
     """Return the most by which a look-up in a computed running sum, in any order, moves each entry of a row.
 
     min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``; of the first and
     the last that is not 0, and of those outside, A more: they take the rest of a row that was divided by another sum.
-    ends: which those two are, where the sum runs in another order, of which those outside are all that are 0.
     Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
     off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
     shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0
     moved = off + lost * shares + 2 * thresholds + lattice
-    if ends is not None:
-        moved[[*ends]] += lost
-        moved[masses == 0] += lost
-    elif len(there := masses.nonzero()[0]):
+    if len(there := masses.nonzero()[0]):
         moved[: there[0] + 1] += lost
         moved[there[-1] + (there[0] == there[-1]) :] += lost
     return moved

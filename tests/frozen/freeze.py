@@ -26,7 +26,7 @@ SAME = 1e-9
 PLENTY = 600.0
 """Seconds of processor time of an audit: enough that a slow machine decides nothing."""
 
-WIDE_SUBJECTS = ("wide", "race_loops", "scans", "alias_tables")
+WIDE_SUBJECTS = ("wide", "not_followed")
 """Modules of ``tests/subjects`` whose verifiers' laws are measured on wide rows."""
 
 

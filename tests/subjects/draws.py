@@ -199,24 +199,11 @@ def remainder_of_a_whole_number(target_probs, draft_probs, draft_tokens, rng):
     return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
 
 
-def whole_numbers_as_indices(target_probs, draft_probs, draft_tokens, rng):
-    tickets = np.repeat(np.arange(3), [round(p * 100) for p in target_probs[0]])
-    return [tickets[rng.integers(0, 100, size=1)][0]]
-
-
-def whole_number_of_a_type(target_probs, draft_probs, draft_tokens):
-    ticket = random.randrange(100)
-    if not isinstance(ticket, int):
-        return [0]
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
-
-
 def random_choice(target_probs, draft_probs, draft_tokens):
     return [random.choice(np.repeat(np.arange(3), [round(p * 100) for p in target_probs[0]]))]
 
 
-WHOLE = (hundred_levels, all_the_bits_of_a_double, remainder_of_a_whole_number, whole_numbers_as_indices,
-         whole_number_of_a_type, random_choice)  # fmt: skip
+WHOLE = (hundred_levels, all_the_bits_of_a_double, remainder_of_a_whole_number, random_choice)
 
 
 def tickets_below_a_hundred(target_probs, draft_probs, draft_tokens):

@@ -1,69 +1,7 @@
 """Verifiers in ordinary styles: each right one beside a wrong sibling."""
 
+import math
 import random
-from fractions import Fraction
-
-import numpy as np
-
-from draftproof.tests.subjects.wide import raced
-from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio
-
-
-def _verify(target, draft, tokens, rng, uniform):
-    for i, x in enumerate(tokens):
-        if not uniform() < ratio(target[i][x], draft[i][x]):
-            return answer(tokens[:i], draw(rng, excess(target[i], draft[i]), target[i]))
-    return answer(tokens, draw(rng, target[-1], target[-1]))
-
-
-def levels_as_floats(target, draft, tokens, rng):
-    """A uniform of 256 levels, as a plain float: right where ratios are whole 256ths."""
-    return _verify(target, draft, tokens, rng, lambda: float(np.floor(rng.random() * 256) / 256))
-
-
-def levels_off_by_one(target, draft, tokens, rng):
-    return _verify(target, draft, tokens, rng, lambda: float(np.ceil(rng.random() * 256) / 256))
-
-
-def one_level_accepted(target, draft, tokens, rng):
-    """One of the 256 levels accepts whatever the ratio is."""
-
-    def uniform():
-        u = float(np.floor(rng.random() * 256) / 256)
-        return 0.0 if u == 201 / 256 else u
-
-    return _verify(target, draft, tokens, rng, uniform)
-
-
-def levels_without_number(target, draft, tokens, rng):
-    """Too many values for a plain float."""
-    return _verify(target, draft, tokens, rng, lambda: float(rng.random()))
-
-
-def _fractions(target, draft, tokens, rng, lenient):
-    p, q = ([[Fraction(float(x)) for x in row] for row in rows] for rows in (target, draft))
-
-    def drawn(weights):
-        u, total = Fraction(rng.random()) * sum(weights), Fraction(0)
-        for k, weight in enumerate(weights):
-            total += weight
-            if u < total:
-                return k
-        return max(k for k, weight in enumerate(weights) if weight)
-
-    for i, x in enumerate(tokens):
-        if not Fraction(rng.random()) * q[i][x] < p[i][x] * lenient:
-            rest = [max(a - b, Fraction(0)) for a, b in zip(p[i], q[i])]
-            return answer(tokens[:i], drawn(rest if sum(rest) else p[i]))
-    return answer(tokens, drawn(p[-1]))
-
-
-def fractions(target, draft, tokens, rng):
-    return _fractions(target, draft, tokens, rng, 1)
-
-
-def lenient_fractions(target, draft, tokens, rng):
-    return _fractions(target, draft, tokens, rng, Fraction(1001, 1000))
 
 
 def _softmax(target, draft, tokens, hard, tau=1.0):
@@ -112,8 +50,17 @@ def _by_a_loop(population, weights):
     return [len(weights) - 1]
 
 
+def _raced(weights, power):
+    """Compare the best score so far with the next one, which may be minus infinity."""
+    best, at = -math.inf, 0
+    for token, p in enumerate(weights):
+        score = power * math.log(p) - math.log(-math.log(random.random())) if p > 0 else -math.inf
+        best, at = (score, token) if score > best else (best, at)
+    return at
+
+
 def on_lists_by_a_race(target_probs, draft_probs, draft_tokens, power=1.0):
-    drawn = lambda population, weights: [raced(weights, random.random, power)]  # noqa: E731
+    drawn = lambda population, weights: [_raced(weights, power)]  # noqa: E731
     return on_lists(target_probs, draft_probs, draft_tokens, drawn)
 
 

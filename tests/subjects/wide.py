@@ -2,7 +2,6 @@
 
 import bisect
 import itertools
-import math
 import random
 
 import numpy as np
@@ -97,35 +96,8 @@ def by_bisection(target, draft, tokens, rng):
     return token_verification(target, draft, tokens, rng, pick)
 
 
-def by_scan(target, draft, tokens, rng):
-    """A loop over the row: what is left of the uniform is another number after each token, and followed."""
-
-    def pick(weights):
-        left = rng.random() * sum(weights.tolist())
-        for token, weight in enumerate(weights.tolist()):
-            left -= weight
-            if left < 0:
-                return token
-        return int(np.flatnonzero(weights)[-1])
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_scan_wrong_on_wide_rows(target, draft, tokens, rng):
-    """By a scan, where the last of more than a thousand tokens are never drawn."""
-    v = target.shape[-1]
-    kept = np.where(np.arange(v) < 1000, target, 0.0) if v > 1000 else target
-    return by_scan(kept / kept.sum(axis=-1, keepdims=True), draft, tokens, rng)
-
-
 def by_choices(target, draft, tokens):
     return token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
-
-
-def from_the_other_end(target, draft, tokens, rng):
-    return token_verification(
-        target, draft, tokens, rng, lambda w: len(w) - 1 - np.searchsorted(_edges(w[::-1]), rng.random(), "right")
-    )
 
 
 def by_race(target, draft, tokens, rng):
@@ -300,18 +272,6 @@ def mask_of_eight_bits(target, draft, tokens, rng):
     return answer(tokens[:accepted], draw(rng, excess(target[accepted], draft[accepted]), target[accepted]))
 
 
-def asks_again(target, draft, tokens, rng):
-    """A right verifier that is not followed on a wide row: what it draws decides whether it draws again."""
-
-    def pick(weights):
-        while True:
-            token = int(rng.integers(0, len(weights)))
-            if rng.random() * weights.max() < weights[token]:
-                return token
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
 def _nudged(weights, size):
     """Every other token of positive weight is drawn too often, the rest too seldom: TV size, in double precision."""
     weights = weights.astype(np.float64) / weights.sum(dtype=np.float64)
@@ -367,35 +327,9 @@ def _remembering(key):
 
 residuals_by_whole_rows = _remembering(lambda row: row.tobytes())
 residuals_by_every_64th = _remembering(lambda row: row[::64].tobytes())
-residuals_by_every_thousandth = _remembering(lambda row: row[::1000].tobytes())
-residuals_by_every_seventh = _remembering(lambda row: row[::7].tobytes())
-residuals_by_the_last_of_64 = _remembering(lambda row: row[63::64].tobytes())
 residuals_by_the_end = _remembering(lambda row: row[-32:].tobytes())
-residuals_by_the_beginning = _remembering(lambda row: row[:32].tobytes())
 residuals_by_sum = _remembering(lambda row: round(float(row.sum()), 14))
 residuals_by_the_largest = _remembering(lambda row: (int(row.argmax()), float(row.max())))
-
-
-def _place(weights, rng):
-    edges = np.cumsum(weights)
-    return min(np.searchsorted(edges, rng.random() * edges[-1], side="right"), np.searchsorted(edges, edges[-1]))
-
-
-def _sorting(order_of, mistaken=lambda token: token):
-    def verify(target, draft, tokens, rng):
-        def pick(weights):
-            order = order_of(weights)
-            return mistaken(int(order[_place(weights[order], rng)]))
-
-        return token_verification(target, draft, tokens, rng, pick)
-
-    return verify
-
-
-by_sorted_rows = _sorting(lambda row: np.argsort(-row))
-by_rising_rows = _sorting(lambda row: np.argsort(row, kind="stable"))
-by_sorted_rows_but_one_id = _sorting(lambda row: np.argsort(-row), lambda token: 7 if token == 64 else token)
-by_other_orders = _sorting(lambda row: np.argsort(np.sin(1e6 * row)))
 
 
 def _one_id_exchanged(where):
@@ -422,20 +356,68 @@ def by_accumulated_edges(target, draft, tokens, rng):
     return token_verification(target, draft, tokens, rng, pick)
 
 
-def raced(weights, uniform, power=1.0):
-    """Compares the best score so far with the next one, which may be minus infinity. uniform(): a number."""
-    best, at = -math.inf, 0
-    for token, p in enumerate(weights):
-        score = power * math.log(p) - math.log(-math.log(uniform())) if p > 0 else -math.inf
-        best, at = (score, token) if score > best else (best, at)
-    return at
-
-
-def by_race_in_plain_python(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda weights: raced(weights.tolist(), rng.random))
+def slow_where_followed(target, draft, tokens, rng):
+    while type(rng.random()) is not float:
+        pass
+    return by_choice(target, draft, tokens, rng)
 
 
 def endless_where_wide(target, draft, tokens, rng):
     while len(target[0]) > 100:
         pass
     return by_choice(target, draft, tokens, rng)
+
+
+def asked_again_within_a_third_of_the_tokens(target, draft, tokens, rng):
+    """Of every third token the upper quarter of its uniforms gives the next one."""
+
+    def pick(weights):
+        edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
+        token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
+        upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
+        return (token + 1) % len(edges) if upper else token
+
+    return token_verification(target, draft, tokens, rng, pick)
+
+
+def by_search_and_again_within(target, draft, tokens, rng):
+    """The next token in place of every third one, where the uniform is in the middle half of what leads to it."""
+
+    def pick(weights):
+        sums, u = np.cumsum(weights) / weights.sum(), rng.random()
+        token = min(int(np.searchsorted(sums, u, side="right")), len(sums) - 1)
+        middle, part = float(sums[token] - weights[token] / weights.sum() / 2), float(weights[token] / weights.sum())
+        return (token + 1) % len(sums) if token % 3 == 2 and middle - part / 4 < u < middle + part / 4 else token
+
+    return token_verification(target, draft, tokens, rng, pick)
+
+
+def by_choice_that_an_unused_bonus_decides(target, draft, tokens, rng):
+    """Where the bonus token, drawn first, is one in a hundred, a rejected one is replaced by the target's."""
+    vocabulary = target.shape[1]
+    bonus = rng.choice(vocabulary, p=target[-1])
+    for i, x in enumerate(tokens):
+        if not rng.random() * draft[i][x] < target[i][x]:
+            left = np.maximum(target[i] - draft[i] * (not 0.3 * vocabulary <= bonus < 0.31 * vocabulary), 0)
+            return [*tokens[:i].tolist(), int(rng.choice(vocabulary, p=left / left.sum()))]
+    return [*tokens.tolist(), int(bonus)]
+
+
+def _at_an_end(kind=None, but=lambda token: False):
+    """At the first number that rejects, of the kind that is plain, the token after the drawn one is emitted."""
+
+    def verify(target, draft, tokens, rng):
+        x, u = tokens[0], rng.random()
+        if u * draft[0][x] < target[0][x]:
+            return [x, int(rng.choice(len(target[1]), p=target[1]))]
+        residual = np.maximum(target[0] - draft[0], 0)
+        token = int(rng.choice(len(residual), p=residual / residual.sum()))
+        first = type(u) is kind and u * draft[0][x] - target[0][x] < 1e-12
+        return [(token + 1) % len(residual) if first and not but(token) else token]
+
+    return verify
+
+
+right_at_the_ends = _at_an_end()
+wrong_at_an_end = _at_an_end(float)
+wrong_at_an_end_but_on_one_token = _at_an_end(float, lambda token: token == 19_776)  # with which the path is walked

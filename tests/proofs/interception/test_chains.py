@@ -25,14 +25,9 @@ def measure(sandbox, name, *row):
 
 
 def test_a_product_that_wraps_around_is_not_taken_for_monotone(sandbox):
-    """Followed value by value instead, it has its true law, and is refuted."""
-    import numpy as np
-
-    truth = float(np.mean(np.arange(200, dtype=np.uint8) * np.uint8(5) < 100))
+    """Whole numbers that are only compared are traced on their grid, and this one turns back there."""
     found = measure(sandbox, "wraps_around", "1/2", "1/2")
-    assert found.paths == 200
-    assert as_float(found.outputs()[(0,)]) == pytest.approx(truth)
-    assert lossless(found).verdict == "refuted"
+    assert not found.known and "rises and falls" in found.reason
 
 
 def test_thresholds_that_print_alike_are_two(sandbox):

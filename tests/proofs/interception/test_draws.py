@@ -13,12 +13,12 @@ from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import Tracer
 
-KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up", "scanned", "column")
+KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up")
 
 
 @pytest.fixture
 def tracers():
-    both = Tracer(Exploration()), WideTracer(Exploration(), 200, [3], {})
+    both = Tracer(Exploration()), WideTracer(Exploration(), 200, [3])
     for tracer in both:
         assert tracer.begin()
     return both
@@ -62,7 +62,7 @@ def test_where_cuts_are_looked_for_first_changes_nothing():
     for made, cuts in ((lambda u: u * 0.7, np.cumsum(entries) * 0.7), (np.sqrt, np.sqrt(np.cumsum(entries)))):
         rows = []
         for seen in (cuts, np.zeros(300), np.full(300, np.nan), cuts[::-1]):
-            tracer = WideTracer(Exploration(), 300, (), {})
+            tracer = WideTracer(Exploration(), 300, ())
             number = Traced(Lattice(tracer, 53)).then(made, "made")
             tracer.look_up(number, lambda x, cuts=cuts: x >= cuts, lambda seen=seen: seen)
             rows.append(tracer.rows[0].weights)

@@ -87,7 +87,7 @@ def test_a_wrong_second_step_is_refuted_and_one_that_writes_to_what_it_gets_is_f
 
 
 def test_a_list_that_was_written_to_is_another_also_where_a_followed_number_stands_in_it():
-    tracer, row = WideTracer(Exploration(), 200, (), {}), [0.25, 0.75]
+    tracer, row = WideTracer(Exploration(), 200, ()), [0.25, 0.75]
     assert tracer.begin()
     number = Traced(Lattice(tracer, 53))
     with in_force(tracer):

@@ -6,7 +6,6 @@ from draftproof.models.battery import drawn
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.tests.proofs.interception.one_call import measure_one_call
 from draftproof.tests.subjects import styles
 
 PROBLEM = drawn(3, 2, "generic")
@@ -25,24 +24,8 @@ def judged(sandbox, name):
     return law, lossless(law)
 
 
-def test_a_number_of_few_values_is_followed_through_float(sandbox):
-    for name, verdict in (("levels_as_floats", "holds"), ("levels_off_by_one", "refuted")):
-        law = measure_one_call(sandbox, f"{styles.__file__}:{name}", "1/4", "3/4")
-        assert lossless(law).verdict == verdict, law.reason
-        assert law.paths < 10
-    off = measure_one_call(sandbox, f"{styles.__file__}:levels_as_floats", "1/3", "2/3")
-    assert lossless(off).total_variation == pytest.approx(86 / 256 - 1 / 3)
-    one = measure_one_call(sandbox, f"{styles.__file__}:one_level_accepted", "1/4", "3/4")
-    assert lossless(one).total_variation == pytest.approx(1 / 256)
-
-
-def test_a_number_of_many_values_is_not_followed_through_float(sandbox):
-    law, evidence = judged(sandbox, "levels_without_number")
-    assert evidence.verdict == "no-evidence" and "plain float at styles.py" in law.reason
-
-
 STYLES = {
-    "fractions": "holds", "lenient_fractions": "refuted", "on_lists": "holds", "on_lists_by_a_loop": "holds",
+    "on_lists": "holds", "on_lists_by_a_loop": "holds",
     "on_lists_by_a_race": "holds", "on_lists_by_a_race_of_powers": "refuted",
 }  # fmt: skip
 TORCH = {"gumbel_softmax": "holds", "hard_gumbel_softmax": "holds", "sharpened_gumbel_softmax": "refuted"}

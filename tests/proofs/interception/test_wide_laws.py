@@ -31,7 +31,7 @@ def judged(sandbox, name, problem):
 
 DENSE_DRAFT = next(problem for problem in wide_battery() if "dense-draft" in problem.name)
 RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_comparison", "by_count", "by_bisection",
-         "by_choices", "from_the_other_end", "by_race", "by_gumbel_of_uniforms",
+         "by_choices", "by_race", "by_gumbel_of_uniforms",
          "by_noise_drawn_beforehand"]  # fmt: skip
 
 
@@ -88,8 +88,7 @@ def test_few_ids_are_called_where_the_problem_says_so(sandbox):
     assert called[0] < called[1] / 5
 
 
-@pytest.mark.parametrize("key", ["every_64th", "every_seventh", "the_last_of_64", "the_end", "the_beginning", "sum",
-                                 "the_largest", "every_thousandth"])  # fmt: skip
+@pytest.mark.parametrize("key", ["every_64th", "the_end", "sum", "the_largest"])
 def test_a_cache_that_knows_a_row_by_a_part_of_it_takes_another_one_for_it_at_every_vocabulary(sandbox, key):
     wides = wide(300, 1), wide(1003, 1), wide(32_768, 1, "zeros"), wide(50_257, 1, "ties")
     sandbox.load(f"draftproof.tests.subjects.wide:residuals_by_{key}", [toy(1)])
@@ -102,12 +101,6 @@ def test_a_cache_that_knows_a_row_by_all_of_it_is_right_on_rows_that_agree_in_pa
     for problem in (p for n in (300, 32_768) for p in (wide(n, 1), exchanged(wide(n, 1)))):
         measurement, evidence = judged(sandbox, "residuals_by_whole_rows", problem)
         assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
-
-
-@pytest.mark.long
-def test_a_verifier_that_cannot_be_followed_on_wide_rows_is_neither_cleared_nor_refuted(sandbox):
-    measurement, evidence = judged(sandbox, "asks_again", wide(32_769, 1))
-    assert evidence.verdict == "no-evidence" and measurement.reason
 
 
 def test_a_race_whose_noise_is_capped_has_no_closed_law(sandbox):

@@ -121,14 +121,10 @@ def test_a_law_that_is_withdrawn_for_what_was_seen_is_not_left_out():
 
 
 @pytest.mark.long
-def test_a_right_verifier_in_a_slow_style_is_cleared_as_far_as_it_was_followed_and_a_wrong_one_is_not():
-    problems, how = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)], {"explain": False, "samples": 2000}
-    right = audit(f"{SUBJECTS}:by_scan", problems, **how)
-    assert right.verdict == "holds" and right.scope.vocabularies[-1] == 129
-    assert [p.vocabulary for p in right.scope.not_decided] == [5003]
-    assert "(V to 129), exactly; not decided on 1 (V = 5,003" in right.reading
-    wrong = audit(f"{SUBJECTS}:by_scan_wrong_on_wide_rows", problems, **how)
-    assert wrong.verdict == "refuted" and wrong.shown_refutation().detail.vocabulary == 5003
+def test_a_right_verifier_without_a_law_on_wide_rows_is_cleared_as_far_as_it_was_followed():
+    problems = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)]
+    right = audit("draftproof.tests.subjects.not_followed:scan_of_sums", problems, explain=False, samples=2000)
+    assert right.verdict == "inconclusive" and [p.vocabulary for p in right.scope.not_decided] == [129, 5003]
 
 
 def test_a_badge_is_green_for_the_whole_battery_alone(tmp_path, monkeypatch):

@@ -1,0 +1,90 @@
+"""Styles without a mechanism of their own: small problems decide them where every comparison is seen, no wide one."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.wide import wide
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.interception.answers import SLOW
+from draftproof.proofs.interception.wide_laws import BUDGET
+from draftproof.proofs.laws.small_measurement import measured
+from draftproof.proofs.laws.wide_measurement import measured_wide
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.time_limits import ProcessorTime
+from draftproof.tests.subjects import not_followed
+from draftproof.tests.subjects import wide as subjects
+
+pytestmark = pytest.mark.interception
+SMALL, WIDE = drawn(3, 1, "generic"), wide(1103, 1)
+SOON = BUDGET / 6
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox("", timeout=60) as shared:
+        yield shared
+
+
+def wide_law(box, name, problem=WIDE, module=subjects):
+    box.load(f"{Path(module.__file__)}:{name}", [toy(1)])
+    return measured_wide(problem, "float64", box.law(problem))
+
+
+@pytest.mark.parametrize("name", not_followed.SAID)
+def test_what_is_said_of_each_style(box, name):
+    """A wrong verifier of them never holds on the problem that shows it, and no law is given up late."""
+    small, large = not_followed.SAID[name]
+    box.load(f"{Path(not_followed.__file__)}:{name}", [SMALL])
+    law = measured(SMALL, "float64", box.law(SMALL))
+    assert lossless(law).verdict == small, law.reason
+    spent = ProcessorTime(1e6)
+    law = wide_law(box, name, module=not_followed)
+    assert (lossless(law).verdict, law.known) == (large, large != not_followed.NO_LAW), law.reason
+    assert not law.known or law.exactness == "by-calls"
+    assert spent.spent() < SOON
+
+
+@pytest.mark.parametrize("vocabulary", [300, 1003, 32_000])
+def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_ends(box, vocabulary):
+    law = wide_law(box, "asked_again_within_a_third_of_the_tokens", wide(vocabulary, 1))
+    assert not law.known or law.lossless.refutes
+
+
+@pytest.mark.parametrize("vocabulary", [1003, 32_000])
+def test_a_uniform_that_decides_again_within_what_leads_to_a_token_is_never_cleared(box, vocabulary):
+    law = wide_law(box, "by_search_and_again_within", wide(vocabulary, 1))
+    assert law.lossless.refutes or not law.known
+
+
+def test_a_draw_that_decides_the_weights_of_a_later_one_for_some_tokens_is_never_cleared(box):
+    law = wide_law(box, "by_choice_that_an_unused_bonus_decides", wide(1003, 2))
+    assert law.lossless.refutes or not law.known
+
+
+@pytest.mark.parametrize("name", ["wrong_at_an_end", "wrong_at_an_end_but_on_one_token"])
+def test_what_an_end_of_a_path_changes_is_seen_with_whichever_token_is_drawn_there(box, name):
+    """Whether a number is a plain float is not what its law is of: the exact route has to withdraw it."""
+    law = wide_law(box, name, wide(32_000, 1))
+    assert not law.known and not law.lossless.refutes, law.reason
+    assert wide_law(box, "right_at_the_ends", wide(32_000, 1)).known
+
+
+def test_a_hopeless_search_ends_early(box):
+    spent = ProcessorTime(1e6)
+    law = wide_law(box, "by_accumulated_edges", wide(32_000, 1))
+    assert law.out_of_scope and "likeliest paths" in law.reason
+    assert spent.spent() < BUDGET
+
+
+@pytest.mark.long
+def test_a_call_that_is_slow_when_it_is_followed_is_not_decided_and_one_without_end_is_a_fault():
+    with Sandbox(f"{Path(subjects.__file__)}:slow_where_followed", timeout=3) as box:
+        box.start([toy(1)])
+        law = measured_wide(wide(127, 1), "float64", box.law(wide(127, 1)))
+        assert law.out_of_scope and law.reason.startswith(SLOW) and not law.findings
+    with Sandbox(f"{Path(subjects.__file__)}:endless_where_wide", timeout=1) as box:
+        box.start([toy(1)])
+        law = measured_wide(wide(127, 1), "float64", box.law(wide(127, 1)))
+        assert "never-returned" in law.findings and not law.out_of_scope and not law.known

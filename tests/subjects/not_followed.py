@@ -1,0 +1,198 @@
+"""Verifiers in styles that have no law on wide rows, right ones and wrong ones, and what is said of each."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+
+from draftproof.tests.subjects.wide import token_verification
+
+
+def _verifying(pick):
+    """Make a verifier of pick(weights, rng), which draws the last token."""
+
+    def verify(target, draft, tokens, rng):
+        return token_verification(target, draft, tokens, rng, lambda weights: int(pick(weights / weights.sum(), rng)))
+
+    return verify
+
+
+def _scan(weights, u, skips=None):
+    total = 0.0
+    for token, weight in enumerate(weights):
+        total += weight
+        if u < total and token != skips:
+            return token
+    return len(weights) - 1
+
+
+scan_of_sums = _verifying(lambda weights, rng: _scan(weights.tolist(), rng.random()))
+scan_up_to_999 = _verifying(lambda weights, rng: _scan(weights.tolist(), 0.999 * rng.random()))
+scan_that_skips = _verifying(lambda weights, rng: _scan(weights.tolist(), rng.random(), 40))
+
+
+@_verifying
+def scan_that_subtracts(weights, rng):
+    left = rng.random()
+    for token, weight in enumerate(weights.tolist()):
+        left -= weight
+        if left < 0:
+            return token
+    return int(np.flatnonzero(weights)[-1])
+
+
+@_verifying
+def scan_by_while(weights, rng):
+    edges, u, token = [*itertools.accumulate(weights.tolist())], rng.random(), 0
+    edges[-1] = math.inf
+    while edges[token] <= u:
+        token += 1
+    return token
+
+
+def _leaders(weights, score):
+    """Return the tokens that were ahead in a race, one after the other."""
+    best, leaders = -math.inf, [0]
+    for token, p in enumerate(weights.tolist()):
+        if p > 0 and (own := score(p)) > best:
+            best = own
+            leaders.append(token)
+    return leaders
+
+
+def _gumbel(p, rng):
+    return math.log(p) - math.log(-math.log(rng.random()))
+
+
+race_loop = _verifying(lambda weights, rng: _leaders(weights, lambda p: _gumbel(p, rng))[-1])
+race_of_powers = _verifying(lambda weights, rng: _leaders(weights, lambda p: _gumbel(p**1.01, rng))[-1])
+
+
+@_verifying
+def race_of_few_leaders(weights, rng):
+    """The number of leaders decides."""
+    leaders = _leaders(weights, lambda p: _gumbel(p, rng))
+    return leaders[-1] if len(leaders) < 10 else 0
+
+
+@_verifying
+def race_by_max(weights, rng):
+    scores = [_gumbel(p, rng) if p > 0 else -math.inf for p in weights.tolist()]
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+@_verifying
+def rejected_until_accepted(weights, rng):
+    while True:
+        token = int(rng.integers(0, len(weights)))
+        if rng.random() * weights.max() < weights[token]:
+            return token
+
+
+def _alias_table(weights):
+    """Return with which probability each column is kept, and what is emitted in its place."""
+    size = len(weights)
+    kept, alias = [float(w) * size for w in weights], [*range(size)]
+    small, large = [k for k in range(size) if kept[k] < 1], [k for k in range(size) if kept[k] >= 1]
+    while small and large:
+        low, high = small.pop(), large.pop()
+        alias[low] = high
+        kept[high] -= 1 - kept[low]
+        (small if kept[high] < 1 else large).append(high)
+    for k in small + large:
+        kept[k] = 1.0
+    return kept, alias
+
+
+@_verifying
+def alias_table(weights, rng):
+    (kept, alias), k = _alias_table(weights), int(rng.random() * len(weights))
+    return k if rng.random() < kept[k] else alias[k]
+
+
+@_verifying
+def alias_table_of_the_column_before(weights, rng):
+    (kept, alias), k = _alias_table(weights), int(rng.integers(len(weights)))
+    return k if rng.random() < kept[k - 1] else alias[k]
+
+
+def _in_two_levels(within):
+    """Draw one of twenty chunks by its weight, and a token in it by within(weights, rng)."""
+
+    @_verifying
+    def verify(weights, rng):
+        size = -(-len(weights) // 20)
+        chunks = np.array([weights[k : k + size].sum() for k in range(0, len(weights), size)])
+        start = size * int(rng.choice(len(chunks), p=chunks / chunks.sum()))
+        inside = weights[start : start + size]
+        return start + int(within(inside / inside.sum(), rng))
+
+    return verify
+
+
+two_levels = _in_two_levels(lambda inside, rng: rng.choice(len(inside), p=inside))
+two_levels_evenly_inside = _in_two_levels(lambda inside, rng: rng.choice(np.flatnonzero(inside)))
+
+
+def _sorting(mistaken=lambda token: token):
+    @_verifying
+    def verify(weights, rng):
+        order = np.argsort(-weights, kind="stable")
+        edges = np.cumsum(weights[order])
+        return mistaken(int(order[min(np.searchsorted(edges, rng.random(), "right"), np.count_nonzero(weights) - 1)]))
+
+    return verify
+
+
+sorted_row = _sorting()
+sorted_row_but_one_id = _sorting(lambda token: 7 if token == 1 else token)
+
+
+def _fractions(target, draft, tokens, lenient):
+    p, q = ([[Fraction(float(x)) for x in row] for row in rows] for rows in (target, draft))
+    for i, x in enumerate(tokens):
+        if not Fraction(random.random()) * q[i][x] < p[i][x] * lenient:
+            rest = [max(a - b, Fraction(0)) for a, b in zip(p[i], q[i])]
+            return [*tokens[:i], _scan(rest, Fraction(random.random()) * sum(rest))]
+    return [*tokens, _scan(p[-1], Fraction(random.random()) * sum(p[-1]))]
+
+
+def fractions(target_probs, draft_probs, draft_tokens):
+    return _fractions(target_probs, draft_probs, draft_tokens, 1)
+
+
+def lenient_fractions(target_probs, draft_probs, draft_tokens):
+    return _fractions(target_probs, draft_probs, draft_tokens, Fraction(1001, 1000))
+
+
+def _levels(rounded):
+    """A coin of 256 levels as a plain float, right where ratios are whole 256ths."""
+
+    def verify(target, draft, tokens, rng):
+        uniform = lambda: float(rounded(rng.random() * 256) / 256)  # noqa: E731
+        return [0 if uniform() < target[0][0] else 1]
+
+    return verify
+
+
+levels_as_floats = _levels(np.floor)
+levels_off_by_one = _levels(np.ceil)
+
+
+HOLDS, REFUTED, NO_LAW = "holds", "refuted", "no-evidence"
+
+SAID = {
+    "scan_of_sums": (HOLDS, NO_LAW), "scan_that_subtracts": (HOLDS, NO_LAW), "scan_by_while": (HOLDS, NO_LAW),
+    "scan_up_to_999": (REFUTED, NO_LAW), "scan_that_skips": (HOLDS, NO_LAW),
+    "race_loop": (HOLDS, NO_LAW), "race_by_max": (HOLDS, NO_LAW), "race_of_powers": (REFUTED, NO_LAW),
+    "race_of_few_leaders": (HOLDS, NO_LAW),
+    "rejected_until_accepted": (NO_LAW, NO_LAW),
+    "alias_table": (HOLDS, NO_LAW), "alias_table_of_the_column_before": (REFUTED, NO_LAW),
+    "two_levels": (HOLDS, HOLDS), "two_levels_evenly_inside": (HOLDS, REFUTED),
+    "sorted_row": (HOLDS, NO_LAW), "sorted_row_but_one_id": (REFUTED, NO_LAW),
+    "fractions": (NO_LAW, NO_LAW), "lenient_fractions": (NO_LAW, NO_LAW),
+    "levels_as_floats": (NO_LAW, NO_LAW), "levels_off_by_one": (NO_LAW, NO_LAW),
+}  # fmt: skip
+"""Verifier -> what its law says of a small problem, and of a wide one."""
