@@ -52,7 +52,11 @@ def test_the_audit_finds_them_lossless_in_every_precision(name, problems):
 
 
 @pytest.mark.parametrize(
-    "name", ["token_next_row", "block_coins", "block_noise", pytest.param("block_next_row", marks=pytest.mark.long)]
+    "name",
+    [
+        "block_coins",
+        *(pytest.param(x, marks=pytest.mark.long) for x in ("token_next_row", "block_noise", "block_next_row")),
+    ],
 )
 def test_a_planted_bug_is_refuted(name):
     assert judged(name, modifies_target=False).verdict == "refuted"
@@ -78,7 +82,7 @@ def test_greedy_block_verification_whose_modification_is_forgotten_is_refuted_on
     assert found.total_variation == pytest.approx(1 / 9, abs=1e-12)
 
 
-@pytest.mark.parametrize("modifies_target", [True, False])
+@pytest.mark.parametrize("modifies_target", [pytest.param(True, marks=pytest.mark.long), False])
 def test_samples_of_it_are_completed_by_the_modified_target_too(modifies_target):
     report = judged("greedy", modifies_target, levels=("statistical",), samples=5_000)
     assert (report.verdict == "refuted") == (not modifies_target), report.failure
