@@ -5,6 +5,8 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
+import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +64,8 @@ class Sandbox:
         self._written: Counter[str] = Counter()
         self._last_line = ""
         self._noticed: dict[str, str] = {}
+        self._digests: dict[int, tuple[AnyProblem, str]] = {}
+        self._sent: set[str] = set()
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -75,6 +79,7 @@ class Sandbox:
         Raises: RunFailed if it cannot be imported or called, in one line.
         """
         self.stop()
+        self._sent.clear()
         arguments, environment = self.arguments, None
         if self.elsewhere is not None:
             arguments, environment = (*arguments, ELSEWHERE), {**OTHER_ENVIRONMENT, **self.elsewhere}
@@ -91,7 +96,7 @@ class Sandbox:
         how = {"array": self.array, "dtype": self.dtype, "torch": self.torch}
         how |= {"folders": self.folders, "program": self.program, "handed_over": self.handed_over}
         with self.time.not_counted():  # torch and transformers take as long as a small law
-            (description,) = self._answers(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
+            (description,) = self._answers(probe, do="load", subject=subject, **how)
         return description
 
     @property
@@ -124,7 +129,7 @@ class Sandbox:
         """
         how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
         how |= {"confirmations": confirmations} if confirmations else {}
-        yield from self._answers(seconds, do="law", problem=as_json(problem), **how)
+        yield from self._answers([problem], seconds, do="law", **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
         """Make calls with plain numbers, in this order: what came of each.
@@ -133,7 +138,7 @@ class Sandbox:
         """
         made: list[Walk] = []
         wanted = [[k, list(block), walk.points, walk.drawn] for k, block, walk in calls]
-        for answer in self._answers(do="again", problems=[as_json(p) for p in problems], calls=wanted):
+        for answer in self._answers(problems, do="again", calls=wanted):
             made += map(decoded_walk, answer.get("walks", ()))
         return made
 
@@ -142,18 +147,17 @@ class Sandbox:
 
         backwards: one problem after the other, from the last request to the first, in place of in turn.
         """
-        asked = [as_json(problem) for problem in problems]
-        first, *_ = self._answers(do="repeated", problems=asked, count=count, backwards=backwards)
+        first, *_ = self._answers(problems, do="repeated", count=count, backwards=backwards)
         return first
 
     def batches(self, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
         """Which rows of batches are influenced by others (``driven.batches``)."""
-        first, *_ = self._answers(do="batches", problems=[as_json(p) for p in problems], seed=seed)
+        first, *_ = self._answers(problems, do="batches", seed=seed)
         return first
 
     def surroundings(self) -> dict[str, Any]:
         """What calls have asked of their surroundings, and how many were made."""
-        first, *_ = self._answers(do="surroundings")
+        first, *_ = self._answers([], do="surroundings")
         return first
 
     def kept(self, problem: Problem, calls: Sequence[tuple[Sequence[int], Walk]], alone: int) -> list[str]:
@@ -162,12 +166,12 @@ class Sandbox:
         calls: draft blocks, and the numbers.
         """
         wanted = [[list(block), walk.points, walk.drawn] for block, walk in calls]
-        first, *_ = self._answers(do="kept", problem=as_json(problem), calls=wanted, alone=alone)
+        first, *_ = self._answers([problem], do="kept", calls=wanted, alone=alone)
         return first["kept"]
 
     def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:
         """Counts of outcomes with real random numbers, in chunks."""
-        yield from self._answers(do="sample", problem=as_json(problem), count=count, seed=seed)
+        yield from self._answers([problem], do="sample", count=count, seed=seed)
 
     def stop(self) -> None:
         """End the child and everything it started."""
@@ -185,8 +189,14 @@ class Sandbox:
         printed += [f"{amount(errors)} to its standard error"] if errors > MUCH else []
         return self._noticed | ({"prints": f"it writes {' and '.join(printed)}"} if printed else {})
 
-    def _answers(self, seconds: float = math.inf, **request: Any) -> Iterator[dict[str, Any]]:
-        """The answers to a request. seconds: after which the child gives it up, or has to be ended a little later."""
+    def _answers(
+        self, problems: Sequence[AnyProblem], seconds: float = math.inf, **request: Any
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the answers to a request.
+
+        problems: it speaks of; the child gets each once, and then its digest. seconds: after which the child gives it
+          up, or has to be ended a little later.
+        """
         child = self._child
         if child is None or child.ended:
             raise RunFailed("crash", "the child process has ended")
@@ -196,7 +206,7 @@ class Sandbox:
             raise RunFailed("timeout", NOT_REACHED)
         if most < math.inf:
             request |= {"seconds": min(seconds, left), "most": most}
-        child.send(**request)
+        child.send(**request, **self._named(problems))
         done = False
         while not done:
             try:
@@ -213,3 +223,17 @@ class Sandbox:
             done = answer.pop("done", False)
             self.calls = max(self.calls, answer.pop("calls", 0) if done else 0)
             yield answer
+
+    def _named(self, problems: Sequence[AnyProblem]) -> dict[str, Any]:
+        """Return the digests of the problems of a request, with those that the child has not got in full."""
+        digests, new = [], {}
+        for problem in problems:
+            if id(problem) not in self._digests:
+                text = json.dumps(as_json(problem)).encode()
+                self._digests[id(problem)] = problem, hashlib.sha256(text).hexdigest()
+            digest = self._digests[id(problem)][1]
+            digests.append(digest)
+            if digest not in self._sent:
+                self._sent.add(digest)
+                new[digest] = as_json(problem)
+        return {"problems": digests, "new_problems": new}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...models.problem import AnyProblem, Problem, tree_problem_from
+from ...models.problem import AnyProblem, Problem
 from .arithmetic import Arithmetic
 from .exploration import Exploration
 from .explore import walked
@@ -129,7 +129,7 @@ def samples(subject: Subject, problem: AnyProblem, count: int, seed: Sequence[in
 
 def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The calls of the request in their order, with plain numbers, and what came of each."""
-    rows = [rows_for(tree_problem_from(p), subject) for p in request["problems"]]
+    rows = [rows_for(problem, subject) for problem in request["problems"]]
     calls = request["calls"]
     for start in range(0, len(calls), CALLS_PER_ANSWER):
         walks = []
@@ -141,7 +141,8 @@ def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What changes with each repetition of one of the calls, or of all in turn."""
-    rows = rows_for(tree_problem_from(request["problem"]), subject)
+    (problem,) = request["problems"]
+    rows = rows_for(problem, subject)
 
     def repeat(calls: Sequence[Any]) -> None:
         for block, *walk in calls:

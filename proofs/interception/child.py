@@ -10,7 +10,7 @@ from typing import Any
 
 from ...models.digests import versions
 from ...models.errors import RunFailed
-from ...models.problem import any_problem_from, tree_problem_from
+from ...models.problem import AnyProblem, any_problem_from
 from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences
@@ -90,9 +90,9 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     digest = handed_over["digest"] if handed_over else digest_of(function)  # before a call changes what it remembers
     origin = {"folders": loading.used(new, name, handed_over["modules"] if handed_over else ())}
     server.begin(f"the first calls of {name}", server.limits.timeout)
-    convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
+    convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
-        subject.mind_layout([tree_problem_from(p) for p in request["probe"]])
+        subject.mind_layout(request["problems"])
         let_time_pass()
         subject.exploration.rehearsals = len(explore.ENDS)  # those are compared with the walks of the audit's process
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
@@ -103,7 +103,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
 def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:
     server.begin("the program's first line and first answers", server.limits.timeout)
     subject = DrivenProgram(request["subject"], server.limits, server.memory)
-    convention = subject.probe([tree_problem_from(p) for p in request["probe"]])
+    convention = subject.probe(request["problems"])
     _describe(subject, subject.digest, convention, {"folders": []}, {})
     return subject
 
@@ -125,11 +125,12 @@ def _answers(subject: harness.Subject | DrivenSubject) -> Any:
 
 
 def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from _answers(subject).answers(subject, any_problem_from(request["problem"]), request)
+    (problem,) = request["problems"]
+    yield from _answers(subject).answers(subject, problem, request)
 
 
 def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    problem, count = any_problem_from(request["problem"]), request["count"]
+    (problem,), count = request["problems"], request["count"]
     for part, start in enumerate(range(0, count, SAMPLES_PER_ANSWER)):
         now = min(SAMPLES_PER_ANSWER, count - start)
         counts = _answers(subject).samples(subject, problem, now, [request["seed"], part])
@@ -138,14 +139,13 @@ def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -
 
 
 def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    problems = [tree_problem_from(problem) for problem in request["problems"]]
-    outcomes = driven_answers.repeated(subject, problems, request["count"], request["backwards"])
+    outcomes = driven_answers.repeated(subject, request["problems"], request["count"], request["backwards"])
     yield {"outcomes": [[*map(encoded, each)] for each in outcomes], "calls": subject.calls}
 
 
 def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     assert isinstance(subject, DrivenObject)
-    yield influences(subject, [tree_problem_from(p) for p in request["problems"]], request["seed"])
+    yield influences(subject, request["problems"], request["seed"])
 
 
 WORK = {
@@ -186,8 +186,11 @@ def main(
     harness.interrupt_long_calls()
     before = ProcessBefore()
     subject: Any = None
+    problems: dict[str, AnyProblem] = {}
     for request in server.requests():
         try:
+            problems |= {digest: any_problem_from(data) for digest, data in request.pop("new_problems").items()}
+            request["problems"] = [problems[digest] for digest in request["problems"]]
             if request["do"] == "load":
                 before, COPIES.ended = ProcessBefore(), 0
                 first, subject = subject is None, load(server, request)

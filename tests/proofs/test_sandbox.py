@@ -296,3 +296,17 @@ def test_lists_are_found_to_be_wanted_where_arrays_raise(tmp_path):
     assert about["convention"]["array"] == "rows"
     assert "with NumPy arrays it raises AttributeError" in about["findings"]["array"]
     assert "draft_probs" in about["findings"]["inputs-written"]
+
+
+def test_a_problem_is_sent_once_and_again_to_a_new_child(monkeypatch):
+    """A planted leak of digests across children would leave the second child without the problem."""
+    sent = []
+    plain = child_process.ChildProcess.send
+    monkeypatch.setattr(child_process.ChildProcess, "send", lambda self, **r: (sent.append(r), plain(self, **r))[1])
+    with Sandbox("draftproof.verifiers.zoo.controls:gumbel_race") as box:
+        for _ in range(2):
+            box.start(PROBE[:1])
+            list(box.law(PROBE[0]))
+            list(box.sample(PROBE[0], 10, 0))
+    new = [len(r["new_problems"]) for r in sent if "new_problems" in r]
+    assert new == [1, 0, 0] * 2

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ....models.problem import problem_from
 from ....proofs.interception import child, harness
 from ....proofs.interception.digests import digest_of
 from ....proofs.interception.loading import load
@@ -25,7 +24,7 @@ class _Loaded:
         name, array, dtype = request["subject"], request["array"], request["dtype"]
         server.begin(f"importing {name}", server.limits.timeout)
         function = load(name)
-        problem, batch = problem_from(request["probe"][0]), int(sys.argv[1])
+        problem, batch = request["problems"][0], int(sys.argv[1])
         digest = digest_of(function)  # before a call changes what it remembers
         self.source = BatchedSource(function, problem, batch, name=name, array=array, dtype=dtype)
         server.begin(f"the first call of {name}", server.limits.timeout)
