@@ -81,16 +81,9 @@ def entry(test=WRONG, expires="2999-01-31", **other):
 
 
 @pytest.mark.needs("xdist")
-def test_checks_run_in_the_processes_of_xdist_on_a_real_audit(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "def wrong(target_probs, draft_probs, draft_tokens, rng):\n"
-        "    return [rng.choice(len(draft_probs[0]), p=draft_probs[0])]\n"
-    )
-    (tmp_path / "conftest.py").write_text(
-        "from draftproof.models.battery import toy\n"
-        "from draftproof.reports.audits.functions import problems\n"
-        "problems.audit_battery, problems.own_problems = (lambda: [toy(1)]), (lambda seed: [])\n"
-    )
+def test_checks_run_in_the_processes_of_xdist(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", *LOADED]
     command += ["--draftproof-subject", "mine.py:wrong", "-k", "lossless"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600)
