@@ -21,7 +21,7 @@ FOR = {
     "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
     "campaign": "campaign: compiled, and on a cluster",
     "nightly": "nightly: its history in a file or on a server",
-    "compliance": "compliance: its PDF, and verify",
+    "compliance": "compliance: its PDF",
     "prove": "prove by sympy and z3",
     "test": "the pytest plugin",
 }
