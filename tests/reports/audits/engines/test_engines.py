@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from draftproof.models.battery import drawn_markov, toy
 from draftproof.models.errors import InputError
@@ -19,7 +18,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from, sampled
 from draftproof.reports.audits.engines.texts import judged, text_length
-from draftproof.reports.commands.engine import command
+from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
@@ -126,44 +125,31 @@ def test_windows_of_too_many_outcomes_are_refused():
 @pytest.mark.engine
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_right_engine_passes_with_a_detection_limit(plain):
-    report = audit_engine(planted("speculative"), [MARKOV, toy(2)], plain=plain, samples=4000)
-    assert report.verdict == "inconclusive"
-    assert [e.verdict for e in report.evidence] == [NO_EVIDENCE] * 2
-    assert all(0 < e.bound < 0.15 for e in report.evidence)
+    report = audit_engine(planted("speculative"), [MARKOV, toy(2)], plain=plain, samples=1500)
+    assert (report.verdict, [e.verdict for e in report.evidence]) == ("inconclusive", [NO_EVIDENCE] * 2)
+    assert all(0 < e.bound < 0.25 for e in report.evidence)
     assert {e.detail.sampling for e in report.evidence} == {"plain" if plain else "speculative"}
 
 
+WRONG = {
+    "replaced_by_the_target": (MARKOV, 2000, lambda w: w.problem == as_json(MARKOV)),
+    "lags_from_the_second_block_on": (LAGGING, 4000, lambda w: int(w.laws[0].sequence.split()[1]) > 1),
+    "impossible_now_and_then": (MARKOV, 2000, lambda w: (w.expected, w.observed) == ("0", "1/2000")),
+    "ends_early": (MARKOV, 100, lambda w: w.sequence.endswith(",-1")),
+}
+"""Wrong engines: the problem and samples that show each, and what its witness says."""
+
+
 @pytest.mark.engine
-def test_a_replacement_from_the_target_is_refuted_with_a_command_that_shows_it_again():
-    report = audit_engine(planted("replaced_by_the_target"), [MARKOV], samples=2000, seed=3)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_engine_is_refuted_with_its_witness_and_a_command_that_shows_it_again(name):
+    problem, samples, says = WRONG[name]
+    report = audit_engine(planted(name), [problem], samples=samples, seed=3)
     (evidence,) = report.evidence
-    assert (report.verdict, evidence.verdict) == ("refuted", REFUTED)
-    assert evidence.witness.problem == as_json(MARKOV)
+    assert (report.verdict, evidence.verdict, says(evidence.witness)) == ("refuted", REFUTED, True)
     assert report.subject["digest"].startswith("sha256:")
-    assert evidence.replay.startswith(f"draftproof engine {PLANTED}:replaced_by_the_target --problem ")
-    assert evidence.replay.endswith(" --samples 2000 --seed 3")
-
-
-@pytest.mark.engine
-def test_a_context_that_lags_behind_from_the_second_block_on_is_refuted():
-    report = audit_engine(planted("lags_from_the_second_block_on"), [LAGGING], samples=4000)
-    assert report.verdict == "refuted"
-    assert int(report.evidence[0].witness.laws[0].sequence.split()[1]) > 1
-
-
-@pytest.mark.engine
-def test_an_impossible_token_among_thousands_is_refuted_for_certain():
-    report = audit_engine(planted("impossible_now_and_then"), [MARKOV], samples=2000)
-    assert report.verdict == "refuted"
-    assert report.evidence[0].witness.expected == "0"
-    assert report.evidence[0].witness.observed == "1/2000"
-
-
-@pytest.mark.engine
-def test_a_text_that_ends_before_its_length_is_refuted():
-    report = audit_engine(planted("ends_early"), [MARKOV], samples=100)
-    assert report.verdict == "refuted"
-    assert report.evidence[0].witness.sequence.endswith(",-1")
+    assert evidence.replay.startswith(f"draftproof engine {PLANTED}:{name} --problem ")
+    assert evidence.replay.endswith(f" --samples {samples} --seed 3")
 
 
 @pytest.mark.engine
@@ -200,9 +186,8 @@ def test_what_was_counted_before_an_interruption_is_in_the_report():
 
 
 def test_what_an_engine_prints_is_not_taken_for_an_answer():
-    report = audit_engine(planted("prints"), [MARKOV], samples=1000)
-    assert report.verdict == "inconclusive"
-    assert report.evidence[0].detail.samples == 1000
+    report = audit_engine(planted("prints"), [MARKOV], samples=500)
+    assert (report.verdict, report.evidence[0].detail.samples) == ("inconclusive", 500)
 
 
 @pytest.mark.engine
@@ -235,24 +220,29 @@ def test_an_engine_that_is_not_installed_says_what_to_install():
 @pytest.mark.engine
 def test_the_command_ends_with_1_where_it_refutes_and_the_report_has_the_settings(tmp_path):
     file = tmp_path / "report.json"
-    problem = json.dumps(as_json(MARKOV))
-    arguments = [f"{PLANTED}:speculative", "--problem", problem, "--samples", "2000", "--json", str(file)]
-    done = CliRunner().invoke(command, arguments)
-    assert done.exit_code == 0, done.output
-    assert CliRunner().invoke(command, [*arguments, "--require-decision"]).exit_code == 4
-    done = CliRunner().invoke(command, [*arguments, "--set", 'replace="target"'])
-    assert done.exit_code == 1, done.output
-    assert "verdict     refuted" in done.output
+    words = ["engine", f"{PLANTED}:speculative", "--problem", json.dumps(as_json(MARKOV)), "--samples", 1000]
+    assert draftproof(*words, "--json", file).status == 0
+    assert draftproof(*words, "--require-decision").status == 4
+    done = draftproof(*words, "--set", 'replace="target"', "--json", file)
+    assert (done.status, "verdict     refuted" in done.out) == (1, True), done.out
     (evidence,) = json.loads(file.read_text())["evidence"]
     assert evidence["detail"]["settings"] == {"replace": "target"}
     assert "--set 'replace=\"target\"'" in evidence["replay"]
 
 
-@pytest.mark.parametrize("setting", ["replace", "replace=target"])
-def test_a_setting_that_is_not_name_and_json_is_refused(setting):
-    done = CliRunner().invoke(command, ["transformers", "--set", setting])
-    assert isinstance(done.exception, InputError)
-    assert "expected NAME=VALUE with a value in JSON" in str(done.exception)
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "replace"], "expected NAME=VALUE with a value in JSON"),
+        (["--set", "replace=target"], "expected NAME=VALUE with a value in JSON"),
+        (["--grid", "--plain"], "--grid has settings, tokens and a problem of its own"),
+        (["--target", "pair"], "No such option '--target'"),
+    ],
+)
+def test_wrong_use_of_the_command_is_one_line(words, message):
+    done = draftproof("engine", "draftproof-reference", *words)
+    assert (done.status, len(done.lines)) == (2, 1)
+    assert message in done.err
 
 
 # ---------------------------------------------------------------- published engines
