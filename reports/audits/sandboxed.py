@@ -11,7 +11,7 @@ from .subject import SubjectSpec
 
 
 def sandbox_of(subject: SubjectSpec, dtype: str, **more: Any) -> Sandbox:
-    """The sandbox in which a subject is called with rows of that type. more: as of ``Sandbox``."""
+    """Return the sandbox in which a subject is called with rows of a dtype. more: options of ``Sandbox``."""
     given: dict[str, Any] = {"array": subject.array} | more
     return Sandbox(
         subject.target, dtype=dtype, torch=subject.torch, folders=subject.folders, program=subject.program, **given
@@ -19,18 +19,18 @@ def sandbox_of(subject: SubjectSpec, dtype: str, **more: Any) -> Sandbox:
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:
-    """Problems to find the calling convention with: the given ones first, then plain ones."""
+    """Return problems to find the calling convention with: the given ones first, then plain ones."""
     return [*problems[:2], toy(1), drawn(3, 2, "generic")]
 
 
 def with_stated_numbers(subject: SubjectSpec, **limits: Any) -> SubjectSpec:
-    """A program with the type of numbers that its first line states. limits: as of ``Sandbox``. Raises: RunFailed."""
+    """Return a program with the dtype that its first line states. limits: options of ``Sandbox``. Raises: RunFailed."""
     with Sandbox(subject.target, program=True, **limits) as sandbox:
         return subject._replace(dtypes=(sandbox.start(probe_problems([]))["convention"]["dtype"],))
 
 
 def sampled(sandbox: Sandbox, problem: AnyProblem, count: int, seed: int) -> tuple[Counts, dict[str, str]]:
-    """Counts of outcomes with real random numbers, and what was noticed; in a fresh child if there is none.
+    """Count outcomes with real random numbers, in a fresh child if there is none; return what was noticed, too.
 
     Raises: RunFailed.
     """

@@ -7,45 +7,46 @@ from ...models.problem import AnyProblem
 from ...models.wide import WideProblem
 from ...proofs.sandbox import MEMORY
 
-QUICK, QUICK_SLOW = 13.0, 27.0
-"""Seconds of processor time with ``quick``; of tensors, draft trees, and where random numbers are inputs. With what a
-command takes to start, 15 and 30."""
+QUICK = 13.0
+"""Seconds of processor time with ``quick``. With what a command takes to start, 15."""
+
+QUICK_SLOW = 27.0
+"""The same for tensors, draft trees and subjects whose random numbers are inputs. With what a command takes, 30."""
 
 QUICK_REQUESTS = 60_000
-"""Requests to a subject whose random numbers are inputs, with ``quick``: what is left of them bounds the confirmations
-of a law, of which there are 400 at least."""
+"""Requests with ``quick`` to a subject whose random numbers are inputs. The rest confirms laws, 400 at least."""
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many steps are done, and of how many."""
+"""Function that is called with the stage, the steps that are done, and their number."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Progress that is not shown."""
+    """Show no progress."""
 
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """What an audit examines and how long it may take.
+    """The settings of an audit: what it examines and how long it may take.
 
     problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
-    wide: the wide problems then; None: the wide battery, and one drawn from the seed.
-    quick: without them.
-    levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
+    wide: the wide problems in that case; None for the wide battery, and one drawn from the seed.
+    quick: whether to leave out wide problems.
+    levels: "exact" and "statistical": the second if the first has no law, or alone for all problems.
     claims: those that decide the verdict.
-    drafting: how trees are drawn, of those ways that the function is meant for; all of them if none is named.
-    uniform_bits: of the uniforms that decide, where they have fewer than the rows' precision needs: what that lattice
-      moves a law by is allowed then, and the verdict says so.
-    seed: of the statistical route, and of the problems that an audit draws for itself.
-    processor_time: seconds of processor time for all but loading the subject, whatever it does; None: no limit, but
-      QUICK with ``quick``. What is not reached is no part of the verdict.
-    timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
-    memory: of the child process, in GiB.
-    samples: of a problem on the statistical route.
+    drafting: ways to draw trees, of those that the function is meant for; all of them if none is named.
+    uniform_bits: bits of the uniforms that decide, if they have fewer than the rows' precision needs. What that lattice
+      moves a law by is then allowed, and the verdict says so.
+    seed: for samples, and for the problems that an audit draws for itself.
+    processor_time: seconds of processor time for everything except loading the subject. None means no limit, or QUICK
+      with ``quick``. What is not reached is no part of the verdict.
+    timeout: seconds for one problem (see ``proofs.sandbox``).
+    memory: GiB of the child process.
+    samples: of a problem without an exact law.
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.
-    announce: called, of a subject whose random numbers are inputs, with how many requests it will be asked and how long
-      that takes, before it is.
+    announce: called with the number of requests, and the time they take, before a subject whose random numbers are
+      inputs is asked.
     """
 
     problems: Sequence[AnyProblem] = ()

@@ -24,10 +24,10 @@ class SubjectSpec(NamedTuple):
     dtypes: to audit it in.
     array: what the rows arrive as; None to find out what the function takes.
     torch: whether torch is loaded before it.
-    given_array: what the command line says of the array.
-    modifies_target: True of greedy block verification, judged as Lemma 8 states it.
-    own_rule: which of our own rules for trees it is, computed in the rows' type: its rounding has a theorem.
-    folders: where the sandbox searches modules first.
+    given_array: the array that the command line names.
+    modifies_target: True for greedy block verification, which is judged as Lemma 8 states it.
+    own_rule: name of draftproof's own rule for trees that it is, computed in the rows' dtype: its rounding is bounded.
+    folders: places where the sandbox searches modules first.
     handed_over: the object that was handed over, if one was.
     program: whether the target is the command of a program that speaks JSON lines.
     """
@@ -48,17 +48,17 @@ class SubjectSpec(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it is called by on the command line."""
+        """Words that name it on the command line."""
         return ("--exec", self.name) if self.program else (self.name,)
 
 
 def program_from(command: str) -> SubjectSpec:
-    """The subject that a command is: its first line says which numbers it takes (``dtypes`` then)."""
+    """Return the subject that a command is. The program's first line says which dtype it takes."""
     return SubjectSpec(command, None, command, "a program", ("float64",), program=True)
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
-    """The subject that a name on the command line means. Raises: InputError if the name has no form of a subject."""
+    """Return the subject that a name on the command line means. Raises: InputError if the name is none."""
     if name in REFERENCES:
         given = REFERENCES[name]
         return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)
@@ -96,7 +96,7 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
 
 
 def _functions(file: Path) -> list[str]:
-    """The names on the command line of a file's functions that take three arguments and more, as verifiers do."""
+    """Name a file's functions that take three arguments or more, as verifiers do, for the command line."""
     try:
         body = ast.parse(file.read_text(encoding="utf-8")).body
     except (OSError, SyntaxError, ValueError):

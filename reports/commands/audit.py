@@ -33,7 +33,11 @@ from .parameters import (
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
 @problems_option
 @click.option(
-    "--claims", type=Comma(claims_of(FUNCTION)), default="lossless", show_default=True, help="They decide the verdict."
+    "--claims",
+    type=Comma(claims_of(FUNCTION)),
+    default="lossless",
+    show_default=True,
+    help="Claims to judge; each failure makes the verdict 'refuted'.",
 )
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip

@@ -32,7 +32,7 @@ PROGRAMS = {"coqc": "prove by coq", "node": "vectors in JavaScript", "c++": "vec
 
 
 def required(extra: str, package: str = "draftproof") -> list[str]:
-    """The packages that an installed one states for an extra on this machine; for BASE those without an extra."""
+    """Return the packages that an installed one states for an extra here; for BASE those without an extra."""
     stated = [Requirement(line) for line in distribution(package).requires or ()]
     found = []
     for one in stated:
@@ -44,7 +44,7 @@ def required(extra: str, package: str = "draftproof") -> list[str]:
 
 
 def installed(package: str) -> str | None:
-    """The version of a package, None where it is not installed."""
+    """Return the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -32,9 +32,14 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
 @click.option("--gamma", default="4", show_default=True, metavar="N", help="Draft tokens of a block, or adaptive.")
 @device_option
 @click.option("--dtype", default="float32", show_default=True, metavar="T", help="float32, bfloat16, float16, float64.")
-@click.option("--temperature", type=float, metavar="T", help="Of target and draft; 0 is greedy decoding.  [default: 1]")
-@click.option("--top-k", type=int, metavar="K", help="Only the K most probable tokens; 0 for all.  [default: 0]")
-@click.option("--top-p", type=float, metavar="P", help="Only the tokens of a nucleus.  [default: 1]")
+@click.option(
+    "--temperature",
+    type=float,
+    metavar="T",
+    help="Temperature of target and draft; 0 is greedy decoding.  [default: 1]",
+)
+@click.option("--top-k", type=int, metavar="K", help="Sample from the K most probable tokens; 0 for all.  [default: 0]")
+@click.option("--top-p", type=float, metavar="P", help="Sample from a nucleus of this mass.  [default: 1]")
 @click.option("--eos", type=int, metavar="ID", help="The token that ends a text.  [default: the model's own]")
 @click.option("--prompts", metavar="FILE", help="JSON Lines, a data set's name, or a trained pair's folder.")
 @click.option("--new-tokens", type=click.IntRange(min=1), default=64, show_default=True, help="Tokens of a text.")

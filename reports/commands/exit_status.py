@@ -7,17 +7,17 @@ import click
 from ...verifiers.verdicts import ReportVerdict
 
 OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
-"""Nothing refuted; refuted; wrong use or bad input; could not be audited; something undecided (with
---require-decision)."""
+"""Exit statuses of every command. The last one is for something undecided, with --require-decision."""
 
 INTERRUPTED = 130
-"""After Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as shells have it."""
 
 
 def of_verdict(verdict: str, require_decision: bool = False, left_out: bool = False) -> int:
-    """The exit status of a report's verdict; one that decides nothing is INCONCLUSIVE only where that was asked for.
+    """Return the exit status of a report's verdict.
 
-    left_out: whether something was tried on which nothing is decided, where it was asked for INCONCLUSIVE too.
+    require_decision: whether a verdict that decides nothing is INCONCLUSIVE.
+    left_out: whether nothing is decided on something that was tried; that is then INCONCLUSIVE, too.
     """
     status = ReportVerdict(verdict).exit_status
     return INCONCLUSIVE if require_decision and status == OK and (left_out or verdict == "inconclusive") else status

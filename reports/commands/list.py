@@ -41,7 +41,7 @@ def command(what: str) -> None:
 
 
 def _problems() -> dict[str, str]:
-    """The audit's battery: the regions of each problem, and of all; without those that an audit draws from its seed."""
+    """Return the regions that each problem of the battery covers, and all together."""
     from ...models.battery import audit_battery
     from ...models.regions import VISIBLE, coverage, covered
 

@@ -37,7 +37,7 @@ COMMANDS = {
     "doctor": "What is installed, and what each command would need.",
     "completion": "The script with which a shell completes draftproof's commands and options.",
 }
-"""The modules of the commands , each with a ``command``, and what --help says of it."""
+"""The modules of the commands, each with a ``command``, and the line that --help has of it."""
 
 
 ELSEWHERE = {
@@ -53,7 +53,7 @@ ENTRY_POINTS = "draftproof.commands"
 
 
 class LazyGroup(click.Group):
-    """The commands by name: none is imported to list them all."""
+    """A group that imports a command when it is used: none is imported to list them all."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -92,9 +92,10 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The entry point: bad input is one line on standard error and exit status 2; SIGTERM interrupts as Ctrl-C does.
+    """Run the command line. Bad input is one line on standard error and exit status 2.
 
-    What was measured is kept, and no child process goes on alone, when a job is cancelled or its time is up.
+    SIGTERM interrupts as Ctrl-C does: if a job is cancelled or its time is up, what was measured is kept, and no child
+    process goes on alone.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -19,7 +19,7 @@ MAX_VERSION_LENGTH = 80
 
 
 def _shared(command: Command) -> Command:
-    """Options of both commands."""
+    """Add the options of both commands."""
     db = click.option(
         "--db",
         metavar="URL",
@@ -116,7 +116,7 @@ def _page(report: dict[str, Any]) -> str:
 
 
 def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec]) -> None:
-    """Raises: InputError if it is not one line of plain words, or there is not exactly one subject for it."""
+    """Raise InputError if it is not one line of plain words, or there is not exactly one subject for it."""
     if text is None:
         return
     if text != " ".join(text.split()) or not text.isprintable() or not 0 < len(text) <= MAX_VERSION_LENGTH:

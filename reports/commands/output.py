@@ -1,4 +1,4 @@
-"""What a command writes: a bar while it works; in the end the files that its options name and a table for a person."""
+"""What a command writes: a bar while it works, then the files that its options name and a table for a person."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ STANDARD_OUTPUT = "-"
 
 
 class Output:
-    """What a command writes, checked before its work begins.
+    """The files that a command writes, checked before its work begins.
 
-    json_file, html_file, sarif_file: of ``--json``, ``--html``, ``--sarif``, "-" for standard output, None for none.
+    json_file, html_file, sarif_file: those of ``--json``, ``--html``, ``--sarif``; "-" for standard output.
     others: further files that the command writes, by option; they must differ from these.
-    The file of --junit is that of the command's context.
+    The file of --junit comes from the command's context.
     Raises: InputError if two options name the same file, or one of the first four cannot be written.
     """
 
@@ -60,7 +60,7 @@ class Output:
         return Console(stderr=self.to_stderr, highlight=False)
 
     def echo(self, line: str) -> None:
-        """One line, as it is, where tables go."""
+        """Write one line, unchanged, where tables go."""
         click.echo(line, err=self.to_stderr)
 
     def write(self, data: Any, page: Callable[[], str] | None = None) -> None:
@@ -71,12 +71,11 @@ class Output:
             write_text(self.html_file, page())
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
-        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted; never 0
-        without evidence."""
+        """Write a report, show it, and exit with its verdict's status: 130 if interrupted, never 0 without evidence."""
         from ..pages.terminal import show
 
         def form(name: str) -> Any:
-            """What the module of that name makes of the report."""
+            """Return what the module of that name makes of the report."""
             return getattr(import_module(f"..pages.{name}", __package__), name)(report)
 
         self.write(report.as_json(), lambda: form("page"))
@@ -96,8 +95,10 @@ class Output:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``;
-    none if that is no terminal."""
+    """Show a bar on standard error while the work lasts, if that is a terminal.
+
+    Yields a function that moves it: ``progress(stage, done, total)``.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TimeElapsedColumn
@@ -114,7 +115,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 def say_what_was_made(preset: str | None) -> None:
-    """Make the models of a preset that is made of a package, once; say how long that took, and how large they are."""
+    """Make the models of a preset from its package, once, and say how long that took and how large they are."""
     from ...models.pairs.packaged_pair import packaged_pair
     from ...models.pairs.presets import SMOLLM2
 
@@ -128,7 +129,7 @@ def say_what_was_made(preset: str | None) -> None:
 
 
 def require_writable(file: str | None) -> None:
-    """Check that a file can be written; one that does not exist is not left behind. Raises: InputError."""
+    """Raise InputError if a file cannot be written. A file that does not exist is not left there."""
     if file is None or file == STANDARD_OUTPUT:
         return
     path = Path(file).resolve()

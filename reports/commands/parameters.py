@@ -17,13 +17,13 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """What a name that is not known may have been, or what is known."""
+    """Suggest what an unknown name may have meant, or list the known ones."""
     close = get_close_matches(name, known := [*known], 1)
     return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
 
 
 class Comma(click.ParamType):
-    """Words joined by commas, each one of those known."""
+    """A list of known words, joined by commas."""
 
     name = "LIST"
 
@@ -41,7 +41,7 @@ class Comma(click.ParamType):
 
 
 class Finite(click.FloatRange):
-    """A finite number in a range: FloatRange itself lets nan into any range, and infinity where there is no end."""
+    """A finite number in a range: FloatRange itself accepts nan in any range, and infinity in one without an end."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = super().convert(value, param, ctx)
@@ -51,9 +51,9 @@ class Finite(click.FloatRange):
 
 
 class NumberList(click.ParamType):
-    """Numbers joined by commas, each in a range; sorted, each once.
+    """A list of numbers in a range, joined by commas; sorted, each once.
 
-    least_above_zero: 0 itself is in the range, and nothing between the two.
+    least_above_zero: smallest number above 0; 0 itself is in the range.
     """
 
     name = "LIST"
@@ -81,15 +81,15 @@ def json_option(what: str) -> Callable[[Command], Command]:
 
 
 def file_options(what: str) -> Callable[[Command], Command]:
-    """--json and --html."""
+    """Return the options --json and --html."""
     html = click.option("--html", "html_file", metavar="FILE", help=f"Write {what} as one self-contained page.")
     return lambda command: json_option(what)(html(command))
 
 
 def report_options(command: Command) -> Command:
-    """--json, --html, --junit and --require-decision, of a command that ends in a report.
+    """Add --json, --html, --junit and --require-decision to a command that ends in a report.
 
-    The file of --junit is kept in the context, under JUNIT; ``Output`` takes it from there.
+    The file of --junit is kept in the context, under JUNIT. ``Output`` takes it from there.
     """
     decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if anything is left undecided.")
     junit = click.option("--junit", metavar="FILE", expose_value=False, callback=_keep_junit,
@@ -105,8 +105,8 @@ def _keep_junit(context: click.Context, parameter: click.Parameter, value: str |
 
 
 def row_options(dtypes: Sequence[str] = DTYPES, several: bool = False) -> Callable[[Command], Command]:
-    """--array and --dtype, of the rows that a third-party function is called with."""
-    array = click.option("--array", type=click.Choice(ARRAYS), help="What the rows arrive as.")
+    """Return --array and --dtype, for the rows that a third-party function is called with."""
+    array = click.option("--array", type=click.Choice(ARRAYS), help="Type of the arrays that the function is given.")
     meaning = "Precision of the rows."
     one = click.option("--dtype", type=click.Choice(dtypes), default="float64", show_default=True, help=meaning)
     many = click.option("--dtype", "dtypes", type=Comma(dtypes), help=meaning)
@@ -153,7 +153,7 @@ device_option = click.option("--device", default="cpu", show_default=True, metav
 def timeout_option(
     default: float | None, least: float, what: str, most: float | None = None
 ) -> Callable[[Command], Command]:
-    """default: None where ``what`` says what it depends on."""
+    """Return --timeout. default: None if the help text ``what`` says what it depends on."""
     kind, shown = Finite(min=least, max=most), default is not None
     return click.option("--timeout", type=kind, default=default, show_default=shown, metavar="S", help=what)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"better": "green", "known": "green", "worse": "red", "unknown": "magenta"}
 SHOWN = 3
-"""Problems that a line of the comparison names."""
+"""Problems that a line of the comparison names at most."""
 
 
 @click.group(name="report")
@@ -150,7 +150,7 @@ def _show_history(data: Any, file: str, output: Output, require_decision: bool, 
 
 
 def _show_states(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
-    """Any other kind: each item with what is known of it."""
+    """Show any other kind: each item with what is known of it."""
     from ..audits.comparison.states import states_of
 
     states = states_of(data, file)
@@ -174,7 +174,7 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
 
 
 def _verdict_of(document: Any) -> str:
-    """The verdict that the parts of a compliance document give."""
+    """Return the verdict that the parts of a compliance document give."""
     from ..audits.compliance.plan import Collected, Requirement
     from ..audits.compliance.requirements import judged, overall
 

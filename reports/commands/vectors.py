@@ -22,7 +22,7 @@ VERDICTS = {
     "inconclusive": "no vector failed, of those that were answered",
     "holds": "no vector failed, and all were answered exactly",
 }
-"""What each verdict means here. That no vector failed speaks of these inputs and of no others."""
+"""Verdict -> its meaning here. That no vector failed says nothing of other inputs."""
 
 
 @click.group(name="vectors")
