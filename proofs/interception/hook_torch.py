@@ -1,7 +1,7 @@
-"""``torch``: random tensors whose elements are followed, through torch's own dispatch of functions.
+"""Hooks of torch: what it draws is followed, through torch's own dispatch of functions.
 
-A TorchFunctionMode sees every torch call of the traced function, however it was imported. Random factories hand
-out a TracedTensor; the rest goes to ``torch_functions``.
+A TorchFunctionMode sees every call of torch in the traced function, however it was imported. Functions that draw hand
+out random tensors. What is done to those goes to ``torch_functions``, or to ``noise_tensors`` for rows of noise.
 """
 
 import math
@@ -33,17 +33,17 @@ BITS = {torch.float64: 53, torch.float32: 24}
 
 UNFOLLOWED = {
     "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_",
-    "poisson",
-    "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
+    "poisson", "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
 }  # fmt: skip
+"""Functions of torch that draw and are not followed."""
 
 
 def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -> Lattice:
-    """torch's uniform on the CPU.
+    """Return torch's uniform on the CPU.
 
-    In float64 and float32 it is k / 2^bits. In float16 and bfloat16 it is the float32 uniform rounded to the type,
-    and what rounds up to 1 becomes 0 (so that 0 comes with probability 2^-9 + 2^-24 in bfloat16): the points are
-    those of float32, with the ones that wrap around put first, which keeps the values in order.
+    In float64 and float32 it is k / 2^bits. In float16 and bfloat16 it is the float32 uniform rounded to the dtype, and
+    what rounds up to 1 becomes 0: 0 comes with probability 2^-9 + 2^-24 in bfloat16. Points are then those of float32,
+    with the ones that wrap around put first, which keeps the values in order.
     """
     one = (1,) if shape else ()
     if dtype in BITS:
@@ -60,7 +60,10 @@ def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -
 
 
 def _half_types() -> dict[torch.dtype, int]:
-    """For float16 and bfloat16 how many of the 2^24 points wrap around to 0; only where this torch does so."""
+    """Return how many of the 2^24 points wrap around to 0 in float16 and in bfloat16.
+
+    A dtype in which this torch does not do so is left out.
+    """
     wrapping = {}
     for dtype, digits in ((torch.float16, 11), (torch.bfloat16, 8)):
         single = torch.rand(20_000, generator=scratch()).to(dtype)
@@ -75,11 +78,11 @@ ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), t
 
 
 UNTRACED = {(), (torch.Tensor,)}
-"""Types of the arguments that have a way of their own with torch's functions, where none of them is followed."""
+"""Types of the arguments that override torch's functions in calls in which nothing is followed."""
 
 
 def _ordinary(values: Iterable[Any]) -> bool:
-    """Whether nothing among them, or in sequences of them, can be followed."""
+    """Return whether nothing among the values, or in sequences of them, can be followed."""
     for x in values:
         kind = type(x)
         if kind in (tuple, list):
@@ -95,9 +98,10 @@ def _all_ordinary(args: tuple, kwargs: dict[str, Any]) -> bool:
 
 
 class _Named(NamedTuple):
-    """What of a function of torch its name says. bare: without underscores.
+    """What is known of a function of torch by its name. bare: without underscores.
 
-    foreign: whether it comes from elsewhere, so that it may do anything between the points at which it is looked at.
+    of_chance: whether it draws. foreign: whether it comes from elsewhere, and may do anything between the points at
+    which it is looked at.
     """
 
     name: str
@@ -122,7 +126,7 @@ def _named(func: Any) -> _Named:
 
 
 class Following(TorchFunctionMode):
-    """The mode that is in force while a function is traced."""
+    """A mode that is in force while a function is traced."""
 
     def __init__(self, tracer: Tracer):
         super().__init__()
@@ -159,20 +163,20 @@ class Following(TorchFunctionMode):
             return RANDOM[name](self, func, *args, **kwargs)
         if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
-        if named.foreign and (is_noise((args, kwargs)) or is_traced((args, kwargs))):
-            self.tracer.give_up(f"{name} of random numbers at {place()} is not torch's own and not followed")
-        if is_noise((args, kwargs)):
-            return follow_noise(func, bare, args, kwargs, in_place)
-        if not is_traced((args, kwargs)):
+        noise = is_noise((args, kwargs))
+        if not noise and not is_traced((args, kwargs)):
             return func(*args, **kwargs)
+        if named.foreign:
+            self.tracer.give_up(f"{name} of random numbers at {place()} is not torch's own and not followed")
+        if noise:
+            return follow_noise(func, bare, args, kwargs, in_place)
         if kwargs.get("out") is not None:
             self.tracer.give_up(f"torch's {name} of random numbers with out= at {place()}")
         if name == "__setitem__":
-            func, in_place = _with_entries_set, True
-        if not in_place:
+            func = _with_entries_set
+        elif not in_place:
             return self.functions.follow(func, bare, args, kwargs, dunder)
-        other = getattr(torch.Tensor, bare, None)
-        if name != "__setitem__" and callable(other):
+        elif callable(other := getattr(torch.Tensor, bare, None)):
             func = other
         outcome = self.functions.follow(func, bare, args, kwargs)
         if outcome.dtype != args[0].dtype:
@@ -180,7 +184,7 @@ class Following(TorchFunctionMode):
         return become(args[0], np.broadcast_to(numbers_of(outcome), tuple(args[0].shape)).copy())
 
     def is_chance(self, generator: Any, tensor: torch.Tensor | None = None) -> bool:
-        """False if this generator was seeded during the present call: then its numbers are no chance at all."""
+        """Return whether a generator is one of chance: one that was seeded during this call is not."""
         if tensor is not None and tensor.device.type != "cpu":
             self.tracer.give_up(f"random numbers on {tensor.device} at {place()}")
         state = generator if generator is not None else GLOBAL
@@ -203,7 +207,7 @@ class Following(TorchFunctionMode):
         return self._fill(shape, make)
 
     def _uniform_tensor(self, like: Tensor) -> Tensor:
-        """Uniforms of the shape and type of ``like``: in a rehearsal all at once."""
+        """Return uniforms of the shape and dtype of ``like``: in a replay all at once."""
         if like.dtype in BITS and (points := self.tracer.rehearsed_points(like.numel())) is not None:
             step = 2.0 ** -BITS[like.dtype]
             values = [point * step for point in points]
@@ -249,7 +253,7 @@ class Following(TorchFunctionMode):
 
     def gumbel_softmax(self, func: Callable, logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10,
                        dim: int = -1) -> Tensor:  # fmt: skip
-        """Scores in place of their softmax, whose order they have; where it is hard, the winner alone."""
+        """Return scores in place of their softmax, whose order they have; if ``hard``, the winner alone."""
         with self:
             scores = (logits - torch.empty_like(logits).exponential_().log()) / tau
             soft = scores if isinstance(scores, (TracedTensor, NoiseTensor)) else scores.softmax(dim)
@@ -320,8 +324,11 @@ RANDOM = {
 
 
 def _looked_up(rows: np.ndarray, kind: Any) -> np.ndarray:
-    """The weights that torch draws several with replacement with: a uniform is looked up in sums in order, in the type
-    of the rows, which are divided by the last where that is off 1 by more than 1e-5."""
+    """Return the weights with which torch draws several with replacement.
+
+    It looks up a uniform in sums in order, in the dtype of the rows. They are divided by the last sum if that is off 1
+    by more than 1e-5.
+    """
     sums = np.cumsum(rows.astype(kind), -1, dtype=kind)
     total = sums[..., -1:]
     with np.errstate(all="ignore"):
@@ -332,7 +339,7 @@ def _looked_up(rows: np.ndarray, kind: Any) -> np.ndarray:
 
 
 def _can_be_drawn_from(rows: np.ndarray) -> bool:
-    """Whether torch draws from each of the rows: the draw itself takes far longer on a whole vocabulary."""
+    """Return whether torch draws from each of the rows. A draw itself takes far longer on wide rows."""
     if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
     if rows.size <= FEW:
@@ -343,7 +350,7 @@ def _can_be_drawn_from(rows: np.ndarray) -> bool:
 
 
 FEW = 64
-"""Entries that are added up in less time one by one."""
+"""Entries up to which adding them one by one takes less time."""
 
 MOST_CATEGORIES = 2**24
 """Entries of a row beyond which torch does not draw from it."""
@@ -361,8 +368,8 @@ def _after(number, apply, *key):
 
 
 def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
-    """tensor.__name__(number) for a Python number that is followed."""
-    if not hasattr(torch.Tensor, f"__{name}__") or "floordiv" in name or "mod" in name:
+    """Return tensor.__name__(number) for a Python number that is followed."""
+    if not hasattr(torch.Tensor, f"__{name}__"):
         number.source.tracer.give_up(f"a tensor and a random number in '{name}' at {place()}")
     func = getattr(torch.Tensor, f"__{name}__")
     return Functions(number.source.tracer).follow(func, name, (tensor, number), {})
@@ -372,6 +379,6 @@ WRAPPING = _half_types()
 
 
 def install() -> None:
-    """Replace torch's generators; what they draw is followed by the mode."""
+    """Replace torch's generators. The mode follows what they draw."""
     register(tensor=with_number)
     torch_generators.install()

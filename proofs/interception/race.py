@@ -64,7 +64,7 @@ def race(scores: list[Any], largest: bool) -> int:
 
 
 def duel(one: Traced, other: Traced, name: str) -> bool:
-    """``one < other`` (or >) between two random numbers: a race of two.
+    """Compare two random numbers by < or >: a race of two.
 
     Where hazards keep their proportions, the winner of a race has again a hazard in proportion, the sum of all that
     it has beaten, whoever won: so a scan for the best of many, two at a time, has its closed law too.

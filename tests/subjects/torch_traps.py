@@ -44,6 +44,23 @@ def imported_generator_made_in_the_call(target_probs, draft_probs, draft_tokens)
     return [int(torch.rand(1, generator=ImportedGenerator().manual_seed(3)) < 0.5)]
 
 
+def generator_made_in_the_call(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(1, generator=torch.Generator()) < 0.5)]
+
+
+def torch_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
+    torch.manual_seed(0)
+    return torch.multinomial(target_probs[0], 1)
+
+
+def whole_number_compared(target_probs, draft_probs, draft_tokens):
+    return [int((torch.randint(0, 100, (2,)) / 100)[1] < 0.25)]
+
+
+def whole_number_looked_up(target_probs, draft_probs, draft_tokens):
+    return (torch.arange(100) < 25).long()[torch.randint(0, 100, (1,))]
+
+
 def a_view_is_filled(target_probs, draft_probs, draft_tokens):
     w = torch.zeros(3)
     w[0:1].uniform_()
@@ -135,6 +152,9 @@ def put(u):
     return row.flip(0)[1]
 
 
+normal = below(0.5, lambda u: 0.0 if torch.randn(1) < 0 else 1.0)
+product = below(0.5, lambda u: u.cumprod(0)[1], 2)
+plain_float = below(0.5, float)
 bump_of_another_library = below(0.7, bump)
 bump_by_its_packet = below(0.7, torch.ops.draftproof_traps.bump)
 sine = below(0.0, lambda u: torch.sin(20 * u))
@@ -163,6 +183,8 @@ TRUE = {
     "constant_changed_later": 0.5, "values_of_a_maximum": 1 - 0.36787944117144233**1.0, "even_power": 0.8,
     "state_is_taken_and_set": 1.0, "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
     "half_precision_against_a_wider_number": 0.3369140625, "bump_of_another_library": 0.69,
+    "generator_made_in_the_call": None, "torch_seeded_in_the_call": None, "whole_number_compared": 0.25,
+    "whole_number_looked_up": 0.25, "normal": 0.5, "product": 0.8465735902799727, "plain_float": 0.5,
     "bump_by_its_packet": 0.69, "sine": 0.47123889803846897, "fraction": 0.5, "remainder_near_the_end": 2e-5,
     "distance": 0.2, "reciprocal_around_zero": 0.75, "soft_maximum": 0.5, "smallest_of_two": 0.75, "sum_of_two": 0.125,
     "matrix": 0.5, "equal_to_itself": 0.0, "no_largest_of_a_huge": 0.9995, "rectified": 0.5, "interpolated": 0.25,
@@ -172,6 +194,6 @@ FOLLOWED = (
     "python_scalar_threshold_a", "python_scalar_threshold_b", "python_scalar_factor", "option_of_clamp",
     "several_elements_as_float", "a_view_is_filled", "a_view_is_changed", "rows_are_filled_one_by_one",
     "constant_changed_later", "masked_to_minus_infinity", "half_precision_against_a_wider_number",
-    "no_largest_of_a_huge", "rectified", "interpolated", "error_function", "put_at_an_index", "chosen_by_a_mask",
-    "lower_triangle",
+    "whole_number_compared", "whole_number_looked_up", "no_largest_of_a_huge", "rectified", "interpolated",
+    "error_function", "put_at_an_index", "chosen_by_a_mask", "lower_triangle",
 )  # fmt: skip

@@ -86,6 +86,21 @@ def race_of_capped_noise(target_probs, draft_probs, draft_tokens, generator):
                   lambda w, g: int((w / _noise(w, g).clamp(max=0.01)).argmax()))  # fmt: skip
 
 
+def race_of(change):
+    """Token verification by a race of change(noise), which is no race of exponential noise."""
+
+    def verify(target_probs, draft_probs, draft_tokens, generator):
+        return _races(target_probs, draft_probs, draft_tokens, generator,
+                      lambda w, g: int((w / change(_noise(w, g))).argmax()))  # fmt: skip
+
+    return verify
+
+
+race_of_running_sums, race_of_a_softmax = race_of(lambda e: e.cumsum(0)), race_of(lambda e: e.softmax(0))
+race_of_stairs, race_of_a_sine = race_of(lambda e: (e * 8).floor()), race_of(lambda e: e.sin() + 2)
+race_through_a_matrix = race_of(lambda e: torch.diag(torch.full_like(e, 1.0), 0).roll(1, 0) @ e)
+
+
 def race_changed_through_a_view(target_probs, draft_probs, draft_tokens, generator):
     def winner(weights, generator):
         noise = _noise(weights, generator)

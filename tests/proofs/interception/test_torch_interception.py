@@ -90,69 +90,6 @@ def test_real_draws_of_torch_follow_the_lattice_that_is_assumed(dtype):
         assert bool((half == torch.where(rounded == 1, torch.zeros_like(rounded), rounded)).all())
 
 
-def test_a_torch_generator_made_in_the_call_is_no_chance(tmp_path, torch_child):
-    file = tmp_path / "fixed.py"
-    file.write_text(
-        "import torch\n"
-        "def f(target_probs, draft_probs, draft_tokens):\n"
-        "    g = torch.Generator()\n"
-        "    return [int(torch.multinomial(target_probs[0], 1, generator=g))]\n"
-    )
-    problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
-    found = measure(torch_child(), "f", problem, file)
-    assert "fixed seed" in found.findings["reseeds"]
-    assert lossless(found).verdict == "refuted"
-
-
-def test_torch_seeded_in_the_call_is_noticed(tmp_path, torch_child):
-    file = tmp_path / "seeded.py"
-    file.write_text(
-        "import torch\n"
-        "def f(target_probs, draft_probs, draft_tokens):\n"
-        "    torch.manual_seed(0)\n"
-        "    return torch.multinomial(target_probs[0], 1)\n"
-    )
-    problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
-    found = measure(torch_child(), "f", problem, file)
-    assert "torch.manual_seed" in found.findings["reseeds"]
-    assert lossless(found).verdict == "refuted"
-
-
-def test_what_torch_cannot_be_followed_in_is_said(tmp_path, torch_child):
-    file = tmp_path / "normal.py"
-    file.write_text(
-        "import torch\n"
-        "def normal(target_probs, draft_probs, draft_tokens):\n"
-        "    return [int(torch.randn(1) < 0)]\n"
-        "def joint(target_probs, draft_probs, draft_tokens):\n"
-        "    return [int(torch.rand(2).cumprod(0)[1] < 0.5)]\n"
-        "def plain_float(target_probs, draft_probs, draft_tokens):\n"
-        "    return [int(float(torch.rand(1)) < 0.5)]\n"
-    )
-    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["0", "1"]})
-    for name, word in (("normal", "randn"), ("joint", "cumprod"), ("plain_float", "plain float")):
-        found = measure(torch_child(), name, problem, file)
-        assert word in found.reason
-
-
-@pytest.mark.long
-def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path, torch_child):
-    file = tmp_path / "levels.py"
-    file.write_text(
-        "import torch\n"
-        "def compared(target_probs, draft_probs, draft_tokens):\n"
-        "    level = (torch.randint(0, 100, (2,)) / 100)[1]\n"
-        "    return [0 if level < 0.25 else 1]\n"
-        "def looked_up(target_probs, draft_probs, draft_tokens):\n"
-        "    return (torch.arange(100) >= 25).long()[torch.randint(0, 100, (1,))]\n"
-    )
-    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
-    for name in ("compared", "looked_up"):
-        found = measure(torch_child(), name, problem, file)
-        assert (found.paths, found.exactness) == (2, "exact")
-        assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)
-
-
 LAST_UNIFORM = """
 import torch
 kept = []

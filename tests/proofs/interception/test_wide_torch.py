@@ -67,6 +67,9 @@ RACES = {
     "styles:sharpened_gumbel_softmax": "refuted", "wide_torch:race_to_a_power": "refuted",
     "wide_torch:race_with_less_of_one": "refuted", "wide_torch:race_of_capped_noise": "no-evidence",
     "wide_torch:race_changed_through_a_view": "no-evidence", "wide_torch:race_run_twice": "no-evidence",
+    "wide_torch:race_of_running_sums": "no-evidence", "wide_torch:race_of_a_softmax": "no-evidence",
+    "wide_torch:race_of_stairs": "no-evidence", "wide_torch:race_of_a_sine": "no-evidence",
+    "wide_torch:race_through_a_matrix": "no-evidence",
 }  # fmt: skip
 
 
