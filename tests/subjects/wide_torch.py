@@ -98,7 +98,7 @@ def race_of(change):
 
 race_of_running_sums, race_of_a_softmax = race_of(lambda e: e.cumsum(0)), race_of(lambda e: e.softmax(0))
 race_of_stairs, race_of_a_sine = race_of(lambda e: (e * 8).floor()), race_of(lambda e: e.sin() + 2)
-race_through_a_matrix = race_of(lambda e: torch.diag(torch.full_like(e, 1.0), 0).roll(1, 0) @ e)
+race_through_a_matrix = race_of(lambda e: torch.eye(len(e), dtype=e.dtype).roll(1, 0) @ e)
 
 
 def race_changed_through_a_view(target_probs, draft_probs, draft_tokens, generator):
