@@ -1,8 +1,7 @@
-"""What the child process answers of a driven subject: its law on a problem, samples, the same requests again; and keyed
-numbers that the next block asks for again.
+"""Answers of the child process about a driven subject: its law on a problem, samples, the same requests again.
 
-Where a generator is keyed by the place in the text, a block that emits n tokens is followed by one whose first place is
-n further on: it gets the same numbers at all places from there. They have to be independent of what was emitted.
+If a generator is keyed by the place in the text, a block that emits n tokens is followed by one whose first place is n
+further on. It gets the same numbers at all places from there, and they have to be independent of what was emitted.
 """
 
 from collections import Counter, defaultdict
@@ -23,14 +22,14 @@ from .subjects import DrivenSubject, Request
 PLAINLY = {"scales": (1.0, 1.0), "seed": 0}
 
 IN_TURN = 8
-"""Requests on one problem, at most, between those on others: no more than a subject takes in one call."""
+"""Largest number of requests on one problem between those on others: no more than a subject takes in one call."""
 
 
 def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any] = PLAINLY) -> Iterator[dict[str, Any]]:
-    """The rows in use, one law for each draft block, and what was missed.
+    """Yield the rows in use, one law for each draft block, and what may have been missed.
 
-    request: "scales": what the rows of target and draft are multiplied by; "seed": of the random requests;
-      "confirmations": how many of them at most, if not as many as by default.
+    request: "scales": what the rows of target and draft are multiplied by; "seed": seed of the random requests;
+      "confirmations": the largest number of them, if it is not the default.
     """
     rows = rows_for(problem, subject, request["scales"])
     subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
@@ -72,7 +71,7 @@ def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any]
 def random_requests(
     subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]
 ) -> tuple[RowsInUse, list[Request]]:
-    """Requests with draft blocks and numbers at random."""
+    """Draw requests with draft blocks and numbers at random."""
     rows = rows_for(problem, subject)
     _, draft = rows.in_use()
     blocks = list(rows.blocks())
@@ -86,13 +85,13 @@ def random_requests(
 
 
 def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
-    """How often each outcome came, with draft blocks and numbers at random."""
+    """Count the outcomes of requests with draft blocks and numbers at random."""
     return Counter(subject.outcomes(*random_requests(subject, problem, count, seed)))
 
 
 def repeated(subject: DrivenSubject, problems: Sequence[Problem], count: int, backwards: bool) -> list[list[Outcome]]:
-    """What the same random requests come to on each problem: asked in turn, or of one problem after the other and
-    backwards."""
+    """Return the outcomes of the same random requests on each problem, asked in turn, or one problem after the other
+    and backwards."""
     drawn = [random_requests(subject, problem, count, [count]) for problem in problems]
     if backwards:
         return [subject.outcomes(rows, requests[::-1])[::-1] for rows, requests in drawn]
@@ -105,14 +104,14 @@ def repeated(subject: DrivenSubject, problems: Sequence[Problem], count: int, ba
 
 
 FRESH = 1e-6
-"""How far off a fresh number may be, by probability of the text: the grain of thresholds."""
+"""Largest deviation of a fresh number, times the probability of the text: the grain of thresholds."""
 
 
 def asked_again(laws: DrivenLaws) -> str | None:
-    """The number that is furthest from a fresh one given a text, in words; None if all are fresh.
+    """Return the number that is furthest from a fresh one given a text, in words; None if all are fresh.
 
-    max over texts, keys behind them, thresholds t of Pr(text) |Pr(U <= t | text) - Pr(U <= t)|, over all draft blocks.
-    A key that no block asks for so many places before never comes again.
+    It is the maximum over texts, keys behind them and thresholds t of Pr(text) |Pr(U <= t | text) - Pr(U <= t)|, over
+    all draft blocks. A key that no block asks for so many places before never comes again.
     Guarantee: as of the laws, which it is read off; one number at a time, without those of rows that may race.
     """
     firsts = {one.name: one.first for one in laws.subject.random or () if one.first is not None}

@@ -1,4 +1,4 @@
-"""Rows of a batch must not influence each other: each emits alone what it emits among others."""
+"""Rows of a batch must not influence each other: each has to emit alone what it emits among others."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,19 +16,28 @@ from ..interception.outcomes import Outcome, Raised
 from .answers import random_requests
 from .subjects import DrivenObject
 
-ROUNDS, FEWEST, SIZE = 32, 2, 8
-"""Batches of each kind, how many where there is no time for more, and rows in each."""
+ROUNDS = 32
+"""Batches of each kind."""
+
+FEWEST = 2
+"""Batches of each kind if there is no time for more."""
+
+SIZE = 8
+"""Rows in each batch."""
 
 COMPARED = 32
-"""Batches compared with mutants of each kind in which a row is influenced; of the others ``FEWEST``."""
+"""Batches of an influenced kind that are compared with mutants; of the other kinds there are ``FEWEST``."""
 
 SECONDS = 20.0
-"""Of processor time, after which no further round begins."""
+"""Seconds of processor time after which no further round begins."""
 
 
 class Influence(NamedTuple):
-    """A row that others influence. way: of ``WAYS``; place: in the batch; parents: of a tree; alone, among: what it
-    emits."""
+    """A row that others influence.
+
+    way: of ``WAYS``. place: its place in the batch. parents: of a tree. alone, among: what it emits alone and among
+      others.
+    """
 
     way: str
     rows: int
@@ -40,9 +49,9 @@ class Influence(NamedTuple):
 
 
 def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
-    """What was tried, what the verifier does not say that it takes, and the first row of each way that is influenced.
+    """Return what was tried, what the verifier does not say that it takes, and the first influenced row of each way.
 
-    problems: of one vocabulary, of several lengths; trees of several shapes with as many nodes are of one length.
+    problems: of one vocabulary, of several lengths. Trees of several shapes with as many nodes are of one length.
     """
     generator, since = np.random.default_rng([seed, 4]), time.process_time()
     of_length: dict[int, list[Row]] = {}
@@ -131,7 +140,7 @@ WAYS: dict[str, Callable[[list[list[Row]], np.random.Generator], list[Row]]] = {
     "the same row in another slot": _one_row_in_two_slots,
     "a generator of its own in some": _with_seeds,
 }
-"""The company in which a row has to emit what it emits alone; each in the order drawn and in another."""
+"""Company in which a row has to emit what it emits alone, each in the order drawn and in the opposite one."""
 
 
 def _influenced(subject: DrivenObject, way: str, rows: list[Row]) -> Influence | None:
@@ -150,7 +159,7 @@ def _parents(row: Row) -> Sequence[int]:
 
 
 def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
-    """Of one call; what it raised for every row, if it did."""
+    """Return what one call emits; if it raised, that for every row."""
 
     def emitted() -> Any:
         return [tuple(map(int, tokens)) for tokens in subject.function.together(rows)]
@@ -163,13 +172,13 @@ def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
 
 
 Emitted = Callable[[list[Row]], Sequence[Any]]
-"""What each row of one call comes to."""
+"""Function from the rows of one call to what each emits."""
 
 
 def explained(random: Sequence[Mapping[str, Any]], batches: Iterable[list[Row]], emitted: Emitted) -> list[str]:
-    """The mutants that explain every row of all batches, and at least one that is not what it is alone.
+    """Return the mutants that explain every row of all batches, and at least one that differs from what it is alone.
 
-    random: the numbers that the subject takes; without one for each draft token and one more, no mutant is named.
+    random: the numbers that the subject takes. Without one for each draft token and one more, no mutant is named.
     batches: rows without any draft token are not compared.
     """
     accept = [number["name"] for number in random if "gamma" in number.get("shape", ())]
@@ -200,7 +209,7 @@ def explained(random: Sequence[Mapping[str, Any]], batches: Iterable[list[Row]],
 
 
 def _handed_in(mixed: Row, row: Row, names: Mapping[str, str]) -> Row:
-    """A row of the subject's own kind, with nothing behind its last draft token."""
+    """Return a row of the subject's own kind, with nothing behind its last draft token."""
     tokens = [int(x) for x in mixed.tokens]
     drafted = tokens.index(PLACEHOLDER) if PLACEHOLDER in tokens else len(tokens)
     random = {name: _like(row.random[name], mixed.random[role]) for role, name in names.items()}
@@ -212,5 +221,5 @@ def _handed_in(mixed: Row, row: Row, names: Mapping[str, str]) -> Row:
 
 
 def _like(given: Any, value: Any) -> Any:
-    """A value as an array of the same library."""
+    """Return a value as an array of the same library."""
     return given.new_tensor(np.asarray(value)) if hasattr(given, "new_tensor") else np.asarray(value)

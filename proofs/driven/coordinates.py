@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 RAREST = 2.0**-24
-"""Probability beyond which the ends of continuous noise are not examined where it is compared."""
+"""Probability of each end of continuous noise that is not examined when it is compared."""
 
 BEST, WORST = 2.0**-60, 2.0**40
 """Hazards that let a contestant of a race win, and lose, against any weight that matters."""
@@ -75,8 +75,7 @@ class Uniform:
 
 
 class Noise:
-    """Standard exponential or Gumbel noise, rounded to floating-point numbers; its points are those numbers in
-    order."""
+    """Standard exponential or Gumbel noise, rounded to floats. Its points are those floats in order."""
 
     def __init__(self, kind: str, dtype: str):
         self.exponential = kind == "exponential"
@@ -100,7 +99,7 @@ class Noise:
         return np.where(points >= 0, magnitudes, -magnitudes)
 
     def _below(self, value: float) -> float:
-        """The probability of numbers up to the value."""
+        """Return the probability of numbers up to the value."""
         return -math.expm1(-value) if self.exponential else math.exp(-math.exp(-value))
 
     def mass(self, low: int, high: int) -> Fraction:

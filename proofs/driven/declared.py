@@ -14,11 +14,11 @@ from ..rounding.rule import EPSILON
 from .coordinates import Coordinate, Noise, Uniform
 
 OWN = "own"
-"""Said of random numbers that a program draws itself, from a seed that it is sent."""
+"""Word for random numbers that a program draws itself, from a seed that it is sent."""
 
 MOST_BITS = 53
 LONGEST = 4096
-"""Numbers of one name in one request, at most."""
+"""Largest count of numbers of one name in one request."""
 
 Size = Literal["gamma", "V", "N"] | Annotated[int, msgspec.Meta(ge=1, le=LONGEST)]
 
@@ -42,9 +42,9 @@ class Declared(msgspec.Struct, frozen=True):
     first: int | None = None
 
     def complete(self, dtype: str) -> "Declared":
-        """With what it does not say: no shape where it is keyed, as many bits as the significand of the rows.
+        """Return it with the defaults filled in: no shape if it is keyed, as many bits as the significand of the rows.
 
-        Raises: NotASubject for numbers without a shape, or with what is of keyed ones alone.
+        Raises: NotASubject for numbers without a shape, or with what is for keyed ones alone.
         """
         if self.shape is None and not self.keyed:
             raise NotASubject(f'random {self.name!r} has no shape: a list of "gamma", "V" and whole numbers from 1')
@@ -53,7 +53,7 @@ class Declared(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, shape=self.shape or (), bits=self.bits or SIGNIFICAND[dtype])
 
     def sizes(self, problem: Problem) -> tuple[int, ...]:
-        """The shape in one request. Raises: NotASubject for more numbers than a request holds."""
+        """Return the shape in one request. Raises: NotASubject for more numbers than a request holds."""
         known = {"gamma": problem.gamma, "V": problem.vocabulary, "N": problem.tree.nodes}
         sizes = tuple(known[size] if isinstance(size, str) else size for size in self.shape or ())
         if (count := math.prod(sizes)) > LONGEST:
@@ -61,7 +61,7 @@ class Declared(msgspec.Struct, frozen=True):
         return sizes
 
     def coordinate(self, dtype: str) -> Coordinate:
-        """One of the numbers. dtype: of the rows."""
+        """Return one of the numbers as a coordinate. dtype: of the rows."""
         if self.kind == "uniform":
             return Uniform(self.bits or SIGNIFICAND[dtype], self.open == "left")
         return Noise(self.kind, dtype)
@@ -72,7 +72,7 @@ SIGNIFICAND = {dtype: 1 - round(math.log2(epsilon)) for dtype, epsilon in EPSILO
 
 
 def declared(random: Any, dtype: str) -> tuple[Declared, ...] | None:
-    """The random numbers that a subject's ``random`` means; None if it draws its own. dtype: of the rows.
+    """Return the random numbers that a subject's ``random`` means; None if it draws its own. dtype: of the rows.
 
     Raises: NotASubject that names what is wrong with which of them.
     """
@@ -88,7 +88,7 @@ def declared(random: Any, dtype: str) -> tuple[Declared, ...] | None:
 
 
 def stated(kind: Any, data: Any, where: str) -> Any:
-    """What a subject states, as a type. Raises: NotASubject in one line that names the place."""
+    """Return what a subject states, as a type. Raises: NotASubject in one line that names the place."""
     try:
         return convert(kind, data, where)
     except InputError as error:

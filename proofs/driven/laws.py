@@ -39,59 +39,62 @@ from .races import NotARace, Racing
 from .subjects import DrivenSubject, Request
 
 CONFIRMATIONS = 8192
-"""Random requests on each problem that its law has to foretell."""
+"""Random requests on each problem that its law has to predict."""
 
 FEWEST = 400
-"""Random requests where there is no time for more; what they could have missed is larger, and stated."""
+"""Random requests if there is no time for more. What they may have missed is larger, and stated."""
 
 AT_ONCE = 2048
 """Requests between two looks at the time."""
 
 MISSED_AT = 1e-4
-"""How often the bound on what they could have missed may be wrong, for each problem."""
+"""Probability that the bound on what they may have missed is wrong, for each problem."""
 
 ROUNDS = 6
-"""How often the law is refined and confirmed anew, by fresh requests."""
+"""Largest number of times that the law is refined and confirmed anew, by fresh requests."""
 
 MOST_REFINED = 25
-"""Requests of a round that were foretold wrongly by which it is refined."""
+"""Wrongly predicted requests of a round by which it is refined."""
 
-REPEATED, REPEATED_OF_FEW = 12, 4
-"""Random requests on each of the first blocks that are repeated before a law is looked for; where requests are few."""
+REPEATED = 12
+"""Random requests on each of the first blocks that are repeated before a law is looked for."""
+
+REPEATED_OF_FEW = 4
+"""The same if requests are few."""
 
 OF_A_LAW = 1_000
-"""Requests that find the law on a problem of an audit, about, and repeat what was asked."""
+"""Approximate number of requests that find the law on a problem of an audit, and repeat what was asked."""
 
 SHARE_OF_TIME = 0.8
-"""Of the processor time of a problem: after it the search for a law ends."""
+"""Share of a problem's processor time after which the search for a law ends."""
 
 DISCOVERIES = 24
 """Calls by which the keys of a kernel's generator are found."""
 
 
 MOST_DISCOVERIES = 8
-"""How often a law is looked for anew because a call asked for a new key."""
+"""Largest number of searches for a law, each begun because a call asked for a new key."""
 
 
 class NoLaw(Exception):
-    """Why there is no law, in words."""
+    """The reason why there is no law, in words."""
 
 
 THRESHOLD = {-1: "thresholds, small numbers accept more", 1: "thresholds, large numbers accept more", 0: "thresholds"}
-"""What is said of a number that is compared with thresholds, by direction."""
+"""Words for a number that is compared with thresholds, by direction."""
 
 
 class NewKeys(Exception):
-    """A keyed generator was asked for a key that no coordinate stands for."""
+    """A signal that a keyed generator was asked for a key that no coordinate stands for."""
 
 
 class Unsteady(NoLaw):
-    """The same request was answered differently."""
+    """A signal that the same request was answered differently."""
 
 
 @dataclass
 class Piece:
-    """Part of the law of a draft block: a tree of boxes, and with which probability it is that tree that decides."""
+    """A part of the law of a draft block: a tree of boxes, and the probability that this tree decides."""
 
     mass: Fraction | float
     tree: Leaf | Cut
@@ -102,8 +105,8 @@ class Piece:
 class BlockLaw:
     """What is known of one draft block.
 
-    pieces: by the cell of the products of uniforms, () where none are multiplied. resolution: of the law, in total
-      variation.
+    pieces: by the cell of the products of uniforms, () if none are multiplied.
+    resolution: of the law, in total variation.
     """
 
     block: tuple[int, ...]
@@ -115,7 +118,7 @@ class BlockLaw:
     resolution: float = 0.0
 
     def cut(self) -> set[int]:
-        """The coordinates that are compared with thresholds."""
+        """Return the coordinates that are compared with thresholds."""
         axes, pending = set(), [piece.tree for piece in self.pieces.values()]
         while pending:
             node = pending.pop()
@@ -125,7 +128,7 @@ class BlockLaw:
         return axes
 
     def foretold(self, point: Point) -> tuple[Any, bool]:
-        """The outcome at a point, and whether rounding could make it another."""
+        """Return the predicted outcome at a point, and whether rounding could make it another."""
         cell, close = self.products.cell(point) if self.products else ((), False)
         leaf = leaf_of(self.pieces[cell].tree, point)
         outcome, near = leaf.race.winner(self.layout.coordinates, point) if leaf.race else (leaf.outcome, False)
@@ -135,11 +138,11 @@ class BlockLaw:
 class DrivenLaws:
     """The laws of a subject on all draft blocks of a problem.
 
-    Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total
-    variation, beyond each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does
-    not know the seed.
+    Guarantee: if ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total variation,
+    beyond each block's resolution. That is wrong with probability at most MISSED_AT, for a subject that does not know
+    the seed.
 
-    most: random requests that confirm them.
+    most: the largest number of random requests that confirm them.
     """
 
     def __init__(
@@ -193,7 +196,7 @@ class DrivenLaws:
             raise NoLaw(f"noise decides otherwise than by a race of weights: {why}") from None
 
     def law(self, block: tuple[int, ...]) -> dict[Outcome, Fraction]:
-        """Outcome -> probability, for a draft block."""
+        """Return the law of a draft block: outcome -> probability."""
         law: dict[Outcome, Fraction] = {}
         for outcome, _, mass in self.boxes(block):
             law[outcome] = law.get(outcome, Fraction(0)) + mass
@@ -201,7 +204,7 @@ class DrivenLaws:
         return {outcome: p / total for outcome, p in law.items()}
 
     def boxes(self, block: tuple[int, ...]) -> Iterator[tuple[Outcome, Box, Fraction]]:
-        """What a draft block comes to, a box on which it does, and with which probability."""
+        """Yield each outcome of a draft block, a box on which it comes, and its probability."""
         known = self.laws[block]
         for piece in known.pieces.values():
             for leaf in leaves(piece.tree):
@@ -214,7 +217,7 @@ class DrivenLaws:
         return sum(1 for piece in self.laws[block].pieces.values() for _ in leaves(piece.tree))
 
     def coarsest(self, block: tuple[int, ...]) -> int:
-        """The fewest bits of a uniform that was cut; 0 if none was."""
+        """Return the fewest bits of a uniform that was cut; 0 if none was."""
         known = self.laws[block]
         coordinates = (known.layout.coordinates[i] for i in known.cut())
         return min((c.bits for c in coordinates if isinstance(c, Uniform)), default=0)
@@ -224,8 +227,7 @@ class DrivenLaws:
         return [len(outcome) if isinstance(outcome, tuple) else 0 for outcome in emitted]
 
     def numbers(self) -> dict[str, str]:
-        """What each random number decides on this problem, and where a threshold on it accepts more: how the law
-        reads it."""
+        """Return what each random number decides on this problem, and where its thresholds accept more."""
         how: dict[str, set[str]] = {}
         for law in self.laws.values():
             races = [leaf.race for piece in law.pieces.values() for leaf in leaves(piece.tree) if leaf.race]
@@ -245,7 +247,7 @@ class DrivenLaws:
         return {name: " and ".join(sorted(words - {""})) or "nothing" for name, words in how.items()}
 
     def _ask(self, questions: list[tuple[tuple[int, ...], Point]]) -> list[Any]:
-        """Answers, those known before from memory."""
+        """Return answers, from memory if they are known."""
         new = [question for question in dict.fromkeys(questions) if question not in self.answers]
         self.answers |= zip(new, self._asked(new))
         return [self.answers[question] for question in questions]
@@ -269,14 +271,14 @@ class DrivenLaws:
         return kinds
 
     def _affordable(self) -> int:
-        """How many random requests there is time for, at the rate so far; no fewer than FEWEST."""
+        """Return how many random requests there is time for at the rate so far, no fewer than FEWEST."""
         made = max(self.subject.calls - self.calls_before, 1)
         each = (self.subject.seconds() - self.since) / made
         left = (self.until - self.subject.seconds()) / 2
         return max(min(self.most, int(left / max(each, 1e-9))), FEWEST)
 
     def _with_keys(self) -> dict[tuple[int, ...], Layout]:
-        """The layouts with the keys that calls have asked for so far."""
+        """Return the layouts with the keys that calls have asked for so far."""
         numbers, problem = list(self.subject.random or ()), self.problem
         for block, names in self.subject.new_keys.items():
             for name, calls in names.items():
@@ -315,7 +317,7 @@ class DrivenLaws:
                 law.resolution += mass * leaf.race.error if leaf.race else 0.0
 
     def _products(self, law: BlockLaw, start: Point) -> Asking[None]:
-        """The law by the running products of a row of uniforms."""
+        """Find the law by the running products of a row of uniforms."""
         if len(law.layout.multiplied) != 1:
             raise TooManyLeaves
         row = law.layout.multiplied[0]
@@ -336,7 +338,7 @@ class DrivenLaws:
             leaf.race = race
 
     def _confirm(self) -> None:
-        """Hold the law against random requests; refine it where they contradict it, and take fresh ones."""
+        """Compare the law with random requests. If they contradict it, refine it and take fresh ones."""
         draft = self.rows.in_use()[1]
         weights = np.array([self.rows.drafted(block, draft) for block in self.blocks])
         wrong: list[tuple[tuple[int, ...], Point, Any]] = []
@@ -365,7 +367,7 @@ class DrivenLaws:
         )
 
     def _require_steady(self, asked: Sequence[tuple[tuple[int, ...], Point, Any]]) -> None:
-        """Raises: Unsteady if a request, repeated, is answered differently."""
+        """Check that requests, repeated, are answered the same. Raises: Unsteady."""
         for block, point, outcome in asked:
             again = self._asked([(block, point)] * 3)
             if any(other != outcome for other in again):

@@ -1,5 +1,7 @@
-"""Where the random numbers of a request stand: points of a partition on the one side, what a subject is given on the
-other; of generators inside a kernel, keyed by seed and position, a table in their place, with a ledger of keys."""
+"""The places of a request's random numbers: points of a partition, and what a subject is given.
+
+A generator inside a kernel, keyed by seed and position, is replaced by a table with a ledger of keys.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -16,9 +18,9 @@ Key = tuple[Hashable, int]
 
 
 class KeyedTable:
-    """Numbers by seed and position: the same key gives the same number, and every use of it is in the ledger.
+    """A table of numbers by seed and position: the same key gives the same number, and every use is in the ledger.
 
-    numbers: those of known keys. other: the number of any other key.
+    numbers: the numbers of known keys. other: gives the number of any other key.
     ledger: how often each key was asked. asked: the keys of each call, and whether they were an array.
     """
 
@@ -28,7 +30,7 @@ class KeyedTable:
         self.asked: list[tuple[tuple[Key, ...], bool]] = []
 
     def __call__(self, seed: Any, positions: Any) -> Any:
-        """The number at a position, or an array of those at an array of positions."""
+        """Return the number at a position, or an array of those at an array of positions."""
         places = np.asarray(positions)
         keys = tuple((_plain(seed), int(place)) for place in places.ravel())
         self.asked.append((keys, places.ndim > 0))
@@ -37,7 +39,7 @@ class KeyedTable:
         return np.array(numbers).reshape(places.shape) if places.ndim else numbers[0]
 
     def twice(self) -> Key | None:
-        """A key that was used more than once."""
+        """Return a key that was used more than once."""
         return next((key for key, n in self.ledger.items() if n > 1), None)
 
 
@@ -46,7 +48,7 @@ def _plain(seed: Any) -> Hashable:
 
 
 def hashed(coordinate: Coordinate, key: Key, seed: int) -> float:
-    """A number that depends on the key and on a seed alone."""
+    """Return a number that depends on the key and on a seed alone."""
     words = [seed, *np.frombuffer(repr(key).encode().ljust(64, b" ")[:64], dtype=np.uint32).tolist()]
     return coordinate.value(coordinate.drawn(np.random.default_rng(words), 1)[0])
 
@@ -108,7 +110,7 @@ class Layout:
                 self.rows.append([*range(start, start + len(new))])
 
     def name(self, i: int) -> str:
-        """Of a coordinate, for a person; all numbers of a row that may race have one."""
+        """Return a coordinate's name for a reader. All numbers of a row that may race have one name."""
         row = next((row for row in self.rows if i in row), None)
         i, last = (row[0], 1) if row else (i, 0)
         part = next((p for p in self.parts if p.start <= i < p.stop), None)
@@ -119,16 +121,16 @@ class Layout:
         return part.declared.name + "".join(f"[{int(k)}]" for k in place[: len(place) - last])
 
     def start(self) -> Point:
-        """A point: every number in the middle of its lattice."""
+        """Return the point with every number in the middle of its lattice."""
         return tuple((c.first + c.last) // 2 for c in self.coordinates)
 
     def drawn(self, generator: np.random.Generator, count: int) -> list[Point]:
-        """Points at random, as the numbers are distributed."""
+        """Draw points at random, as the numbers are distributed."""
         columns = [c.drawn(generator, count) for c in self.coordinates]
         return [*zip(*columns)] if columns else [()] * count
 
     def numbers(self, point: Point) -> dict[str, Any]:
-        """What the subject is given for a point, by name: nested lists of floats. Keyed generators are left out."""
+        """Return what the subject is given for a point, by name, as nested lists. Keyed generators are left out."""
         given = {}
         for part in self.parts:
             values = [self.coordinates[i].value(point[i]) for i in range(part.start, part.stop)]
@@ -136,7 +138,7 @@ class Layout:
         return given
 
     def many(self, points: Sequence[Point]) -> list[dict[str, Any]]:
-        """The same for many points at once."""
+        """Return the same for many points at once."""
         array = np.array(points, dtype=np.int64).reshape(len(points), -1)
         columns = []
         for part in self.parts:
@@ -146,7 +148,7 @@ class Layout:
         return [dict(zip(names, numbers)) for numbers in zip(*columns)] if columns else [{} for _ in points]
 
     def tables(self, point: Point, seed: int) -> dict[str, KeyedTable]:
-        """Keyed generators at a point. seed: of the numbers of keys that are not in it."""
+        """Return keyed generators at a point. seed: of the numbers of keys that are not in it."""
         tables = {}
         for name, places in self.keyed.items():
             coordinate = self.kinds[name]

@@ -19,11 +19,11 @@ from .coordinates import Coordinate
 
 Result = TypeVar("Result")
 Asking = Generator[list[Any], list[Any], Result]
-"""Yields questions, is sent their answers in the same order, and returns a result."""
+"""A procedure that yields questions, is sent their answers in the same order, and returns a result."""
 
 
 def joint(procedures: Sequence[Asking[Result]]) -> Asking[list[Result]]:
-    """Procedures side by side: each batch holds the next questions of all that still go on."""
+    """Run procedures side by side: each batch holds the next questions of all that still go on."""
     results: dict[int, Result] = {}
     waiting: dict[int, list[Any]] = {}
 
@@ -47,7 +47,7 @@ def joint(procedures: Sequence[Asking[Result]]) -> Asking[list[Result]]:
 
 
 def about(subject: Any, procedure: Asking[Result]) -> Asking[Result]:
-    """A procedure with what its questions are about beside each of them."""
+    """Run a procedure with the subject of its questions added to each of them."""
     try:
         questions = next(procedure)
         while True:
@@ -57,7 +57,7 @@ def about(subject: Any, procedure: Asking[Result]) -> Asking[Result]:
 
 
 def answered(procedure: Asking[Result], ask: Callable[[list[Any]], list[Any]]) -> Result:
-    """The result of a procedure whose questions ``ask`` answers."""
+    """Return the result of a procedure whose questions ``ask`` answers."""
     try:
         questions = next(procedure)
         while True:
@@ -69,18 +69,20 @@ def answered(procedure: Asking[Result], ask: Callable[[list[Any]], list[Any]]) -
 Point = tuple[int, ...]
 
 MOST_LEAVES = 300
-"""Leaves of one partition; a verifier that needs more does not compare one number at a time."""
+"""Largest number of leaves of one partition. A verifier that needs more does not compare one number at a time."""
 
 REMEMBERED = 6
 """Cuts of a number that are tried first when it has to be cut again."""
 
-LARGE_BATCH, SECTIONS = 1024, 16
-"""Where so many requests are one call, an interval is cut into so many parts at a time: calls cost more than
-requests."""
+LARGE_BATCH = 1024
+"""Requests in one call from which on calls cost more than requests."""
+
+SECTIONS = 16
+"""Parts into which an interval is then cut at a time."""
 
 
 class TooManyLeaves(Exception):
-    """The partition does not end: decisions do not depend on one number at a time."""
+    """A signal that the partition does not end: decisions do not depend on one number at a time."""
 
 
 class Box(NamedTuple):
@@ -96,7 +98,7 @@ class Box(NamedTuple):
         return product
 
     def cut(self, axis: int, at: int) -> tuple["Box", "Box"]:
-        """The two parts: up to ``at``, and beyond."""
+        """Return the two parts: up to ``at``, and beyond."""
         return Box(self.low, moved(self.high, axis, at)), Box(moved(self.low, axis, at + 1), self.high)
 
     def middle(self) -> Point:
@@ -114,22 +116,22 @@ class Leaf:
 
 @dataclass
 class Cut:
-    """Two parts: points up to ``at`` in one coordinate, and those beyond."""
+    """A cut into two parts: points up to ``at`` in one coordinate, and those beyond."""
 
     axis: int
     at: int
     parts: list["Leaf | Cut"]
 
     def part(self, point: Point) -> int:
-        """Which part a point lies in."""
+        """Return which part a point lies in."""
         return int(point[self.axis] > self.at)
 
 
 def directions(tree: Leaf | Cut, lengths: Callable[[Leaf], Sequence[int]]) -> dict[int, set[int]]:
-    """axis -> -1 where what lies up to a cut emits longer texts than what lies beyond it, 1 where shorter ones, 0
-    where neither.
+    """Return axis -> -1 if what lies up to a cut emits longer texts than what lies beyond it, 1 if shorter, 0 if
+    neither.
 
-    lengths: of the texts that a leaf emits. Compared are the shortest and the longest of each part.
+    lengths: returns the lengths of the texts that a leaf emits. The shortest and the longest of each part are compared.
     """
     known: dict[int, set[int]] = {}
 
@@ -146,7 +148,7 @@ def directions(tree: Leaf | Cut, lengths: Callable[[Leaf], Sequence[int]]) -> di
 
 
 def moved(point: Point, axis: int, to: int) -> Point:
-    """The point with one coordinate changed."""
+    """Return the point with one coordinate changed."""
     return (*point[:axis], to, *point[axis + 1 :])
 
 
@@ -165,14 +167,14 @@ class Partition:
     sections: int = 2
 
     def grown(self, start: Point) -> Asking["Leaf | Cut"]:
-        """The tree over all points that agree with ``start`` off the axes. Raises: TooManyLeaves."""
+        """Grow the tree over all points that agree with ``start`` off the axes. Raises: TooManyLeaves."""
         low, high = list(start), list(start)
         for i in self.axes:
             low[i], high[i] = self.coordinates[i].first, self.coordinates[i].last
         return (yield from self._divided([Box(tuple(low), tuple(high))]))[0]
 
     def _divided(self, boxes: Sequence[Box]) -> Asking[list["Leaf | Cut"]]:
-        """A tree for each box, grown side by side. Raises: TooManyLeaves."""
+        """Grow a tree for each box, side by side. Raises: TooManyLeaves."""
         roots: list[Any] = [None] * len(boxes)
         frontier: list[tuple[Box, Cut | None, int]] = [(box, None, k) for k, box in enumerate(boxes)]
         for grown in itertools.count():
@@ -194,7 +196,7 @@ class Partition:
         raise AssertionError
 
     def _examined(self, box: Box) -> Asking["Leaf | tuple[int, int]"]:
-        """The leaf that a box is, or where to cut it."""
+        """Return the leaf that a box is, or where to cut it."""
         axes = [i for i in self.axes if box.low[i] < box.high[i]]
         probes = [box.low, box.high, box.middle()]
         probes += [moved(box.low, i, box.high[i]) for i in axes] + [moved(box.high, i, box.low[i]) for i in axes]
@@ -214,7 +216,7 @@ class Partition:
         return (yield from self._boundary(*ends))
 
     def _step(self, start: Point, end: Point) -> Asking[tuple[Point, int, int]]:
-        """Between two points with different outcomes: a point, an axis and a place on it with another outcome."""
+        """Find, between two points with different outcomes, a point, an axis and a place on it with another outcome."""
         path = [start]
         for i in self.axes:
             if path[-1][i] != end[i]:
@@ -225,9 +227,9 @@ class Partition:
         return path[k - 1], axis, path[k][axis]
 
     def _boundary(self, point: Point, axis: int, to: int) -> Asking[tuple[int, int]]:
-        """Where the outcome first changes on the way along an axis: the axis, and the last point before in its order.
+        """Find where the outcome first changes along an axis: the axis, and the last point before in its order.
 
-        Bisection: exact where it changes once; where it changes more often, one of the places.
+        Bisection is exact if it changes once. If it changes more often, this is one of the places.
         """
         here, there = point[axis], to
         known = [k for k in self.known.get(axis, ()) if min(here, there) <= k < max(here, there)]
@@ -247,7 +249,7 @@ class Partition:
         return axis, at
 
     def refined(self, leaf: Leaf, point: Point, inside: Point) -> Asking["Cut | None"]:
-        """A leaf cut so that two of its points with different outcomes are apart; None if they are alike.
+        """Cut a leaf so that two of its points with different outcomes are apart; return None if they are the same.
 
         inside: a point of the leaf that agrees with ``point`` off the axes.
         """
@@ -260,14 +262,14 @@ class Partition:
 
 
 def leaf_of(tree: Leaf | Cut, point: Point) -> Leaf:
-    """The leaf that a point lies in."""
+    """Return the leaf that a point lies in."""
     while isinstance(tree, Cut):
         tree = tree.parts[tree.part(point)]
     return tree
 
 
 def leaves(tree: Leaf | Cut) -> Iterator[Leaf]:
-    """All leaves, from low points to high ones."""
+    """Yield all leaves, from low points to high ones."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -278,7 +280,7 @@ def leaves(tree: Leaf | Cut) -> Iterator[Leaf]:
 
 
 def replaced(tree: Leaf | Cut, point: Point, by: Cut) -> Leaf | Cut:
-    """The tree with another one in place of the leaf that a point lies in."""
+    """Return the tree with another one in place of the leaf that a point lies in."""
     node = tree
     while isinstance(node, Cut):
         side = node.part(point)

@@ -48,11 +48,11 @@ class Products:
 
     @property
     def grain(self) -> float:
-        """What rounding of the products moves a threshold by, relatively to 1."""
+        """Return what rounding of the products moves a threshold by, relative to 1."""
         return len(self.row) * max(self.partition.coordinates[i].grain for i in self.row)
 
     def resolution(self) -> float:
-        """What the grain of the thresholds can move the law by, in total variation: the density of each product
+        """Return what the grain of the thresholds can move the law by, in total variation: each product's density
         there."""
         rates = [-math.log(t) for t in self.thresholds]
         densities = [rate**k / math.factorial(k) for rate in rates for k in range(len(self.row))]
@@ -62,11 +62,11 @@ class Products:
         return math.comb(len(self.thresholds) + len(self.row), len(self.row))
 
     def cells(self) -> Iterator[tuple[int, ...]]:
-        """For each product the number of its interval, from the top: they do not decrease."""
+        """Yield, for each product, the number of its interval from the top: they do not decrease."""
         yield from itertools.combinations_with_replacement(range(len(self.thresholds) + 1), len(self.row))
 
     def mass(self, cell: tuple[int, ...]) -> float:
-        """The probability of a cell."""
+        """Return the probability of a cell."""
         edges = [1.0, *reversed(self.thresholds)]
         product = 1.0
         for m in range(cell[-1] + 1):
@@ -76,7 +76,7 @@ class Products:
         return product
 
     def cell(self, point: Point) -> tuple[tuple[int, ...], bool]:
-        """The cell of a point, and whether rounding could put it into another."""
+        """Return the cell of a point, and whether rounding could put it into another."""
         product, cell, near = 1.0, [], False
         for i in self.row:
             product *= self.partition.coordinates[i].value(point[i])
@@ -85,7 +85,7 @@ class Products:
         return tuple(cell), near
 
     def inside(self, cell: tuple[int, ...], point: Point) -> Point:
-        """The point moved to products well inside the intervals of a cell."""
+        """Return the point moved to products well inside the intervals of a cell."""
         edges, before = [1.0, *reversed(self.thresholds), 0.0], 1.0
         for k, i in enumerate(self.row):
             m = cell[k]
@@ -101,7 +101,7 @@ class Products:
 
 
 def _apart(values: list[float], grain: float) -> list[float]:
-    """The values without those that are the same up to rounding."""
+    """Return the values without those that are the same up to rounding."""
     kept: list[float] = []
     for value in values:
         if not kept or value - kept[-1] > 4 * grain:
@@ -114,7 +114,7 @@ def _poisson(n: int, mean: float) -> float:
 
 
 def _at_least(n: int, mean: float) -> float:
-    """Pr(Poisson(mean) >= n), without cancellation where it is small."""
+    """Return Pr(Poisson(mean) >= n), without cancellation if it is small."""
     if not math.isfinite(mean):
         return 1.0
     if mean < 1:

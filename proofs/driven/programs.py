@@ -31,7 +31,7 @@ from .subjects import DrivenSubject, Request, digest_of_files
 
 PROTOCOL = "draftproof-1"
 LONGEST_LINE = 2**20
-"""Bytes of a line that a program may write."""
+"""Largest number of bytes of a line that a program may write."""
 
 MOST_BATCH = 65_536
 PIPE = 2**19
@@ -136,7 +136,7 @@ class Pipes:
         return lines
 
     def used(self) -> float:
-        """Seconds of processor time that the program has taken; 0 once it has ended."""
+        """Return the seconds of processor time that the program has taken; 0 once it has ended."""
         try:
             times = self._process.cpu_times()
             return times.user + times.system
@@ -144,7 +144,7 @@ class Pipes:
             return 0.0
 
     def _look(self, since: float, used: float, seconds: float, doing: str) -> None:
-        """Raises: RunFailed if the program has ended, or a limit on time ran out."""
+        """Check that the program runs and is within its time. Raises: RunFailed."""
         if self._program.poll() is not None and not self._readable():
             raise self.ended()
         waited = time.monotonic() - since > self.limits.wall_clock(seconds)
@@ -155,7 +155,7 @@ class Pipes:
             raise RunFailed("timeout", f"{doing}: {how}; does it flush its output after each line?")
 
     def _idle(self, since: float) -> float:
-        """Seconds since it last wrote a line, or it or what it started was last seen to compute."""
+        """Return the seconds since it last wrote a line, or since it or a child of it was last seen to compute."""
         now = time.monotonic()
         if now - since < LISTENING:
             return 0.0
@@ -179,7 +179,7 @@ class Pipes:
             pipe.close()
 
     def ended(self) -> RunFailed:
-        """How the program ended, with what it wrote last."""
+        """Return how the program ended, with what it wrote last."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._program.wait(2)
         code = self._program.returncode
@@ -231,15 +231,15 @@ class DrivenProgram(DrivenSubject):
 
     @property
     def convention(self) -> dict[str, Any]:
-        """How it is called, and what it says that it is."""
+        """Return how it is called, and what it says that it is."""
         return super().convention | {"program": self.title, "dtype": self.dtype}
 
     def seconds(self) -> float:
-        """Processor time that was taken so far, by this process and by the program."""
+        """Return the processor time taken so far, by this process and by the program."""
         return super().seconds() + self.pipes.used()
 
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """What each request came to. Two parts of a batch are under way at a time: one is written while one is worked
+        """Return the outcome of each request. Two parts of a batch are under way: one is written while one is worked
         on."""
         first, rows.called = not rows.called, True
         seconds = self.limits.first_call if first else self.limits.call
@@ -269,7 +269,7 @@ class DrivenProgram(DrivenSubject):
                 self.outside.look_at_answer(outcome, lambda line=line: _quoted(line))
 
     def text(self, rows: Rows, requests: Sequence[Request], number: int) -> bytes:
-        """The lines of requests, the first with this number."""
+        """Return the lines of requests, the first with this number."""
         if rows is not self._rows:
             self._rows, self._texts = rows, {}
         for request in requests:
@@ -284,12 +284,12 @@ class DrivenProgram(DrivenSubject):
         return b"".join([line % (number + k, a, b) for k, (a, b) in enumerate(zip(fixed, given))])
 
     def _fixed(self, rows: Rows, block: tuple[int, ...]) -> bytes:
-        """What all requests on a block have in common."""
+        """Return what all requests on a block have in common."""
         return ENCODER.encode(dict(zip(("target", "draft", "tokens", PARENTS), rows.arguments(block))))[1:-1]
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command line. Raises: NotASubject if there are none."""
+    """Return the words of a command line. Raises: NotASubject if there are none."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -340,7 +340,7 @@ def _first_line(line: bytes) -> Hello:
 
 
 def _answers(lines: Sequence[bytes]) -> list[tuple[int, Outcome]]:
-    """The ids and outcomes of answers."""
+    """Return the ids and outcomes of answers."""
     try:
         answers = LINES.decode(b"[" + b",".join(lines) + b"]")
     except (msgspec.MsgspecError, RecursionError):

@@ -19,7 +19,7 @@ LEVELS = (1.0, 0.11, 2.7)
 """Hazards of the reference contestant at which the odds are measured."""
 
 LARGEST_SPREAD = 2.0**-7
-"""Relative difference of odds between levels beyond which noise runs no race of constant weights."""
+"""Largest relative difference of odds between levels for which noise runs a race of constant weights."""
 
 NEAR = 64.0
 """Multiples of a number's grain within which a race may go either way by rounding."""
@@ -32,7 +32,7 @@ STRIDE = 64
 
 
 class NotARace(Exception):
-    """Noise decides, but by no race with a closed law."""
+    """A signal that noise decides, but by no race with a closed law."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Race:
     error: float
 
     def winner(self, coordinates: Sequence[Coordinate], point: Point) -> tuple[Any, bool]:
-        """The outcome at a point, and whether rounding could make it another."""
+        """Return the outcome at a point, and whether rounding could make it another."""
         scores = sorted(
             (coordinates[i].hazard(point[i], self.small) / w, k)
             for k, (i, w) in enumerate(zip(self.row, self.weights)) if w > 0
@@ -63,9 +63,9 @@ class Race:
 
 
 class Racing:
-    """Finds the race, if there is one, that decides at a point.
+    """A finder of the race, if there is one, that decides at a point.
 
-    rows: coordinates of each row of noise. odds: by two outcomes, that are tried first.
+    rows: coordinates of each row of noise. odds: odds by two outcomes, tried first.
     """
 
     def __init__(self, coordinates: Sequence[Coordinate], rows: Sequence[Sequence[int]],
@@ -74,20 +74,20 @@ class Racing:
         self.odds: dict[Any, float] = {} if odds is None else odds
 
     def level(self, point: Point, hazards: dict[int, float], small: bool) -> Point:
-        """The point with these hazards at these coordinates."""
+        """Return the point with these hazards at these coordinates."""
         changed = list(point)
         for i, hazard in hazards.items():
             changed[i] = self.coordinates[i].at_hazard(hazard, small)
         return tuple(changed)
 
     def even(self, point: Point) -> Point:
-        """The point with all noise at hazard 1."""
+        """Return the point with all noise at hazard 1."""
         for row in self.rows:
             point = self.level(point, dict.fromkeys(row, 1.0), self.coordinates[row[0]].ways[0])
         return point
 
     def race(self, point: Point, outcome: Any) -> Asking[Race | None]:
-        """The race at a point with even noise; None if no row decides anything there.
+        """Return the race at a point with even noise; None if no row decides anything there.
 
         Raises: NotARace if more than one row does, or a row decides in another way.
         """
@@ -124,7 +124,7 @@ class Racing:
         return Race([reference, *(i for i, _ in others)], weights, outcomes, small, error)
 
     def _alone(self, point: Point, outcome: Any, row: Sequence[int]) -> Asking[list[tuple[bool, list[Any]]]]:
-        """Whether small numbers win, and the outcome for each contestant that alone has the best: the likelier way
+        """Return whether small numbers win, and the outcome for each contestant with the best alone, the likelier way
         first."""
         tried = []
         for small in self.coordinates[row[0]].ways:
@@ -138,10 +138,10 @@ class Racing:
     def _odds(
         self, behind: Point, one: tuple[int, Any], reference: tuple[int, Any], small: bool
     ) -> Asking[tuple[float, float]]:
-        """Weight of a contestant over that of the reference, and by how much it may be wrong.
+        """Return the weight of a contestant over that of the reference, and by how much it may be wrong.
 
-        Each level gives an interval of two steps of the number; where its best is not good enough, they are narrowed
-        with the reference at its worst.
+        Each level gives an interval of two steps of the number. If its best is not good enough, they are narrowed with
+        the reference at its worst.
         """
         least, most = 0.0, math.inf
         guess = self.odds.get((one[1], reference[1]))
@@ -164,7 +164,7 @@ class Racing:
     def _threshold(
         self, start: Point, one: tuple[int, Any], other: Any, small: bool, level: float, expected: float | None
     ) -> Asking[tuple[float, float]]:
-        """The odds at one level, from and to: the hazard up to which a contestant comes first over the reference's."""
+        """Return bounds of the odds at one level: a contestant's last winning hazard over the reference's."""
         (axis, wins), coordinate = one, self.coordinates[one[0]]
         best, worst = (coordinate.at_hazard(h, small) for h in (BEST, WORST))
         step = 1 if worst > best else -1

@@ -1,4 +1,4 @@
-"""What is driven: a deterministic function of rows, tokens and random numbers, asked in batches."""
+"""Subjects to drive: deterministic functions of rows, tokens and random numbers, asked in batches."""
 
 import hashlib
 import itertools
@@ -26,7 +26,7 @@ from .partition import Point
 class Request(NamedTuple):
     """One call: a draft block, and the random numbers by their points.
 
-    seed: of a program that draws its own numbers; and of the numbers of keys that the layout does not know.
+    seed: the seed of a program that draws its own numbers, and of the numbers of keys that the layout does not know.
     """
 
     block: tuple[int, ...]
@@ -59,15 +59,15 @@ class DrivenSubject(ABC):
         self.calls, self.outside, self.latest = 0, Outside(None), math.inf
 
     def until(self, moment: float) -> None:
-        """From that processor time of this process on look for no law; the subject's own time counts with it."""
+        """Look for no law after that processor time of this process. The subject's own time counts with it."""
         self.latest = moment + self.seconds() - time.process_time()
 
     def seconds(self) -> float:
-        """Processor time that was taken so far, by this process and by the subject."""
+        """Return the processor time taken so far, by this process and by the subject."""
         return time.process_time()
 
     def probe(self, problems: Sequence[Problem]) -> dict[str, Any]:
-        """How it is called; tried on a few blocks. Raises: NotASubject if no call returns tokens."""
+        """Return how it is called, tried on a few blocks. Raises: NotASubject if no call returns tokens."""
         reasons = []
         for problem in problems:
             layout = Layout(self.random or (), problem, self.dtype)
@@ -82,7 +82,7 @@ class DrivenSubject(ABC):
 
     @property
     def convention(self) -> dict[str, Any]:
-        """How it is called, for the report."""
+        """Return how it is called, for the report."""
         numbers: Any = "own"
         if self.random is not None:
             numbers = [{"name": one.name, "kind": one.kind, "shape": list(one.shape or ())} for one in self.random]
@@ -93,11 +93,11 @@ class DrivenSubject(ABC):
 
     @abstractmethod
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """What each request came to, in their order. Raises: NeverReturned, RunFailed."""
+        """Return the outcome of each request, in their order. Raises: NeverReturned, RunFailed."""
 
 
 def is_driven(subject: Any) -> bool:
-    """Whether a Python object says which random numbers it takes."""
+    """Check whether a Python object says which random numbers it takes."""
     return (
         callable(subject)
         and not isinstance(subject, type)
@@ -132,7 +132,7 @@ class DrivenObject(DrivenSubject):
         return super().convention | ({"together": True} if self.batch > 1 else {})
 
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """One call for each request, or for each batch of them where it takes batches."""
+        """Make one call for each request, or for each batch of them if it takes batches."""
         if self.batch == 1:
             return [self._outcome(rows, request) for request in requests]
         outcomes: list[Outcome] = []
@@ -141,7 +141,7 @@ class DrivenObject(DrivenSubject):
         return outcomes
 
     def row(self, rows: Rows, request: Request) -> Row:
-        """What the subject is given for a request."""
+        """Return what the subject is given for a request."""
         if rows is not self._rows:
             self._rows, self._given = rows, {}
         if request.block not in self._given:
@@ -152,7 +152,7 @@ class DrivenObject(DrivenSubject):
         return Row(target, draft, tokens, random, parents=parents[0] if parents else None)
 
     def _drafted(self, row: Row) -> list[Any]:
-        """The arguments other than the random numbers."""
+        """Return the arguments other than the random numbers."""
         return [*row[:3], row.parents] if self.trees else [*row[:3]]
 
     def _outcome(self, rows: Rows, request: Request) -> Outcome:
@@ -170,7 +170,7 @@ class DrivenObject(DrivenSubject):
         return tokens
 
     def _together(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """Many requests in one call; one by one where that raises, so that it is known which of them do."""
+        """Ask many requests in one call; if that raises, ask them one by one, to find which of them do."""
         given = [self.row(rows, request) for request in requests]
         first, rows.called = not rows.called, True
         self.calls += len(requests)
@@ -187,7 +187,7 @@ class DrivenObject(DrivenSubject):
         return [timed_call(self.limits, False, lambda answer=answer: tokens_of(answer)) for answer in answers]
 
     def _look_at(self, request: Request, row: Row) -> None:
-        """After a call: what it wrote to, which keys it asked for."""
+        """Note, after a call, what it wrote to and which keys it asked for."""
         _, before = self._given.get(request.block, (None, None))
         for argument, now, then in zip(("target", "draft", "tokens", PARENTS), self._drafted(row), before or ()):
             if not same(now, then):
@@ -208,7 +208,7 @@ class DrivenObject(DrivenSubject):
                 )
 
     def _array(self, values: Any) -> Any:
-        """Random numbers as the rows come; in double precision where they need it."""
+        """Return random numbers as the rows come, in double precision if they need it."""
         if self.array == "list":
             return values
         wide = max((one.bits or 0 for one in self.random or () if one.kind == "uniform"), default=0)
@@ -221,7 +221,7 @@ class DrivenObject(DrivenSubject):
 
 
 def digest_of_files(files: Sequence[str]) -> str:
-    """sha256 of the contents of files, one after the other."""
+    """Return the sha256 of the contents of files, one after the other."""
     digest = hashlib.sha256()
     for file in files:
         with open(file, "rb") as content:

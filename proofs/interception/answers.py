@@ -1,4 +1,4 @@
-"""What the child process answers of a function: its law on a problem, small or wide, samples, and calls made again."""
+"""Answers of the child process about a function: its law on a problem, samples, and calls made again."""
 
 import functools
 import random
@@ -21,36 +21,36 @@ from .rows_in_use import Rows, WideRows, rows_for
 CALLS_PER_ANSWER = 200
 
 SLOW = "a call that is followed does not end"
-"""Why a law is not known of code that returns in time when it is not followed."""
+"""Reason why code that returns in time when it is not traced has no law."""
 
 UNKNOWN = {"law": None, "exactness": "not interceptable", "paths": 0, "neutral": True}
 
 
 class MeasuredRows(Rows, Protocol):
-    """The rows of a problem, and how a law on them is measured and sent: small and wide problems have their own."""
+    """The rows of a problem, and how a law on them is measured and sent. Small and wide problems have their own."""
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
-        """The draft blocks (or trees, by their tokens) that can be drafted."""
+        """Yield the draft blocks (or trees, by their tokens) that can be drafted."""
         ...
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The rows in use, for the parent."""
+        """Yield the rows in use, for the parent."""
         ...
 
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
-        """For the parent, the law of what a call emits on a block, the problem's first, second, ... one.
+        """Return the law of what a call emits on a block, the problem's first, second, ... one, for the parent.
 
-        The last answer has it under "law", or None; before it comes what it refers to.
+        The last answer has it under "law", or None. Before it comes what it refers to.
         """
         ...
 
     def begins_again(self, law: dict[str, Any]) -> bool:
-        """Whether the laws of all blocks have to be measured anew after this one."""
+        """Check whether the laws of all blocks have to be measured anew after this one."""
         ...
 
     def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
-        """A function that draws the tokens of a block or tree."""
+        """Return a function that draws the tokens of a block or tree."""
         ...
 
 
@@ -61,7 +61,7 @@ def _rows(
 
 
 def _never_returns(subject: Subject, rows: Rows, block: tuple[int, ...]) -> bool:
-    """Whether a call with real random numbers does not end either."""
+    """Check whether a call with real random numbers does not end either."""
     try:
         subject.outcome(rows, block, subject.real_random(0))
     except NeverReturned:
@@ -70,12 +70,11 @@ def _never_returns(subject: Subject, rows: Rows, block: tuple[int, ...]) -> bool
 
 
 def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows in use, then one law for each draft block until one is not known, or a call never returned.
+    """Yield the rows in use, then one law for each draft block until one is not known, or a call never returned.
 
     request: "walks": whether to add calls with plain numbers; "scales": what the rows of target and draft are
-      multiplied
-      by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in place of all;
-      "paths": of a wide problem how many are walked on a draft block, or None.
+      multiplied by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in
+      place of all; "paths": how many paths of a wide problem are traced on a draft block, or None.
     """
     rows = _rows(problem, subject, request["scales"], request["paths"])
     wide = not isinstance(problem, Problem)
@@ -113,7 +112,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
 
 
 def samples(subject: Subject, problem: AnyProblem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
-    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
+    """Count the outcomes of calls with real random numbers, the draft block drawn afresh each time."""
     rows = _rows(problem, subject)
     drawn = rows.drawing()
     words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
@@ -128,7 +127,7 @@ def samples(subject: Subject, problem: AnyProblem, count: int, seed: Sequence[in
 
 
 def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The calls of the request in their order, with plain numbers, and what came of each."""
+    """Make the calls of the request in their order, with plain numbers, and yield their outcomes."""
     rows = [rows_for(problem, subject) for problem in request["problems"]]
     calls = request["calls"]
     for start in range(0, len(calls), CALLS_PER_ANSWER):
@@ -140,7 +139,7 @@ def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What changes with each repetition of one of the calls, or of all in turn."""
+    """Yield what changes with each repetition of one of the calls, or of all in turn."""
     (problem,) = request["problems"]
     rows = rows_for(problem, subject)
 
@@ -155,6 +154,6 @@ def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def surroundings(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What calls have asked of their surroundings, and how many were made."""
+    """Yield what calls have asked of their surroundings, and how many were made."""
     reads = subject.exploration.reads.values()
     yield {"reads": [read._asdict() for read in reads], "calls": subject.calls}

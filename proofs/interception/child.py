@@ -1,4 +1,4 @@
-"""The child process in which a third-party function is followed or sampled: what it does for each request."""
+"""The child process in which a third-party function is traced or sampled: what it does for each request."""
 
 import math
 import os
@@ -27,13 +27,13 @@ from .surroundings import ELSEWHERE, let_time_pass, move
 SAMPLES_PER_ANSWER = 2000
 
 FEWEST_THREADS = 5
-"""More threads than before from which on they are said: libraries keep a few."""
+"""Further threads from which on they are reported: libraries keep a few."""
 
 FILES = {1: "its standard output", 2: "its standard error"}
 
 
 class ProcessBefore:
-    """The process as it was when this was made: what calls change in it, and leave changed."""
+    """The state of the process when this was made, to find what calls change in it."""
 
     def __init__(self) -> None:
         self._depth, self._threads = sys.getrecursionlimit(), threading.active_count()
@@ -42,7 +42,7 @@ class ProcessBefore:
         self._modules = [*sys.modules]
 
     def changes(self) -> list[str]:
-        """What is another by now, in words."""
+        """Return what has changed by now, in words."""
         changed = []
         if (depth := sys.getrecursionlimit()) != self._depth:
             changed.append(f"the recursion limit is {depth}, it was {self._depth}")
@@ -55,7 +55,7 @@ class ProcessBefore:
 
 
 def _identity(file: int) -> tuple[int, int] | None:
-    """Which file a descriptor stands for; None for a closed one."""
+    """Return which file a descriptor stands for; None for a closed one."""
     try:
         about = os.fstat(file)
     except OSError:
@@ -120,7 +120,7 @@ def _describe(
 
 
 def _answers(subject: harness.Subject | DrivenSubject) -> Any:
-    """The module that says what such a subject does."""
+    """Return the module that answers about such a subject."""
     return driven_answers if isinstance(subject, DrivenSubject) else answers
 
 
@@ -156,11 +156,11 @@ WORK = {
     "kept": (kept, "looking at what it keeps"),
     "surroundings": (surroundings, "looking at what it asked"),
 }
-"""What is done for a request other than sampling, and how that is called."""
+"""What is done for a request other than sampling, and its name in messages."""
 
 
 def _noticed(before: ProcessBefore) -> dict[str, str]:
-    """What calls have done other than answer, as findings."""
+    """Return what calls have done other than answer, as findings."""
     noticed = {}
     if changes := before.changes():
         noticed["process"] = f"after its calls {'; '.join(changes[:5])}"

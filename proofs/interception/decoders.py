@@ -1,4 +1,4 @@
-"""The child process in which a decoder is followed: for each request the law of what one call of it yields."""
+"""The child process in which a decoder is traced: for each request the law of what one call of it yields."""
 
 import sys
 from collections import defaultdict
@@ -28,7 +28,7 @@ FILLS = (0, 1, 2)
 """What memory that is made without being written holds, one after the other: call by call another one."""
 
 REPEATED_SEEDS = 12
-"""Seeds with which a decoder is called again that has no law, to see whether it repeats itself."""
+"""Seeds with which a decoder without a law is called again, to see whether it repeats itself."""
 
 SEEDS_OF_KEPT = 48
 """Seeds with which it is called again to see what it keeps: what one text in twelve changes is missed with 0.02."""
@@ -81,7 +81,7 @@ def filled_memory(value: int) -> Iterator[None]:
 class FollowedDecoder:
     """A decoder under one request's settings.
 
-    exploration: what is remembered of it. calls: made so far.
+    exploration: what is remembered of it. calls: the number of calls so far.
     logprobs: text -> the least and the largest that was reported at each place.
     """
 
@@ -94,7 +94,7 @@ class FollowedDecoder:
         self.logprobs: ReportedLogprobs = {}
 
     def yielded(self, seed: int, fill: int) -> Outcome:
-        """One call: the ids of its text, those of several with a mark between them."""
+        """Make one call, and return the ids of its text; those of several texts have a mark between them."""
         with filled_memory(fill):
             texts = [*self.decode(*self.given, [seed], **self.settings)]
         if len(texts) != 1:
@@ -117,7 +117,7 @@ class FollowedDecoder:
         return outcome
 
     def call(self, seed: int | None = None, fill: int | None = None) -> Outcome:
-        """The same within the limits of time, as a call that is followed or repeated."""
+        """Make a call within the limits of time, as one that is traced or repeated."""
         self.calls += 1
         if seed is None:
             seed = self.exploration.seed = SEEDS[self.calls % len(SEEDS)]
@@ -137,7 +137,7 @@ class FollowedDecoder:
             self.call(seed, FILLS[0])
 
     def seen(self) -> dict[str, Any]:
-        """What is seen when calls are repeated with their real random numbers: texts by seed and content of memory."""
+        """Return what repeated calls with real random numbers show: texts by seed and content of memory."""
         texts: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
         for seed in range(REPEATED_SEEDS):
             for fill in (*FILLS, *FILLS):
@@ -154,7 +154,7 @@ class FollowedDecoder:
 
 
 def use_without_settings(decode: Callable, server: Server, request: Mapping[str, Any]) -> None:
-    """Requests without settings, before one with some: what they leave in a cache must not reach it."""
+    """Make requests without settings before one with some: what they leave in a cache must not reach it."""
     if request["settings"]:
         bare = FollowedDecoder(decode, server, {**request, "settings": {}})
         if not isinstance(bare.call(), Raised):
@@ -162,7 +162,7 @@ def use_without_settings(decode: Callable, server: Server, request: Mapping[str,
 
 
 def law_of(followed: FollowedDecoder) -> dict[str, Any]:
-    """The law of what one call yields, or why there is none."""
+    """Return the law of what one call yields, or why there is none."""
     warm = followed.call()
     if isinstance(warm, Raised):
         return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
@@ -182,7 +182,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
 
 
 def _reads(exploration: Exploration) -> list[str]:
-    """What it asks of its surroundings; the files of its models are not counted."""
+    """Return what it asks of its surroundings, its models' files excepted."""
     return [reads.as_text(read) for read in exploration.reads.values() if read.of != reads.FILES]
 
 

@@ -17,7 +17,7 @@ from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
 
 
 def install() -> None:
-    """Put the hooks in place. To be called before third-party code is imported, in a process made for it."""
+    """Put the hooks in place, before third-party code is imported, in a process made for it."""
     hook_random.install()
     hook_numpy.install()
     arrays.install()
@@ -27,7 +27,7 @@ def install() -> None:
 
 
 class _WhenTorchComes(importlib.abc.MetaPathFinder):
-    """Puts torch's hooks in place the moment torch has been imported, before anyone can take names from it.
+    """A finder that puts torch's hooks in place once torch is imported, before anyone can take names from it.
 
     Others ask whether it could be imported first, and import it later.
     """
@@ -56,7 +56,7 @@ class _WhenTorchComes(importlib.abc.MetaPathFinder):
 
 
 def install_torch() -> None:
-    """Put torch's hooks in place; one thread, since all tensors here are tiny."""
+    """Put torch's hooks in place. One thread is enough, since all tensors here are tiny."""
     import torch
 
     from . import hook_torch
@@ -66,14 +66,14 @@ def install_torch() -> None:
 
 
 REHEARSALS_WITHOUT_CHANCE = 8
-"""How often a path without any random number is repeated: it may draw from a source that is not followed."""
+"""Number of replays of a path without any random number, which may draw from a source that is not traced."""
 
 ENDS = (0, 1, 2)
-"""The rehearsals in the middle of what a path allows, and at both ends; later ones are in between."""
+"""Replays in the middle of what a path allows, and at both ends; later ones are in between."""
 
 
 RAISES = "{}, where a uniform is at an end of its range"
-"""What is noticed, of what was raised."""
+"""Text of the finding that a call raised at an end of a uniform's range."""
 
 
 LARGEST_FRACTION = 8_000
@@ -82,11 +82,11 @@ LARGEST_FRACTION = 8_000
 
 @dataclass
 class Explored:
-    """What the exploration of one call came to.
+    """The result of exploring one call.
 
     law: outcome -> probability, or None.
     exactness, resolution: as in ``Tracer``.
-    paths: ways the random numbers can fall.
+    paths: the number of paths.
     reason: why the law is not known.
     findings: what was noticed on the way.
     coarsest: the fewest bits of a uniform that was compared, 0 if none was.
@@ -104,10 +104,10 @@ class Explored:
 
 
 def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk] | None = None) -> Explored:
-    """The law of ``call``'s outcome over all ways its random numbers can fall.
+    """Return the law of ``call``'s outcome over all ways its random numbers can fall.
 
-    call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
-      each path, all but the first with plain numbers.
+    call: runs the function once on fresh inputs and returns its outcome, hashable. It is called several times for each
+      path, all but the first with plain numbers.
     exploration: what is remembered of the subject.
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
@@ -135,7 +135,7 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
 
 
 def _rounded(probability: Any) -> Any:
-    """The probability to 300 binary digits, where long paths have made it a fraction of thousands."""
+    """Round a probability to 300 binary digits if long paths have made it a fraction of thousands."""
     if int(probability.denominator).bit_length() < LARGEST_FRACTION:
         return probability
     return QQ(int(probability * 2**300), 2**300)
@@ -157,10 +157,10 @@ def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int])
 def rehearse(
     tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
 ) -> None:
-    """Walk the path once more with plain numbers that lie on it: it must end the same.
+    """Replay the path with plain numbers that lie on it: it must end the same.
 
-    This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
-    numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
+    This makes the law one of the unmodified function. If code treats the stand-ins differently from the numbers they
+    stand for, or the function remembers earlier calls, there is no law.
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1

@@ -1,4 +1,4 @@
-"""What stands in place of the libraries' generators: whose numbers they hand out, and what seeding one means."""
+"""Stand-ins for the libraries' generators: whose numbers they hand out, and what seeding one means."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from .tracer import Tracer, active, refuse
 
 
 def guarded(function: Callable, before: Callable[[], None]) -> Callable:
-    """The function, with something done before each call."""
+    """Return the function with something done before each call."""
 
     def guard(*arguments: Any, **options: Any) -> Any:
         before()
@@ -19,7 +19,7 @@ def guarded(function: Callable, before: Callable[[], None]) -> Callable:
 
 
 class Followed:
-    """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
+    """What the traced generators share: the tracer that they draw from, and whether this call has seeded them."""
 
     _plain_in_run: object = None
     _watched = False  # whether its kind has a global generator whose state is looked at (``following``)
@@ -27,12 +27,13 @@ class Followed:
     _plain: Any = None  # the class that the traced one replaces
 
     def _tracer(self) -> Tracer | None:
-        """The tracer, unless this generator was seeded during the present call: then its numbers are no chance."""
+        """Return the tracer, or None if this generator was seeded during the present call: then its numbers are no
+        chance."""
         tracer = active()
         return None if tracer is None or self._plain_in_run is tracer.run else tracer
 
     def _seeded(self, how: str, seed: Any = None) -> bool:
-        """Whether it is chance, seeded now: with the seed that the call was given, as the first one of a kind."""
+        """Check whether a generator seeded now is chance: with the call's own seed, as the first of its kind."""
         tracer = active()
         if tracer is None:
             return False
@@ -55,8 +56,7 @@ class Followed:
 
 
 def named_as(plain: type) -> Callable[[type], type]:
-    """A class decorator: the name of the class that is replaced, so that code which asks for it does as it does
-    without us."""
+    """Return a class decorator that gives the name of the replaced class, for code that asks for it."""
 
     def rename(kind: type) -> type:
         kind.__name__, kind.__qualname__, kind.__module__ = plain.__name__, plain.__qualname__, plain.__module__
@@ -67,7 +67,7 @@ def named_as(plain: type) -> Callable[[type], type]:
 
 
 def followed(method: Callable) -> Any:
-    """A method of a traced generator that gets its tracer first; without one the plain method is called."""
+    """Return a method of a traced generator that gets its tracer first; without one the plain method is called."""
     name = method.__name__
 
     def choose(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -81,9 +81,9 @@ def followed(method: Callable) -> Any:
 
 
 def seeding(plain: Callable, seed: str, how: str) -> Any:
-    """A method of a traced generator that seeds it, if its argument named ``seed`` is given.
+    """Return a method of a traced generator that seeds it, if its argument named ``seed`` is given.
 
-    Where it is chance all the same, a global generator stays as it is, so that draws past the hooks are noticed.
+    If it is chance all the same, a global generator stays as it is, so that draws past the hooks are noticed.
     """
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""In the child process: call a third-party function by the plain convention, explore or sample it."""
+"""Calls of a third-party function by the plain convention, in the child process."""
 
 import contextlib
 import errno
@@ -37,15 +37,17 @@ from .serving import LARGEST_FILE
 from .tracer import not_followed
 
 MOST_COPIES = 100
-"""Copies of the process that may come back from calls and are ended: each takes ten milliseconds."""
+"""Largest number of copies of the process that may come back from calls; each takes ten milliseconds to end."""
 
-REPEATED, LATE = 1.0, 0.1
-"""Seconds after which a call that went on all the same is interrupted again; share of its time by which it may be
-interrupted late."""
+REPEATED = 1.0
+"""Seconds after which a call that went on all the same is interrupted again."""
+
+LATE = 0.1
+"""Share of its time by which a call may be interrupted late."""
 
 
 class NeverReturned(BaseException):
-    """A call was interrupted at a time limit. Not an Exception, so that third-party code does not handle it.
+    """A signal that a call was interrupted at a time limit. It is no Exception, so third-party code does not handle it.
 
     waited: whether its wall-clock time ran out, and not its processor time.
     limit: that limit, for a message.
@@ -62,7 +64,7 @@ OVER_KEYS = "its noise is decided by a key, drawn anew in each call: laws are av
 class Subject:
     """A third-party function with everything needed to call it.
 
-    exploration: what is remembered of it. calls: made so far.
+    exploration: what is remembered of it. calls: the number of calls so far.
     """
 
     gaps = False
@@ -87,7 +89,7 @@ class Subject:
             import torch  # noqa: F401  # its hooks come with it
 
     def until(self, moment: float) -> None:
-        """From that processor time on begin no further path."""
+        """Begin no further path after that processor time."""
         self.exploration.until = moment
 
     def probe(self, problems: list[Problem]) -> dict[str, Any]:
@@ -124,8 +126,7 @@ class Subject:
         raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
 
     def mind_layout(self, problems: list[Problem]) -> None:
-        """From here on hand in arrays that are not contiguous, and tensors without gradients, unless it refuses
-        those."""
+        """Hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""
         self.gaps = True
         if self.array == "torch":
             sys.modules["torch"].set_grad_enabled(False)
@@ -135,7 +136,7 @@ class Subject:
             self.gaps = False
 
     def real_random(self, seed: int) -> Any:
-        """The generator to hand in, if one is asked for; it is followed while a tracer is active."""
+        """Return the generator to hand in, if one is asked for. It is traced while a tracer is active."""
         if self.plan.random == "rng":
             return np.random.default_rng(seed)
         if self.plan.random == "generator":
@@ -145,7 +146,7 @@ class Subject:
         return None
 
     def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Outcome:
-        """One call on fresh arguments: the tokens, or what was raised instead."""
+        """Make one call on fresh arguments, and return the tokens or what it raised."""
         try:
             given, before = rows.given(block)
         except Exception as error:  # no outcome of a call
@@ -165,7 +166,7 @@ class Subject:
             self._look_for_writes(given, before)
 
     def _tokens(self, result: Any) -> tuple[int, ...]:
-        """The emitted tokens. What the call before returned has to be still what it was."""
+        """Return the emitted tokens, and check that the result of the call before is still what it was."""
         before, self.returned = self.returned, None
         if before and _now(before[0]) != before[1]:
             text = "what a call returned is overwritten by a later one: it has to be read or copied before"
@@ -190,10 +191,10 @@ def _now(result: Any) -> tuple[int, ...] | None:
 
 
 def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> Outcome:
-    """What a call of third-party code came to: its result, or what was raised instead.
+    """Make a call of third-party code within its time, and return its result or what it raised.
 
     first: whether it is the first call on a problem, which may take longer.
-    Raises: NeverReturned at a time limit; RunFailed for a file that it may not write: the limit is ours.
+    Raises: NeverReturned at a time limit; RunFailed for a file that it may not write, since that limit is ours.
     """
     seconds = limits.first_call if first else limits.call
     ALARMS.set(seconds, limits.wall_clock(seconds))
@@ -215,8 +216,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
 
 
 def of_trees(subject: Any) -> dict[str, Any]:
-    """What the calling convention adds for a subject that verifies draft trees: how they have to be drawn for
-    it.
+    """Return what the calling convention adds for a verifier of draft trees: how they have to be drawn.
 
     Raises: NotASubject for ways that are not known.
     """
@@ -236,11 +236,11 @@ ARRAY_TEXT = {
 
 
 FEW = 1000
-"""Entries of an array below which its bytes are compared faster than its entries."""
+"""Entries of an array below which comparing its bytes is faster than comparing its entries."""
 
 
 def same(now: Any, before: Any) -> bool:
-    """Whether an argument is as it was before a call."""
+    """Check whether an argument is the same as before a call."""
     if type(now) is not type(before):
         return False
     if isinstance(now, (list, tuple)):
@@ -260,9 +260,10 @@ def same(now: Any, before: Any) -> bool:
 
 
 class Alarms:
-    """The timers of calls. Thousands of short ones are made in a second: they are not set anew for each.
+    """The timers of calls. Thousands of short calls are made in a second, so they are not set anew for each.
 
-    under_way: whether a call is, which they interrupt. heard: whether this process hears them: else they would end it.
+    under_way: whether a call can be interrupted. heard: whether this process handles the signals, which else would end
+      it.
     """
 
     def __init__(self) -> None:
@@ -270,7 +271,7 @@ class Alarms:
         self._limits, self._late = (0.0, 0.0), (0.0, 0.0)
 
     def set(self, processor: float, clock: float) -> None:
-        """A call begins that may take so many seconds of processor time, and by the clock."""
+        """Begin a call that may take so many seconds of processor time, and by the clock."""
         if not self.heard:
             return
         now = time.process_time(), time.monotonic()
@@ -297,16 +298,15 @@ def interrupt_long_calls() -> None:
 
 
 MOST_FOLLOWED = 1000
-"""Calls that are followed to the line, at most: each way that the random numbers can fall is called several times."""
+"""Largest number of calls that are traced to the line, since each path is called several times."""
 
 Result = TypeVar("Result")
 
 
 class Outside:
-    """What calls on one problem return that is no token.
+    """A record of returned ids that are no tokens, on one problem.
 
-    id: the first that is none. place: the file, the line and its text, once such a call was followed; a program's
-    answer.
+    id: the first of them. place: the file, the line and its text, once such a call was traced; or a program's answer.
     """
 
     def __init__(self, function: Any):
@@ -314,11 +314,11 @@ class Outside:
         self.begin(0)
 
     def begin(self, vocabulary: int) -> None:
-        """From here on ids are those of a problem; 0: nothing is looked at."""
+        """Take ids of this vocabulary from here on; 0: look at nothing."""
         self.vocabulary, self.id, self.place, self.followed, self.line = vocabulary, None, "", 0, 0
 
     def calling(self, call: Callable[[], Result]) -> Result:
-        """A call, followed to the line where it returns if it is not known yet which line returns such an id."""
+        """Make a call. Trace it to the line where it returns if it is not known yet which line returns such an id."""
         self.line = 0
         if self.id is None or self.place or self.code is None or self.followed >= MOST_FOLLOWED or sys.getprofile():
             return call()
@@ -334,7 +334,7 @@ class Outside:
             self.line = frame.f_lineno
 
     def look_at(self, tokens: Sequence[int], by_a_call: bool = True) -> None:
-        """What the last call returned, or, as far as is known, some call."""
+        """Look at what the last call, or some call, returned."""
         if not self.vocabulary or self.place:
             return
         stray = self._stray(tokens)
@@ -344,7 +344,7 @@ class Outside:
         self.id = self.id if stray is None else stray
 
     def look_at_answer(self, tokens: Sequence[int], shown: Callable[[], str]) -> None:
-        """What a program answered. shown: its answer, in words."""
+        """Look at what a program answered. shown: returns its answer, in words."""
         if self.vocabulary and not self.place and (stray := self._stray(tokens)) is not None:
             self.id, self.place = stray, f", in its answer {shown()}"
 
@@ -355,14 +355,14 @@ class Outside:
 
     @property
     def finding(self) -> dict[str, str]:
-        """By its kind, if there is one."""
+        """Return the finding by its kind, or nothing."""
         if self.id is None:
             return {}
         return {"outside-vocabulary": f"returns {self.id}, an id outside the vocabulary{self.place}"}
 
 
 def _code_of(function: Any) -> CodeType | None:
-    """The code of a function, or of an object's ``__call__``."""
+    """Return the code of a function, or of an object's ``__call__``."""
     function = inspect.unwrap(getattr(function, "func", function))
     function = function if hasattr(function, "__code__") else inspect.getattr_static(type(function), "__call__", None)
     code = getattr(function, "__code__", None)

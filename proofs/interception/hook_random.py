@@ -1,4 +1,4 @@
-"""``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``.
+"""The hooks of ``random``: a Random whose uniform is traced. The rest of it builds on ``random()`` and ``_randbelow``.
 
 Randomness of the operating system cannot be repeated, so a call that uses it cannot be traced. The functions of
 ``math`` take traced numbers, too.
@@ -25,7 +25,7 @@ PlainRandom: Any = random.Random
 
 @named_as(PlainRandom)
 class TracedRandom(Followed, PlainRandom):
-    """random.Random; while a function is traced its numbers are handed out by the tracer."""
+    """A random.Random whose numbers the tracer hands out while a function is traced."""
 
     _plain, _stream = PlainRandom, "random"
 
@@ -60,7 +60,7 @@ class TracedRandom(Followed, PlainRandom):
 
 
 def _bisected(plain: Callable, side: str) -> Callable:
-    """A function of ``bisect`` that looks a random number up in a row, where rows are kept whole."""
+    """Return a function of ``bisect`` that looks a random number up in a row, if rows are kept whole."""
 
     def search(a: Any, x: Any, *arguments: Any, **options: Any) -> Any:
         low, high = (*arguments, *(0, len(a))[len(arguments) :])
@@ -72,7 +72,7 @@ def _bisected(plain: Callable, side: str) -> Callable:
 
 
 def install() -> None:
-    """Replace the module's functions by those of a traced generator; what was imported before is as it was."""
+    """Replace the module's functions by those of a traced generator. What was imported before stays."""
     for name, side in (("bisect", "right"), ("bisect_right", "right"), ("bisect_left", "left")):
         setattr(bisect, name, _bisected(getattr(bisect, name), side))
     for name in ("_bisect",):
@@ -94,7 +94,7 @@ def _guard(owner: Any, name: str) -> None:
 
 
 def follow_math() -> None:
-    """Let the functions of ``math`` follow a random number: they are C code that would ask for a plain float."""
+    """Let the functions of ``math`` trace a random number: they are C code that would ask for a plain float."""
     for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "fabs", "isnan", "isinf", "isfinite"):
         setattr(math, name, _following(getattr(math, name), name))
 

@@ -1,4 +1,4 @@
-"""In the child process: load the third-party object that a name means, as its own package would."""
+"""Loading of the third-party object that a name means, in the child process, as its own package would."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,7 @@ FORMS = "package.module:function or path/to/file.py:function"
 
 
 def load(subject: str) -> Any:
-    """The object named by ``path/to/file.py:attribute`` or ``package.module:attribute``.
+    """Return the object named by ``path/to/file.py:attribute`` or ``package.module:attribute``.
 
     A file in a folder with ``__init__.py`` is imported as a module of that package, under its dotted name. Other files
     find their neighbours, as when run as a script.
@@ -44,7 +44,7 @@ def load(subject: str) -> Any:
 
 
 def search(folders: Sequence[str]) -> list[str]:
-    """Search modules where the parent process does, in its order; returns the folders that are new to this process."""
+    """Search modules where the parent process does, in its order; return the folders that are new to this process."""
     wanted = [str(Path(folder).absolute()) for folder in folders]
     new = [folder for folder in wanted if folder not in sys.path]
     sys.path[:] = [*wanted, *(folder for folder in sys.path if folder not in wanted)]
@@ -52,10 +52,10 @@ def search(folders: Sequence[str]) -> list[str]:
 
 
 def used(folders: Sequence[str], subject: str, copied: Sequence[Sequence[str]] = ()) -> list[str]:
-    """The folders that a module was, or the subject's would be, imported from.
+    """Return the folders that a module was, or the subject's would be, imported from.
 
     copied: file and name of modules that came by value.
-    Without the one that loading the subject adds by itself.
+    The folder that loading the subject adds by itself is left out.
     """
     if not folders:  # a process of torch has thousands of modules
         return []
@@ -71,7 +71,7 @@ def used(folders: Sequence[str], subject: str, copied: Sequence[Sequence[str]] =
 
 
 def dotted_name(file: Path) -> tuple[Path, list[str]]:
-    """The folder to search and the parts of the dotted name of a file, by the ``__init__.py`` beside and above it."""
+    """Return the folder to search and the parts of a file's dotted name, by the ``__init__.py`` in its folders."""
     folder, names = file.parent, [] if file.stem == "__init__" else [file.stem]
     while (folder / "__init__.py").is_file() and "." not in folder.name:
         folder, names = folder.parent, [folder.name, *names]
@@ -107,7 +107,7 @@ def _of_file(file: Path, given: str) -> ModuleType:
 
 
 def _imported_as(package: Path) -> str | None:
-    """The name by which a package has been imported: that of its folder, or of a link to it."""
+    """Return the name by which a package has been imported: its folder's, or a link's to it."""
     for name, module in list(sys.modules.items()):
         if "." not in name and any(_same(place, package) for place in getattr(module, "__path__", ())):
             return name
@@ -115,7 +115,7 @@ def _imported_as(package: Path) -> str | None:
 
 
 def _script(file: Path, stem: str) -> ModuleType:
-    """A file that belongs to no package, under its own name, or under another if that is taken or Python's own."""
+    """Import a file that belongs to no package, under its own name or, if that is taken, another."""
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))  # so that the file finds its neighbours, as when run as a script
     taken = stem in sys.modules or stem in sys.stdlib_module_names

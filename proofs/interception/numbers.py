@@ -1,8 +1,8 @@
 """A random number that remembers what was done to it.
 
-It carries its source and the chain of operations since (1 - u, u * q, log u, a cast, a floor). Where it is
-compared, bisecting that chain over the points of its source gives the exact probability of either side: nothing
-need be known about the operations but that the chain is monotone, which each step is admitted for.
+It carries its source and the chain of operations since: 1 - u, u * q, log u, a cast, a floor. A comparison is decided
+by bisecting that chain over the points of its source, which gives the exact probability of either side. Nothing need be
+known about the operations except that the chain is monotone.
 """
 
 import math
@@ -20,7 +20,7 @@ from .tracer import Tracer, active
 
 
 class Step(NamedTuple):
-    """One operation on the number. key: equal for operations that do the same (it identifies cached thresholds)."""
+    """One operation on the number. key: equal for operations that do the same; it identifies cached thresholds."""
 
     apply: Callable[[Any], Any]
     key: tuple
@@ -33,16 +33,16 @@ SINGLE = {float, np.float64, np.float32}
 """Types of plain numbers, none of which can be a tensor."""
 
 HANDLERS: dict[str, Callable] = {}
-"""What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
+"""Handlers for a random number that meets an "array", a "ufunc", a "tensor" or "another" random number."""
 
 
 def register(**handlers: Callable) -> None:
-    """Set handlers; called where the interception is installed, since their modules build on this one."""
+    """Set handlers. They are set when the interception is installed, since their modules build on this one."""
     HANDLERS.update(handlers)
 
 
 class Traced:
-    """A random number of a traced function. Not a float: C code that would lose track of it fails loudly."""
+    """A random number of a traced function. It is no float: C code that would lose track of it fails loudly."""
 
     __array_priority__ = 1000
     __slots__ = ("source", "steps")
@@ -51,11 +51,11 @@ class Traced:
         self.source, self.steps = source, steps
 
     def at(self, point: int) -> Any:
-        """The concrete number at a point of the source."""
+        """Return the concrete number at a point of the source."""
         return self.made_of(self.source.value(point))
 
     def made_of(self, value: Any) -> Any:
-        """What its steps make of a number of the source, or of many."""
+        """Apply its steps to a number of the source, or to many."""
         for step in self.steps:
             value = step.apply(value)
         return value
@@ -67,10 +67,10 @@ class Traced:
         return (self.source.kind, *(step.key for step in self.steps))
 
     def ends(self) -> tuple[Any, Any]:
-        """The values at the two ends of what is still possible.
+        """Return the values at the two ends of what is still possible.
 
-        Where an end raises (1 / u or log u at u = 0) or is NaN (0 * log u) that single point is a branch of its own,
-        on which the third-party code sees the exception or the NaN that it would see.
+        If an end raises (1 / u or log u at u = 0) or is NaN (0 * log u), that single point is a path of its own. On it
+        the third-party code sees the exception or the NaN that it would see.
         """
         return self._at_end(1), self._at_end(-1)
 
@@ -106,7 +106,7 @@ class Traced:
         return bool(low < 0) != bool(high < 0) and not (low == 0 or high == 0)
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
-        """Which side of a monotone predicate this path is on; cuts what the number can still be."""
+        """Decide which side of a monotone predicate this path is on, and cut what the number can still be."""
         if (self.source.spent or self.source.settled) and (always := self._always(predicate)) is not None:
             return always
         source, tracer = self._undecided()
@@ -121,7 +121,7 @@ class Traced:
         return (first, last)[self._choose((source.low, cut, source.high))]
 
     def _always(self, predicate: Callable[[Any], bool]) -> bool | None:
-        """What a predicate comes to whatever the number is; None where that is not so."""
+        """Return the predicate's value if it is the same whatever the number is; else None."""
         low, high = self.source.low, self.source.high
         values = [self._tried(point)[1] for point in (low, high - 1, *scattered(low, high))]
         if any(value is None or value != value for value in values):
@@ -130,7 +130,8 @@ class Traced:
         return first if all(other == first for other in others) else None
 
     def _threshold(self, predicate: Callable[[Any], bool]) -> tuple[bool, int, bool]:
-        """A monotone predicate at the first point that is possible, the point where it changes, and at the last."""
+        """Return a monotone predicate at the first possible point, the point where it changes, and its value at the
+        last."""
         source = self.source
         low, high = self.ends()
         if (low != low or high != high) and source.high - source.low > 1:
@@ -144,7 +145,7 @@ class Traced:
         return first, cut, last
 
     def _undecided(self) -> tuple[RandomSource, Tracer]:
-        """Its source, which can still be asked."""
+        """Return the source and its tracer. Give up if the source's noise has decided a race."""
         source, tracer = self.source, self.source.tracer
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} is used again at {place()}")
@@ -154,7 +155,7 @@ class Traced:
         return source, tracer
 
     def _choose(self, edges: tuple[int, ...]) -> int:
-        """Which of the intervals between these points this path is in."""
+        """Choose which of the intervals between these points this path is in."""
         source, tracer = self.source, self.source.tracer
         source.fresh, source.asked = False, source.asked + 1
         if source.asked > tracer.most_cuts:
@@ -227,11 +228,11 @@ class Traced:
         return apply(self.at(source.low))
 
     def is_whole(self) -> bool:
-        """Whether it is a whole number by type, as randint draws them."""
+        """Check whether it is a whole number by type, as randint draws them."""
         return isinstance(self.source, Grid) and not _is_float(self.at(self.source.low))
 
     def known(self) -> Any:
-        """A whole number as it is, one branch for each value that it can have."""
+        """Return a whole number as it is, with a path for each value that it can have."""
         if not self.is_whole():
             self.source.tracer.give_up(f"a random number is used as a whole one at {place()}")
         self.whole(operator.index, "index")
@@ -257,7 +258,7 @@ class Traced:
         return self.then(apply, name, reflected, constant_key(other))
 
     def with_itself(self, other: "Traced", op: Callable[[Any, Any], Any], name: str, where: str) -> "Traced":
-        """A sum or product with what was made of the same number, where both rise, or both fall: it does as well."""
+        """Return the sum or product with a number made of the same source, if both rise or both fall."""
         if other.source is self.source and name in ("add", "mul"):
             (a, b), (c, d) = self.ends(), other.ends()
             if ((a <= b and c <= d) or (a >= b and c >= d)) and (name == "add" or min(a, b, c, d) >= 0):
@@ -266,7 +267,7 @@ class Traced:
         return self.source.tracer.give_up(f"two random numbers meet in {where} at {place()}")
 
     def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
-        """A monotone function of one argument; key: what else determines it."""
+        """Apply a monotone function of one argument. key: what else determines it."""
         if name in EVEN and self.sign_changes():
             self.source.tracer.give_up(f"{name} of a random number that changes sign at {place()}")
         return self.then(function, name, *key)
@@ -376,7 +377,7 @@ _install_operators()
 
 
 def handed_out(source: RandomSource) -> Any:
-    """What third-party code gets: a number that is followed, or in a rehearsal a plain one."""
+    """Return what third-party code gets: a traced number, or a plain one in a replay."""
     return source.tracer.hand_out(source, Traced(source))
 
 

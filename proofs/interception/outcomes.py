@@ -1,4 +1,4 @@
-"""What one call of a function came to, and its form in the JSON between the child process and its parent."""
+"""The outcome of one call of a function, and its form in the JSON between the child process and its parent."""
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class Raised(NamedTuple):
 
 
 def readable(error: BaseException) -> str:
-    """The message of an exception in one line of printable text."""
+    """Return the message of an exception in one line of printable text."""
     try:
         text = " ".join(str(error).split())
     except Exception:
@@ -33,17 +33,17 @@ Outcome = tuple[int, ...] | Raised
 
 
 def kind_of(outcome: Outcome) -> Hashable:
-    """The outcome; of an exception its class alone, whose message may tell anything."""
+    """Return the outcome, or the class of an exception, whose message may say anything."""
     return outcome.error if isinstance(outcome, Raised) else outcome
 
 
 class Walk(NamedTuple):
-    """A call with plain numbers in place of followed ones.
+    """A call with plain numbers in place of traced ones.
 
-    points: of each random number, in its source.
+    points: the point of each random number in its source.
     drawn: the indices drawn by whole weights.
-    outcome: what came of it.
-    weights: those that the indices were drawn by.
+    outcome: its outcome.
+    weights: the weights that the indices were drawn by.
     numbers: the random numbers, then the indices.
     """
 
@@ -55,26 +55,26 @@ class Walk(NamedTuple):
 
     @property
     def shown(self) -> tuple[Hashable, list[list[str]]]:
-        """What code that keeps no state shows whenever it is called so."""
+        """Return what code without state shows whenever it is called so."""
         return kind_of(self.outcome), self.weights
 
     def encoded(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         return self._asdict() | {"outcome": encoded(self.outcome)}
 
 
 def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
-    """An outcome as JSON: its tokens, or what was raised."""
+    """Return an outcome as JSON: its tokens, or what was raised."""
     return outcome._asdict() if isinstance(outcome, Raised) else list(outcome)
 
 
 def decoded(data: Any) -> tuple[int, ...] | str:
-    """The outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message"."""
+    """Return the outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message"."""
     return tuple(data) if isinstance(data, list) else str(Raised(**data))
 
 
 def decoded_walk(data: dict[str, Any]) -> Walk:
-    """The walk that ``Walk.encoded`` gave."""
+    """Return the call that ``Walk.encoded`` gave."""
     outcome = data["outcome"]
     came = tuple(outcome) if isinstance(outcome, list) else Raised(**outcome)
     return Walk(data["points"], data["drawn"], came, data["weights"], data["numbers"])

@@ -1,5 +1,4 @@
-"""Where third-party code is: the line that a finding names, and the instructions by which loops are known. Keys of
-what it asks, by which answers are known again."""
+"""The line of third-party code that is asking, for findings; and keys of what it asks, for cached answers."""
 
 import os
 import sys
@@ -11,26 +10,26 @@ from typing import Any
 import numpy as np
 
 NOT_THE_SUBJECT = {"numpy", "torch", "random", "bisect"}
-"""Packages whose frames are passed over in the search for the line of the audited code."""
+"""Packages whose frames are skipped in the search for the line of the audited code."""
 
 STANDARD = os.path.dirname(os.__file__) + os.sep
 INSTALLED = tuple(os.path.join(STANDARD, folder, "") for folder in ("site-packages", "dist-packages"))
-"""Folders of the standard library, and in it of what was installed: that may be the audited code."""
+"""Folders of installed packages in the standard library's folder: those may be the audited code."""
 
 
 def _ours(name: str) -> bool:
-    """Whether a module is one whose numbers are followed, or follows them."""
+    """Check whether a module is traced or traces."""
     return name.partition(".")[0] in NOT_THE_SUBJECT or name.startswith("draftproof.proofs.interception")
 
 
 def _standard(frame: FrameType) -> bool:
-    """Whether a frame is in the standard library, or in no file."""
+    """Check whether a frame is in the standard library, or in no file."""
     file = frame.f_code.co_filename
     return file.startswith("<frozen") or (file.startswith(STANDARD) and not file.startswith(INSTALLED))
 
 
 def site() -> tuple[str, int, int]:
-    """The file, line and instruction of third-party code that is asking."""
+    """Return the file, line and instruction of third-party code that is asking."""
     frame = sys._getframe(1)
     while frame is not None:
         if not _ours(frame.f_globals.get("__name__", "")) and not _standard(frame):
@@ -40,7 +39,7 @@ def site() -> tuple[str, int, int]:
 
 
 def place() -> str:
-    """The file and line of third-party code that is asking, for messages."""
+    """Return the file and line of third-party code that is asking, for messages."""
     return "{}:{}".format(*site())
 
 
@@ -48,8 +47,7 @@ TORCH_CONSTANTS = {"dtype", "device", "memory_format", "layout"}
 
 
 def scattered(low: int, high: int) -> set[int]:
-    """Points at which it is seen whether a chain of operations that should be monotone is: evenly, and near the
-    ends."""
+    """Return points at which a chain of operations is checked for being monotone: spread evenly, and near the ends."""
     wide = high - low
     even = (low + wide * (k * 0x9E3779B97F4A7C15 % 2**64) // 2**64 for k in range(1, 13))
     near = (wide >> shift for shift in (7, 14, 28, 42))
@@ -57,7 +55,7 @@ def scattered(low: int, high: int) -> set[int]:
 
 
 def constant_key(constant: Any) -> tuple:
-    """What makes two constants the same in an operation: type and value, to the bit; unknown types never are."""
+    """Return a key that is equal for constants of the same type and value, to the bit; unknown types never have one."""
     kind = type(constant).__name__
     if isinstance(constant, (np.ndarray, np.generic)) and not constant.dtype.hasobject:
         return (kind, constant.dtype.str, constant.shape, constant.tobytes())
@@ -71,7 +69,7 @@ def constant_key(constant: Any) -> tuple:
 
 
 def plain_key(tree: Any) -> tuple:
-    """``constant_key`` of arguments in tuples, lists and dictionaries."""
+    """Return ``constant_key`` of arguments in tuples, lists and dictionaries."""
     if type(tree) in (tuple, list):
         return (type(tree).__name__, *map(plain_key, tree))
     if type(tree) is dict:

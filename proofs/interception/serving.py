@@ -15,19 +15,18 @@ from ...verifiers.adapters.copies import COPIES
 from ..time_limits import TimeLimits
 
 LARGEST_FILE = 2**26
-"""Bytes of a file that the child may write; what it prints goes into no file."""
+"""Bytes of a file that the child may write. What it prints goes into no file."""
 
 WHILE_IMPORTING, ELSE = 10**5, gc.get_threshold()
-"""Objects between two searches for garbage. While a library is imported hardly any is; the searches take a sixth of the
+"""Objects between two garbage collections: while libraries are imported, and later. Collections take a sixth of the
 time of importing torch and transformers."""
 
 
 class Server:
     """The requests of the parent, and the way back to it.
 
-    Standard input is empty from here on, and what is printed goes into a pipe of its own: third-party code gets no
-    way to
-    write into the answers, and none of its forks.
+    Standard input is empty from here on, and what is printed goes into a pipe of its own. So neither third-party code
+    nor its forks can write into the answers.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class Server:
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
 
     def requests(self) -> Iterator[dict[str, Any]]:
-        """The requests, until the parent closes the pipe."""
+        """Yield the requests, until the parent closes the pipe."""
         for line in self._requests:
             yield json.loads(line)
             _limit(resource.RLIMIT_CPU, None)
@@ -65,7 +64,7 @@ class Server:
             self._answers.buffer.flush()
 
     def imported(self) -> None:
-        """What was imported is not searched for garbage again and again."""
+        """Exclude what was imported from further garbage collections."""
         gc.freeze()
         gc.set_threshold(*ELSE)
 
@@ -77,7 +76,7 @@ class Server:
 
 
 def _limit(resource_kind: int, most: int | None) -> None:
-    """Set a soft limit; None: as far as the hard one allows."""
+    """Set a soft limit; None sets the largest that the hard limit allows."""
     _, hard = resource.getrlimit(resource_kind)
     wanted = hard if most is None else most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource_kind, (wanted, hard))

@@ -1,8 +1,7 @@
-"""Where a random number comes from: the set of values it can still have on this path, and their probabilities; and
-where it passes thresholds, one or a whole row of them at once.
+"""The set of values that a random number can still have on a path, and where it passes thresholds.
 
-Points are whole numbers, so that one bisection serves all sources. What is known of a number on a path is an
-interval of points; deciding a comparison cuts it.
+Points are whole numbers, so that one bisection serves all sources. What is known of a number on a path is an interval
+of points; deciding a comparison cuts it.
 """
 
 import math
@@ -44,7 +43,7 @@ class RandomSource(ABC):
         self.asked = 0
 
     def on_path(self, which: int) -> int:
-        """A point that the decisions of the present path allow: the middle, the ends, and others in between."""
+        """Return a point that the decisions of the path allow: the middle, the ends, or one in between."""
         if self.settled is not None:
             return self.settled(which)
         low, high = self.rehearsed_between()
@@ -62,7 +61,7 @@ class RandomSource(ABC):
     def weight(self, low: int, high: int) -> Any: ...
 
     def hazard(self, point: int, downwards: bool, low: int, high: int) -> float:
-        """-log of the probability, in low..high, of this point and those above it (``downwards``: below it)."""
+        """Return -log of the probability, in low..high, of this point and those above it (``downwards``: below it)."""
         total = high - low
         left = point + 1 - low if downwards else high - point
         if left <= 0:
@@ -71,7 +70,7 @@ class RandomSource(ABC):
 
 
 def in_double_precision(point: int) -> float:
-    """A uniform of 53 bits."""
+    """Return a uniform of 53 bits."""
     return point * 2.0**-53
 
 
@@ -111,7 +110,7 @@ def _point(number: float) -> int:
 
 
 LARGEST_NOISE = 745.0
-"""exp(-745) is the smallest positive double: standard exponential noise does not go beyond."""
+"""Largest standard exponential noise: exp(-745) is the smallest positive double."""
 
 
 class Exponential(RandomSource):
@@ -148,7 +147,7 @@ class Exponential(RandomSource):
 
 
 def switch(low: int, high: int, predicate: Callable[[int], bool], first: bool) -> int:
-    """The smallest point in (low, high] at which a monotone predicate is no longer ``first``; high if none."""
+    """Return the smallest point in (low, high] at which a monotone predicate is no longer ``first``; high if none."""
     while high - low > 1:
         middle = (low + high) // 2
         if predicate(middle) == first:
@@ -159,20 +158,20 @@ def switch(low: int, high: int, predicate: Callable[[int], bool], first: bool) -
 
 
 GOLDEN = 0.6180339887498949
-"""Its multiples are scattered evenly between whole numbers."""
+"""Number whose multiples are scattered evenly between whole numbers."""
 
 NEAR = 8
-"""Points beyond those between which a straight line from end to end sees a cut."""
+"""Points beyond a linear guess between which a cut is looked for first."""
 
 
 def turning(
     passed: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, near: Iterable[np.ndarray] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each of a row of monotone predicates is at its first point, and the point from which on it is not.
+    """Return the value of each of a row of monotone predicates at its first point, and the point where it changes.
 
-    passed: the predicates [V] at points [V], or [1] for all the same.
-    low, high: low <= k < high are the points, [V] or [1]; high is returned for a predicate that does not change.
-    near: points [V] before and after those at which they change, where that is known nearly.
+    passed: the predicates [V] at points [V], or [1] if they are the same for all.
+    low, high: low <= k < high are the points, [V] or [1]. For a predicate that does not change, high is returned.
+    near: points [V] before and after those at which they change, if that is nearly known.
     """
     first, last = passed(low), passed(high - 1)
     turns = first != last
@@ -189,7 +188,7 @@ def turning(
 
 
 def guessed(number: Any, cuts: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Points before and after those at which the number passes the cuts, if it is linear."""
+    """Return points before and after those at which the number passes the cuts, if it is linear."""
     low, high = number.source.low, number.source.high - 1
     first, last = (float(x) for x in points_at(number, np.array([low, high])))
     with np.errstate(all="ignore"):
@@ -199,7 +198,7 @@ def guessed(number: Any, cuts: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def points_at(number: Any, points: np.ndarray) -> Any:
-    """The followed number at many points of its source at once."""
+    """Return the traced number at many points of its source at once."""
     source = number.source
     sample, exact = source.value((source.low + source.high) // 2), points * 2.0**-source.bits
     if type(sample) in (float, np.float64, np.float32):

@@ -52,11 +52,11 @@ MOST_VALUES = 4096
 
 
 class NotInterceptable(BaseException):
-    """The function does something with a random number that cannot be followed exactly.
+    """A signal that the function does something with a random number that is not traced.
 
-    Not an Exception, so that an ``except Exception`` of third-party code does not swallow it.
+    It is no Exception, so that an ``except Exception`` of third-party code does not swallow it.
 
-    neutral: whether it is so of right code too, and says nothing of it: its time, its number of ways, or its style.
+    neutral: whether right code does so too, so that the reason says nothing of it: its time, its paths, or its style.
     """
 
     def __init__(self, reason: str, neutral: bool = False):
@@ -65,7 +65,7 @@ class NotInterceptable(BaseException):
 
 
 class PathLeft(BaseException):
-    """A path of code that draws without end is not followed further; not an Exception, as above."""
+    """A signal that a path of unbounded code is not traced further. It is no Exception either."""
 
 
 class Tracer(Branching):
@@ -124,7 +124,7 @@ class Tracer(Branching):
         return "lattice" if self.lattices else "exact"
 
     def begin(self) -> bool:
-        """Set out on the next path; False when all have been walked, or what endless code has left is small."""
+        """Set out on the next path. Return False if all are traced, or what unbounded code has left is small."""
         self.run = object()
         self.sources, self.drawn, self.rehearsal = [], [], None
         self.replaying = False
@@ -148,12 +148,12 @@ class Tracer(Branching):
         return super().begin()
 
     def mind_the_time(self) -> None:
-        """Give up where the audit has no time for further paths."""
+        """Give up if the audit has no time for further paths."""
         if time.process_time() > self.exploration.until:
             self.give_up(NOT_REACHED, True)
 
     def _ends_here(self) -> bool:
-        """Whether the paths that are left have so little probability that it may be added to the resolution."""
+        """Check whether the remaining paths have so little probability that it can be added to the resolution."""
         left = sum(float(p) for _, _, (_, p) in self.queue)
         if left <= SMALL:
             self.resolution += left
@@ -165,22 +165,22 @@ class Tracer(Branching):
         return left <= SMALL
 
     def remember_path(self) -> None:
-        """Save what the path just walked was made of, to rehearse it."""
+        """Save the sources and indices of the path just traced, to replay it."""
         self.rehearsed = (self.sources, self.drawn)
 
     def rehearse(self, which: int) -> None:
-        """Set out on that path once more, with plain numbers that lie on it in place of traced ones."""
+        """Set out on that path again, with plain numbers that lie on it in place of traced ones."""
         sources, drawn = self.rehearsed
         self.walk([source.on_path(which) for source in sources], drawn)
 
     def walk(self, points: list[int], drawn: list[int]) -> None:
-        """Set out with plain numbers at these points of their sources, and these indices drawn."""
+        """Set out with plain numbers at these points of their sources, and with these indices drawn."""
         self.rehearsal = (points, drawn[::-1])
         self.run = object()
         self.sources, self.plain, self.asked = [], [], []
 
     def hand_out(self, source: Any, traced: Any) -> Any:
-        """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
+        """Return a random number for third-party code: ``traced``, or the plain number of a replay."""
         if self.rehearsal is not None:
             return self.plain_number(source.value)
         self.sources.append(source)
@@ -189,7 +189,7 @@ class Tracer(Branching):
         return traced
 
     def plain_number(self, value: Callable[[Any], Any]) -> Any:
-        """The next number of a rehearsal. value: of a point, as of its source."""
+        """Return the next number of a replay. value: the source's function from a point to a number."""
         assert self.rehearsal is not None
         points, at = self.rehearsal[0], len(self.sources)
         if at >= len(points):
@@ -199,7 +199,7 @@ class Tracer(Branching):
         return self.plain[-1]
 
     def rehearsed_points(self, count: int) -> list[int] | None:
-        """The points of so many random numbers more, which are handed out at once; None where they are followed."""
+        """Return the points of so many random numbers that are handed out at once; None if they are traced."""
         if self.rehearsal is None:
             return None
         before = len(self.sources)
@@ -210,7 +210,7 @@ class Tracer(Branching):
         return points
 
     def give_up(self, reason: str, neutral: bool = False) -> NoReturn:
-        """Stop following: the reason goes with the result, and the statistical route is taken.
+        """Stop tracing. The reason goes with the result.
 
         neutral: as of ``NotInterceptable``.
         """
@@ -230,7 +230,7 @@ class Tracer(Branching):
         self.findings.setdefault(kind, text)
 
     def branch(self, probabilities: Sequence[Any]) -> int:
-        """Which side of a decision about a traced number this path is on."""
+        """Choose the side of a decision about a traced number that this path is on."""
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
             self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call", True)
@@ -248,12 +248,12 @@ class Tracer(Branching):
         return super().choose(probabilities)
 
     def leave_replay(self) -> None:
-        """Where a path is walked again, followed, something else was asked than on it: end that."""
+        """Stop a replay that made a different request than the recorded path."""
         if self.replaying:
             raise NotInterceptable(DEPENDS)
 
     def choose(self, probabilities: Sequence[Any]) -> int:
-        """A choice that arrives whole: the index drawn goes to third-party code as it is."""
+        """Make a choice that arrives whole. The index drawn goes to third-party code as it is."""
         if self.rehearsal is not None:
             self.asked.append(tuple(probabilities))
             return self.rehearsed_choice()
@@ -261,14 +261,14 @@ class Tracer(Branching):
         return self.drawn[-1]
 
     def rehearsed_choice(self) -> int:
-        """The index that a rehearsal has for the next choice."""
+        """Return the index that a replay has for the next choice."""
         assert self.rehearsal is not None
         if not self.rehearsal[1]:
             raise NotInterceptable("with plain random numbers it makes more choices")
         return self.rehearsal[1].pop()
 
     def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
-        """An index drawn by weights, each entry a path. weights: a row, or a function that makes it."""
+        """Draw an index by weights, with a path for each entry. weights: a row, or a function that makes it."""
         row: Any = weights() if callable(weights) else weights
         if self.rehearsal is None:
             return self.choose(shares(row))
@@ -276,36 +276,36 @@ class Tracer(Branching):
         return self.rehearsed_choice()
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
-        """None: each number is followed for itself. On wide problems: exponential or uniform noise that is raced as a
-        whole row.
+        """Return None: each number is traced alone. On wide problems return noise that is raced as a whole row.
 
-        step: of the generator, where it is coarser than in double precision.
+        step: the generator's step, if it is coarser than in double precision.
         """
         return None
 
     def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
-        """None: a number is compared cut by cut. On wide problems: how many cuts of a row a uniform has passed.
+        """Return None: a number is compared cut by cut. On wide problems return how many cuts of a row a uniform has
+        passed.
 
-        passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k. cuts: the row [n].
+        passed(x): for numbers [n] at points of the uniform, whether number k passes cut k. cuts: the row [n].
         """
         return None
 
     def pick(self, count: int) -> int:
-        """One of ``count`` equally likely branches."""
+        """Choose one of ``count`` equally likely branches."""
         if count > MOST_VALUES:
             self.give_up(f"a whole number drawn from {count} values")
         return self.choose([QQ(1, count)] * count)
 
 
 def shares(weights: Iterable[Any]) -> list[Any]:
-    """The weights over their sum, exactly."""
+    """Return the weights over their sum, exactly."""
     exact = [rational(w) for w in weights]
     total = sum(exact)
     return [w / total for w in exact]
 
 
 class _InForce:
-    """The tracer of the call that is being made, for the hooks: ``in_force`` alone sets it."""
+    """The tracer of the call that is being made. Only ``in_force`` sets it."""
 
     tracer: Tracer | None = None
 
@@ -325,7 +325,7 @@ def in_force(tracer: Tracer) -> Iterator[None]:
 
 @contextmanager
 def not_followed() -> Iterator[None]:
-    """Look at what a call left behind: its random numbers equal nothing, and are not asked."""
+    """Suspend tracing, to look at what a call left behind: its random numbers then equal nothing, and are not asked."""
     tracer, _InForce.tracer = _InForce.tracer, None
     try:
         yield
@@ -334,19 +334,19 @@ def not_followed() -> Iterator[None]:
 
 
 def active() -> Tracer | None:
-    """The tracer in force: hooks hand out real random numbers while there is none."""
+    """Return the tracer in force. Hooks hand out real random numbers while there is none."""
     return _InForce.tracer
 
 
 def refuse(reason: str) -> None:
-    """Give up if a function is being followed; outside that, nothing is wrong."""
+    """Give up if a function is being traced; otherwise do nothing."""
     tracer = active()
     if tracer is not None:
         tracer.give_up(reason)
 
 
 def give_up(reason: str) -> NoReturn:
-    """Stop following, where a function is being followed."""
+    """Give up the trace in force."""
     tracer = active()
     assert tracer is not None
     tracer.give_up(reason)
