@@ -4,14 +4,12 @@ import json
 from functools import cache
 
 import pytest
-from click.testing import CliRunner
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
 from draftproof.reports.audits.loops.options import LoopOptions
-from draftproof.reports.commands.e2e import command as e2e
 from draftproof.tests.models.pairs_parts import MINIATURE
+from draftproof.tests.reports.commands.in_process import draftproof
 
 PROMPTS = ["def f(", "for line in", "the", "a list of"]
 
@@ -71,13 +69,8 @@ def refuted(report):
 
 
 def command(*words):
-    """Exit status, standard output and error, with bad input as the entry point shows it."""
-    done = CliRunner().invoke(e2e, [str(word) for word in words])
-    if isinstance(done.exception, InputError):
-        return 2, "", str(done.exception)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.output, done.stderr
+    """Exit status, standard output and error of draftproof e2e."""
+    return draftproof("e2e", *words)
 
 
 def words_of(pair):

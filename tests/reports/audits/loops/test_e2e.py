@@ -76,7 +76,8 @@ def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(f
 def test_names_of_folders_are_escaped_in_the_page(forged, tmp_path):
     for name in ("target", "draft"):
         (tmp_path / f"<b>{name}").symlink_to(forged[name])
-    pair = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft", "samples": 1500}
+    pair = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft"}
+    pair |= {"samples": 120, "new_tokens": 8}
     status, _, _ = command(*words_of(pair), "--mutant", "L03", "--html", tmp_path / "page.html")
     assert status == 1
     page = (tmp_path / "page.html").read_text()

@@ -66,6 +66,7 @@ def summary_of(item):
 # ---------------------------------------------------------------- drift
 
 
+@pytest.mark.long
 def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(trained):
     short = {**trained, "dtype": "bfloat16", "new_tokens": 1, "gamma": "6"}
     report = examined(short)
