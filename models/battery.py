@@ -18,6 +18,9 @@ from .problem import Problem
 
 ExactRow = tuple[Fraction, ...]
 
+RowPair = tuple[ExactRow, ExactRow]
+"""A row of the target and one of the draft."""
+
 
 def normalised(weights: Sequence[int | Fraction]) -> ExactRow:
     """Return the weights over their sum."""
@@ -25,12 +28,12 @@ def normalised(weights: Sequence[int | Fraction]) -> ExactRow:
     return tuple(Fraction(w) / total for w in weights)
 
 
-def generic(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def generic(draw: random.Random, vocabulary: int) -> RowPair:
     target, draft = ([draw.randint(1, 9) for _ in range(vocabulary)] for _ in range(2))
     return normalised(target), normalised(draft)
 
 
-def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def zeros(draw: random.Random, vocabulary: int) -> RowPair:
     """Return rows in which each model excludes a token of its own choice."""
     rows = []
     for _ in range(2):
@@ -40,22 +43,22 @@ def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     return rows[0], rows[1]
 
 
-def one_hot_draft(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def one_hot_draft(draw: random.Random, vocabulary: int) -> RowPair:
     chosen = draw.randrange(vocabulary)
     return generic(draw, vocabulary)[0], normalised([int(t == chosen) for t in range(vocabulary)])
 
 
-def one_hot_target(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def one_hot_target(draw: random.Random, vocabulary: int) -> RowPair:
     draft, target = one_hot_draft(draw, vocabulary)
     return target, draft
 
 
-def equal(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def equal(draw: random.Random, vocabulary: int) -> RowPair:
     row = generic(draw, vocabulary)[0]
     return row, row
 
 
-def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def disjoint(draw: random.Random, vocabulary: int) -> RowPair:
     """Return rows that have no token in common."""
     cut = draw.randrange(1, vocabulary)
     weights = [draw.randint(1, 9) for _ in range(vocabulary)]
@@ -65,7 +68,7 @@ def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     return rows[0], rows[1]
 
 
-def peaked(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def peaked(draw: random.Random, vocabulary: int) -> RowPair:
     """Return rows with almost all mass on one token of each model, seldom the same."""
 
     def row():
@@ -92,14 +95,14 @@ def _scattered(draw: random.Random, vocabulary: int, top: int) -> ExactRow:
     return normalised(weights)
 
 
-def log_odds(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def log_odds(draw: random.Random, vocabulary: int) -> RowPair:
     """Return probabilities of every scale from 1e-10 to 1 - 1e-10, mostly with both models sure of the same token."""
     top = draw.randrange(vocabulary)
     other = top if draw.random() < 0.7 else draw.randrange(vocabulary)
     return _scattered(draw, vocabulary, top), _scattered(draw, vocabulary, other)
 
 
-def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def near(draw: random.Random, vocabulary: int) -> RowPair:
     """Return rows that differ by 1e-9 to 1e-2 of one token's probability."""
     target = (generic if draw.random() < 0.5 else log_odds)(draw, vocabulary)[0]
     draft, (taken, given) = [*target], draw.sample(range(vocabulary), 2)
@@ -108,7 +111,7 @@ def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     return target, tuple(draft)
 
 
-def ties(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def ties(draw: random.Random, vocabulary: int) -> RowPair:
     """Return probabilities that coincide: in a row, between the rows, and in what one leaves of the other."""
     target, draft = ([draw.randint(1, 2) for _ in range(vocabulary)] for _ in range(2))
     return normalised(target), normalised(draft)
@@ -121,7 +124,7 @@ LATE = "late-"
 """Prefix of a kind whose rows come only before the last draft token, behind generic ones: so they are reached often."""
 
 
-def mixed(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+def mixed(draw: random.Random, vocabulary: int) -> RowPair:
     """Return rows of a kind that is drawn afresh for every context."""
     return KINDS[draw.choice(sorted(KINDS))](draw, vocabulary)
 
@@ -165,7 +168,7 @@ def aimed(vocabulary: int, gamma: int, seeds: Sequence[int]) -> Problem:
     return Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), name)
 
 
-def log_odds_pair(vocabulary: int, seed: int) -> tuple[ExactRow, ExactRow]:
+def log_odds_pair(vocabulary: int, seed: int) -> RowPair:
     """Return the pair of rows of kind log-odds with that seed."""
     return log_odds(random.Random(f"pair/{vocabulary}/{seed}"), vocabulary)
 

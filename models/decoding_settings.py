@@ -15,7 +15,7 @@ AMBIGUOUS = 1e-4
 """Distance of a cut-off from a token's probability within which the rounding of float32 decides what is cut."""
 
 BETWEEN_TEXTS = -1
-"""Stands between the texts of one call, where a request asks for several or requests are made together."""
+"""Separator of the texts of one call, if a request asks for several or requests are made together."""
 
 PLAIN, DRAFT, LOOKUP = "plain", "speculative", "lookup"
 """Ways of sampling: without speculation, with a draft model, with drafts looked up in the text itself."""
@@ -25,7 +25,7 @@ ReportedLogprobs = dict[Prefix, tuple[Row, Row]]
 
 
 class NoTextLaw(InputError):
-    """The settings leave no law that is the same for every engine: a tie, or no token that is allowed."""
+    """An error of settings that leave no law that is the same for every engine: a tie, or no token that is allowed."""
 
 
 class Setting(NamedTuple):

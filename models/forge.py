@@ -14,14 +14,17 @@ from .libraries import must_be_dtype, quiet, reason, require
 from .problem import Problem, as_json, load_problem
 from .rationals import as_fraction
 
-MIN_VOCABULARY, MAX_VOCABULARY = 2, 64
-"""Vocabularies that can be forged."""
+MIN_VOCABULARY = 2
+"""Smallest vocabulary that can be forged."""
+
+MAX_VOCABULARY = 64
+"""Largest vocabulary that can be forged."""
 
 MAX_PADDED_VOCABULARY = 151_936
 """The most ids that padding may lead to: the vocabulary of Qwen3."""
 
 PROBLEM_FILE = "problem.json"
-"""Beside the checkpoints: what they were forged from."""
+"""File next to the checkpoints: the problem that they were forged from."""
 
 MIN_PROBABILITY = 1e-37
 """A positive probability below this is 0 in a float32 softmax."""

@@ -85,10 +85,10 @@ class Relative(NamedTuple):
 
 
 def relatives(problem: Problem) -> list[Relative]:
-    """Return the problem with ids permuted; a wider vocabulary with zeros; one more position where both models agree;
-    a tail of 1e-8.
+    """Return four kinds of relatives of a problem, on all of which a verifier has to be lossless.
 
-    Law of the relative = law of the original with its ids renamed, for the first two; all have to be lossless.
+    They have ids permuted, a wider vocabulary with zeros, one more position where both models agree, or a tail of 1e-8.
+    The law of the first two is the original's with its ids renamed.
     """
     v, name = problem.vocabulary, problem.name
     placed = [(v, tuple(reversed(range(v))), "ids in the opposite order", "permuted")]

@@ -64,17 +64,7 @@ def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Ro
 def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...], gamma: int = 1) -> Row:
     """Return a row of that kind, in which the live tokens share 1/8 to 3/4; in kind near all but 1/501."""
     if kind in ("single", "ends"):
-        row, thirds = np.zeros(vocabulary), [vocabulary // 3, vocabulary // 3 + 1]
-        others = np.setdiff1d(thirds, live)[:1]
-        if kind == "ends":
-            others = np.setdiff1d([0, *thirds[:1], vocabulary - 1], live)
-        if live:
-            ratios = np.resize(RATIOS, len(live))
-            ratios[LIKELIER : LIKELIER + 1] = 1.2
-            ratios = np.array([SURE]) if kind == "ends" and len(live) == 1 else ratios
-            row[list(live)] = ratios * draft_row(vocabulary, kind, seed, prefix, live)[list(live)]
-        row[others] = (1.0 - row.sum()) * (np.array(SHARES) if len(others) == len(SHARES) else 1.0 / len(others))
-        return row
+        return _row_with_few_others(vocabulary, kind, seed, prefix, live)
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
     if live:
@@ -87,18 +77,48 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
     return row / row.sum()
 
 
-RATIOS, LIKELIER = (0.47, 0.053, 0.93, 0.23, 0.77, 0.39), 4
-"""Kind single: the target's share of what the draft gives each live token, in turn, and which token it gives more, so
-that two are left after a rejection. No ratio is a multiple of a power of two, so that coarse uniforms show."""
+def _row_with_few_others(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
+    """Return a row of kind single or ends: shares of the draft's row for live tokens, the rest on one or three."""
+    row, thirds = np.zeros(vocabulary), [vocabulary // 3, vocabulary // 3 + 1]
+    others = np.setdiff1d(thirds, live)[:1]
+    if kind == "ends":
+        others = np.setdiff1d([0, *thirds[:1], vocabulary - 1], live)
+    if live:
+        ratios = np.resize(RATIOS, len(live))
+        ratios[LIKELIER : LIKELIER + 1] = 1.2
+        ratios = np.array([SURE]) if kind == "ends" and len(live) == 1 else ratios
+        row[list(live)] = ratios * draft_row(vocabulary, kind, seed, prefix, live)[list(live)]
+    row[others] = (1.0 - row.sum()) * (np.array(SHARES) if len(others) == len(SHARES) else 1.0 / len(others))
+    return row
 
-SHARES, SURE, DRAFT_SHARES = (0.25, 0.375, 0.375), 0.97, (0.55, 0.2, 0.13, 0.07, 0.042, 0.008)
-"""Kind ends: the rest's shares of the first token, another and the last; the target's ratio for a live token that is
-alone; the draft's shares of several."""
+
+RATIOS = (0.47, 0.053, 0.93, 0.23, 0.77, 0.39)
+"""Kind single: the target's share of what the draft gives each live token, in turn. None is a multiple of a power of
+two, so that coarse uniforms show."""
+
+LIKELIER = 4
+"""Kind single: the live token that the target gives more than the draft, so that two are left after a rejection."""
+
+SHARES = (0.25, 0.375, 0.375)
+"""Kind ends: the shares that the first token, another and the last have of what the live tokens leave."""
+
+SURE = 0.97
+"""Kind ends: the target's share of what the draft gives a live token that is alone."""
+
+DRAFT_SHARES = (0.55, 0.2, 0.13, 0.07, 0.042, 0.008)
+"""Kind ends: the draft's shares of several live tokens."""
 
 STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
 """An index without a common divisor with it is no multiple of any number up to that."""
 
-SMALL_ROW, KEPT_LARGEST, SUMS_TRIED = 1000, 64, 50
+SMALL_ROW = 1000
+"""Entries below which a row is exchanged at multiples of small numbers alone."""
+
+KEPT_LARGEST = 64
+"""Most of a row's largest entries that are not exchanged."""
+
+SUMS_TRIED = 50
+"""Ways of exchanging that are tried to keep a row's sum."""
 
 
 def exchanged(row: Row, live: tuple[int, ...]) -> Row:

@@ -10,9 +10,17 @@ from ..draft_block import Block
 CONTEXT = -1
 """The parent of the nodes that follow the context."""
 
-IID, WITHOUT_REPLACEMENT, TOP, HUB = "iid", "without-replacement", "top", "hub"
-"""How siblings are drawn: independently from a row; each from what its elder siblings left; the most likely tokens;
-two, one of which is the most likely token (``spec_hub``)."""
+IID = "iid"
+"""Siblings that are drawn independently from a row."""
+
+WITHOUT_REPLACEMENT = "without-replacement"
+"""Siblings each of which is drawn from what its elder siblings left."""
+
+TOP = "top"
+"""Siblings that are the most likely tokens."""
+
+HUB = "hub"
+"""Two siblings, one of which is the most likely token (``spec_hub``)."""
 
 WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
 """Ways of drawing that a verifier of trees is for if it does not say so itself."""

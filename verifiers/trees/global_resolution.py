@@ -9,8 +9,11 @@ from .draft_tree import IID
 from .optimal_transport import Drafts, law_of_drafts
 from .typical import as_float
 
-SWEEPS, FEW_SWEEPS = 100, 3
-"""Sweeps of the solver, and of one that is stopped early."""
+SWEEPS = 100
+"""Sweeps of the solver."""
+
+FEW_SWEEPS = 3
+"""Sweeps of a solver that is stopped early."""
 
 FINE = 2**40
 """Weights are rounded to this denominator."""
