@@ -266,11 +266,11 @@ class Functions:
         return tensor_of(scores, tensor.dtype), index
 
     def searchsorted(self, name: str, *args: Any, out_int32: bool = False, right: bool = False,
-                     side: str | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
+                     side: str | None = None, sorter: Any = None) -> Tensor:  # fmt: skip
         """Return the places of random numbers in rows of known cuts."""
         cuts, values = args if name == "searchsorted" else args[::-1]
-        if isinstance(cuts, TracedTensor):
-            self.tracer.give_up(f"torch.searchsorted in random numbers at {place()}")
+        if isinstance(cuts, TracedTensor) or sorter is not None:
+            self.tracer.give_up(f"torch.searchsorted in random numbers, or by a sorter, at {place()}")
         right = right or side == "right"
         numbers = numbers_of(values) if isinstance(values, torch.Tensor) else np.array(values, dtype=object)
         places = np.zeros(numbers.shape, dtype=np.int64)

@@ -157,6 +157,10 @@ product = below(0.5, lambda u: u.cumprod(0)[1], 2)
 plain_float = below(0.5, float)
 bump_of_another_library = below(0.7, bump)
 bump_by_its_packet = below(0.7, torch.ops.draftproof_traps.bump)
+by_a_sorter = below(
+    1.5,
+    lambda u: torch.searchsorted(torch.tensor([0.75, 0.25], dtype=u.dtype), u, sorter=torch.tensor([1, 0])).double(),
+)
 sine = below(0.0, lambda u: torch.sin(20 * u))
 fraction = below(0.5, lambda u: (4 * u).frac())
 remainder_near_the_end = below(1e-5, lambda u: torch.remainder(u, 0.9999))
@@ -185,7 +189,8 @@ TRUE = {
     "half_precision_against_a_wider_number": 0.3369140625, "bump_of_another_library": 0.69,
     "generator_made_in_the_call": None, "torch_seeded_in_the_call": None, "whole_number_compared": 0.25,
     "whole_number_looked_up": 0.25, "normal": 0.5, "product": 0.8465735902799727, "plain_float": 0.5,
-    "bump_by_its_packet": 0.69, "sine": 0.47123889803846897, "fraction": 0.5, "remainder_near_the_end": 2e-5,
+    "bump_by_its_packet": 0.69, "by_a_sorter": 0.75,
+    "sine": 0.47123889803846897, "fraction": 0.5, "remainder_near_the_end": 2e-5,
     "distance": 0.2, "reciprocal_around_zero": 0.75, "soft_maximum": 0.5, "smallest_of_two": 0.75, "sum_of_two": 0.125,
     "matrix": 0.5, "equal_to_itself": 0.0, "no_largest_of_a_huge": 0.9995, "rectified": 0.5, "interpolated": 0.25,
     "error_function": 0.5, "put_at_an_index": 0.25, "chosen_by_a_mask": 0.25, "lower_triangle": 0.25,
