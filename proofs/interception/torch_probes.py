@@ -89,7 +89,7 @@ def entries(dtype: torch.dtype, count: int) -> Entries:
 
     if dtype.is_floating_point:
         most = float(np.log2(torch.finfo(dtype).max))
-        numbers, huge = spread(-9, 9, 8 * count), spread(0.6 * most, 0.9 * most, count)
+        numbers, huge = spread(-0.4 * most, 0.4 * most, 8 * count), spread(0.6 * most, 0.9 * most, count)
         others = [huge * signs, -huge * signs, signs / huge, *(np.full(count, x) for x in (np.inf, -np.inf, np.nan, 0))]
     else:
         numbers, others = np.floor(spread(1, 28, 8 * count)), [np.full(count, x) for x in (2.0**30, -(2.0**30), 1, 0)]
