@@ -8,7 +8,6 @@ from ....models.problem import Problem
 from ....proofs.audit_claims import judge
 from ....proofs.driven.laws import CONFIRMATIONS, OF_A_LAW
 from ....proofs.laws.small_law import Measurement
-from ....proofs.laws.small_measurement import measured
 from ....proofs.time_limits import NOT_REACHED, ProcessorTime
 from ....verifiers.evidence import Evidence
 from ..settings import QUICK_REQUESTS
@@ -126,7 +125,7 @@ class ExactLaws:
         return law
 
     def _lawless(self, problem: Problem, reason: str) -> Measurement:
-        lawless = measured(problem, self.session.dtype, (), self.session.subject.modifies_target).withdrawn(reason)
+        lawless = self.session.law_from(problem, ()).withdrawn(reason)
         return replace(lawless, out_of_scope=reason == NOT_REACHED)
 
     def _restarted(self) -> bool:

@@ -13,7 +13,6 @@ from ....models.related import relatives
 from ....proofs.laws import verdict_rule
 from ....proofs.laws.reference_laws import total_variation
 from ....proofs.laws.small_law import Measurement
-from ....proofs.laws.small_measurement import measured
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence
 from .problems import ORIGINALS
 from .session import FunctionSession
@@ -57,8 +56,7 @@ class Relations:
 
     def _scaled(self, target: float, draft: float) -> str:
         problem, session = ORIGINALS[0], self.session
-        answers = session.sandbox.law(problem, scales=(target, draft))
-        law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
+        law = session.law_from(problem, session.sandbox.law(problem, scales=(target, draft)))
         how = f"target x {target:.8g}, draft x {draft:.8g}"
         if not law.known:
             return f"{how}: no law ({law.reason})"

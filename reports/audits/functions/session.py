@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,10 +105,15 @@ class FunctionSession:
         answers = self.sandbox.law(
             problem, seed=self.settings.seed, seconds=seconds, confirmations=self._confirmations()
         )
-        law = measured(problem, self.dtype, answers, self.subject.modifies_target, self.subject.own_rule)
+        law = self.law_from(problem, answers)
         if limited:
             self.took[problem.name] = self.time.spent() - before
-        return replace(law, out_of_scope=law.reason == NOT_REACHED).on_lattice(self.settings.uniform_bits)
+        return replace(law, out_of_scope=law.reason == NOT_REACHED)
+
+    def law_from(self, problem: Problem, answers: Iterable[Mapping[str, Any]]) -> Measurement:
+        """Return the law that the child's answers make up, judged as this audit judges."""
+        law = measured(problem, self.dtype, answers, self.subject.modifies_target, self.subject.own_rule)
+        return law.on_lattice(self.settings.uniform_bits)
 
     def _confirmations(self) -> int | None:
         """How many random requests may confirm the law of the next problem, of those that a quick audit has left."""

@@ -21,7 +21,6 @@ from ....proofs.audit_claims import refuted
 from ....proofs.interception import reads
 from ....proofs.interception.outcomes import Raised, Walk, decoded_walk
 from ....proofs.laws.small_law import Measurement
-from ....proofs.laws.small_measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....verifiers.trees.draft_tree import TOP
 from ..sandboxed import probe_problems, sandbox_of
@@ -252,8 +251,7 @@ def _repeated(
             yield answer
 
     answers = kept(sandbox.law(problem, walks=True, only=only))
-    law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
-    return Repeated(law.on_lattice(session.settings.uniform_bits), walks, only)
+    return Repeated(session.law_from(problem, answers), walks, only)
 
 
 def _at_the_end(all_: Repetition) -> Iterator[Difference]:

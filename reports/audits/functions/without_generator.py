@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from ....proofs.audit_claims import judge
 from ....proofs.laws.small_law import Measurement
-from ....proofs.laws.small_measurement import measured
 from ....verifiers.evidence import Evidence
 from .session import FunctionSession
 
@@ -29,9 +28,7 @@ class WithoutGenerator:
             return
         few = [m for m in known if m.paths <= MOST_PATHS_COMPARED] or [min(known, key=lambda m: m.paths)]
         problem = max(few, key=lambda m: m.paths).problem
-        answers = session.sandbox.law(problem, hand_in=False)
-        law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
-        law = law.on_lattice(session.settings.uniform_bits)
+        law = session.law_from(problem, session.sandbox.law(problem, hand_in=False))
         raised = all(isinstance(outcome, str) for outcome in law.outcomes()) if law.known else False
         if law.known and not raised:
             self.law = replace(law, problem=replace(problem, name=problem.name + SUFFIX))
