@@ -157,7 +157,7 @@ class Traced:
     def _choose(self, edges: tuple[int, ...]) -> int:
         """Choose which of the intervals between these points this path is in."""
         source, tracer = self.source, self.source.tracer
-        source.fresh, source.asked = False, source.asked + 1
+        source.asked += 1
         if source.asked > tracer.most_cuts:
             tracer.give_up(f"one random number is compared more than {tracer.most_cuts} times, as at {place()}", True)
         here = site()

@@ -59,7 +59,7 @@ def race(scores: list[Any], largest: bool) -> int:
     chosen = order[_decided(list(runners.values()), ladder, ladder.error)]
     for k, (i, runner) in enumerate(runners.items()):
         runner.source.settled = _rehearsed(ladder, order.index(chosen), order.index(i), k, runner)
-        runner.source.spent, runner.source.fresh = f"an argmax at {place()}", False
+        runner.source.spent = f"an argmax at {place()}"
     return chosen
 
 
@@ -99,7 +99,7 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
         runner.source.settled = lambda which, runner=runner, level=runner.source.level: runner.point(
             runner.position_of_own(level * PACES[which % len(PACES)])
         )
-        runner.source.fresh, runner.source.largest_wins = False, largest
+        runner.source.largest_wins = largest
     behind.spent = f"a comparison of two at {place()}"
     return (winner == 0) == (largest == (name in ("gt", "ge")))
 

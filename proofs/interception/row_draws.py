@@ -238,7 +238,6 @@ class WideTracer(Tracer):
         row = self.new_row(weights, lead, (math.log2(high - low), ""))
         row.asked_again = True
         source.low, source.high = leading_to(row.base)
-        source.fresh = False
         return row.base
 
     def _split(self, weights: np.ndarray, total: float) -> tuple[np.ndarray, int | None]:

@@ -34,7 +34,6 @@ class RandomSource(ABC):
     def __init__(self, tracer: Tracer, low: int, high: int, value: Callable[[int], Any], kind: str):
         self.tracer, self.low, self.high, self.value, self.kind = tracer, low, high, value, kind
         self.order = len(tracer.sources)
-        self.fresh = True
         self.spent: str | None = None
         self.settled: Callable[[int], int] | None = None
         self.beaten, self.level = 1.0, 1.0  # in races: the hazard it carries, in its own; the one it is rehearsed with
