@@ -1,10 +1,12 @@
 """Tests run in parts: what is said to be all of them is all of them."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from draftproof.tests import in_parts
+from draftproof.tests.conftest import left_out
 from draftproof.tests.in_parts import FAILED, PASSED, SKIPPED, Results, main, parts, summary
 
 TESTS = [f"a.py::test_{k}" for k in range(5)] + ["b.py::test_x[1-2]", "b.py::test_y"]
@@ -94,3 +96,19 @@ def test_so_it_is_with_processes_and_real_tests(tmp_path, capfd):
     assert "not run yet, the first tests/models/test_printable.py::" in capfd.readouterr().out
     assert main(words) == 0
     assert "that is all of them" in capfd.readouterr().out
+
+
+def test_a_test_is_left_out_for_its_time_a_package_or_a_device_and_the_reason_is_said():
+    def why(*marks, asked=""):
+        item = SimpleNamespace(
+            keywords={mark.name for mark in marks},
+            get_closest_marker=lambda name: next((mark for mark in marks if mark.name == name), None),
+            iter_markers=lambda name: [mark for mark in marks if mark.name == name],
+        )
+        return left_out(item, asked)
+
+    mark = pytest.mark
+    assert why(mark.needs("numpy").mark) is None
+    assert (why(mark.long.mark), why(mark.long.mark, asked="long"), why(mark.exact.mark)) == ("make long", None, None)
+    assert why(mark.skipif(True, reason="no device").mark) == "no device"
+    assert why(mark.skipif(False, reason="no device").mark) is None

@@ -1,5 +1,7 @@
 """Mutants of decoders: each is refuted exactly, in the claims that its catalogue names, and named; right ones hold."""
 
+from functools import cache
+
 import pytest
 
 from draftproof.corpus.site.cell_states import states
@@ -14,7 +16,9 @@ from draftproof.verifiers.adapters.registry import ENGINES, Engine
 pytestmark = pytest.mark.engine
 
 
-def audited(entry):
+@cache
+def audited(name):
+    entry = {**WRONG_DECODERS, **RIGHT_DECODERS}[name]
     home = "tests.subjects.right_decoders" if entry.name in RIGHT_DECODERS else "models.decoders.catalogue"
     sample = f"draftproof.{home}:{entry.name}"
     engine = Engine(entry.name, "planted", sample, follows=True, forged=False, logprobs="settings")
@@ -32,7 +36,7 @@ def some_long(entries):
 
 @pytest.mark.parametrize("entry", some_long(WRONG_DECODERS), ids=str)
 def test_a_mutant_is_refuted_where_its_catalogue_says_and_named(entry):
-    report = audited(entry)
+    report = audited(entry.name)
     assert tuple(e.claim for e in report.evidence if e.refuted) == entry.refutes
     assert report.verdict == "refuted"
     assert all(e.witness and e.replay for e in report.evidence if e.refuted)
@@ -44,7 +48,7 @@ def test_a_mutant_is_refuted_where_its_catalogue_says_and_named(entry):
 
 @pytest.mark.parametrize("entry", some_long(RIGHT_DECODERS), ids=str)
 def test_a_right_decoder_in_an_odd_style_holds(entry):
-    report = audited(entry)
+    report = audited(entry.name)
     assert report.verdict == "holds" and not report.diagnosis
     assert max(e.total_variation or 0 for e in report.evidence) < 1e-12
 
@@ -60,7 +64,7 @@ def test_the_grid_of_the_reference_has_every_row_and_an_engine_only_those_it_has
 
 
 def test_a_cell_shows_what_was_refuted_what_holds_and_why_nothing_is_decided():
-    words = [state.word for entry in ("X01", "R11") for _, _, state in states(audited(_entry(entry)).evidence)]
+    words = [state.word for entry in ("X01", "R11") for _, _, state in states(audited(entry).evidence)]
     assert words == ["refuted", "holds"]
     report = audit_engine(
         Engine("none", "planted", "draftproof.models.decoders.catalogue:X01", follows=True, forged=False),
@@ -68,7 +72,3 @@ def test_a_cell_shows_what_was_refuted_what_holds_and_why_nothing_is_decided():
     )  # fmt: skip
     ((_, _, state),) = states(report.evidence)
     assert state.word == "no law" and "within rounding" in state.why
-
-
-def _entry(name):
-    return {**WRONG_DECODERS, **RIGHT_DECODERS}[name]
