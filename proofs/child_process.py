@@ -42,7 +42,7 @@ class Printed:
         self.written, self._last = 0, b""
 
     def started(self) -> None:
-        """The process has its end: close ours, so that the pipe ends with the process."""
+        """Close our copy of the process's end, so that the pipe ends with the process."""
         os.close(self.writing_end)
 
     def read(self) -> bool:
@@ -55,7 +55,7 @@ class Printed:
         return bool(new)
 
     def last_line(self) -> str:
-        """The last line that is not empty; empty if there is none."""
+        """Return the last line that is not empty; empty if there is none."""
         lines = self._last.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
@@ -66,7 +66,7 @@ def amount(count: int) -> str:
 
 
 IN_CHILD = "DRAFTPROOF_CHILD"
-"""Of the environment of a child process, so that code that it imports starts none of its own."""
+"""Variable in the environment of a child process, so that code that it imports starts none of its own."""
 
 ENVIRONMENT = {
     IN_CHILD: "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0",
@@ -119,7 +119,7 @@ class LineProcess:
             raise self._ended() from None
 
     def read(self, at_least: int = 0) -> bytes:
-        """The next line, which has at least so many bytes, whatever they are.
+        """Read the next line, which has at least so many bytes, whatever they are.
 
         Raises: RunFailed if none comes until the deadline, or the process has ended.
         """
@@ -152,7 +152,7 @@ class LineProcess:
         return line
 
     def _look(self) -> None:
-        """Called whenever something was read, and twice a second. Raises: RunFailed for what must not be."""
+        """Look at the process after each read, and twice a second. Raises: RunFailed for what must not be."""
 
     def _out_of_time(self, waited: bool) -> RunFailed:
         return RunFailed("timeout", f"{self.what} gave no answer in time")
@@ -175,7 +175,7 @@ class LineProcess:
         self.ended = True
 
     def _ended(self) -> RunFailed:
-        """How it ended, with the last line that it wrote to its standard error."""
+        """Say how it ended, with the last line that it wrote to its standard error."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         code = self._process.returncode
@@ -219,12 +219,12 @@ class ChildProcess(LineProcess):
         self.write(request)
 
     def expect(self, doing: str, processor: float | None) -> None:
-        """From now on the child may take so many seconds of processor time; None: ``timeout`` of wall-clock time."""
+        """Allow the child so many seconds of processor time from now on; None: ``timeout`` of wall-clock time."""
         self._doing, self._processor = doing, processor
         self._deadline = time.monotonic() + self.limits.wall_clock(processor)
 
     def receive(self) -> dict[str, Any]:
-        """The next answer.
+        """Return the next answer.
 
         Raises: RunFailed if none comes within the limits, the child has ended, or what comes is no answer.
         """
@@ -255,7 +255,7 @@ class ChildProcess(LineProcess):
 
 
 def processes_of(session: int) -> int:
-    """How many processes of a session there are."""
+    """Count the processes of a session."""
     count = 0
     for process in psutil.pids():
         with contextlib.suppress(OSError):

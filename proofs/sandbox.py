@@ -101,7 +101,7 @@ class Sandbox:
 
     @property
     def ended(self) -> bool:
-        """Whether there is no child: it was never started, crashed, or was stopped for taking too long."""
+        """Check whether there is no child: it was never started, crashed, or was stopped for taking too long."""
         return self._child is None or self._child.ended
 
     def law(
@@ -116,7 +116,7 @@ class Sandbox:
         seconds: float = math.inf,
         confirmations: int | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The child's answers on one problem: the rows in use, then one law for each draft block.
+        """Yield the child's answers on one problem: the rows in use, then one law for each draft block.
 
         walks: whether to add calls with plain numbers on every path.
         scales: what the rows of target and draft are multiplied by; wide problems' are not.
@@ -143,7 +143,7 @@ class Sandbox:
         return made
 
     def repeated(self, problems: Sequence[Problem], count: int, backwards: bool) -> dict[str, Any]:
-        """What random requests to a driven subject come to, the same for the same count, and the calls made so far.
+        """Return the answers of a driven subject to random requests, the same for one count, and the calls made so far.
 
         backwards: one problem after the other, from the last request to the first, in place of in turn.
         """
@@ -151,17 +151,17 @@ class Sandbox:
         return first
 
     def batches(self, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
-        """Which rows of batches are influenced by others (``driven.batches``)."""
+        """Find which rows of batches are influenced by others (``driven.batches``)."""
         first, *_ = self._answers(problems, do="batches", seed=seed)
         return first
 
     def surroundings(self) -> dict[str, Any]:
-        """What calls have asked of their surroundings, and how many were made."""
+        """Return what calls have asked of their surroundings, and how many were made."""
         first, *_ = self._answers([], do="surroundings")
         return first
 
     def kept(self, problem: Problem, calls: Sequence[tuple[Sequence[int], Walk]], alone: int) -> list[str]:
-        """The names of what changes with every repetition of one of the first calls, ``alone`` many, or of all in turn.
+        """Return the names of what changes with every repetition of one of the first calls, ``alone`` many, or of all.
 
         calls: draft blocks, and the numbers.
         """
@@ -182,7 +182,7 @@ class Sandbox:
             self._child = None
 
     def side_effects(self) -> dict[str, str]:
-        """What the subject did other than answer, as findings. The child is stopped."""
+        """Stop the child, and return what the subject did other than answer, as findings."""
         self.stop()
         output, errors = self._written["output"], self._written["errors"]
         printed = [f"{amount(output)} to its standard output, the last line {self._last_line[:60]!r}"] if output else []

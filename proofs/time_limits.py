@@ -26,7 +26,7 @@ LEAST = 0.1
 
 
 class TimeLimits(NamedTuple):
-    """What ``--timeout`` allows, in seconds of processor time unless said otherwise.
+    """A set of limits from ``--timeout``, in seconds of processor time unless said otherwise.
 
     timeout: for an import, and for all calls on one problem.
     waiting: wall-clock seconds that every limit allows on top of ten times its processor time.
@@ -50,7 +50,7 @@ class TimeLimits(NamedTuple):
         return self.timeout if processor is None else WALL_CLOCK_FACTOR * processor + self.waiting
 
     def within(self, processor: float | None, *, waited: bool) -> str:
-        """The limit that ran out, for a message: the number in force, its clock and the option.
+        """Name the limit that ran out, for a message: the number in force, its clock and the option.
 
         waited: whether wall-clock time ran out, and not processor time.
         """
@@ -59,7 +59,7 @@ class TimeLimits(NamedTuple):
 
 
 class ProcessorTime:
-    """The time that is left of a limit, from here on. seconds: the limit; none by default, and nothing is measured."""
+    """A budget of processor time. seconds: the limit; none by default, and nothing is measured."""
 
     def __init__(self, seconds: float = math.inf):
         self.seconds, self._since = seconds, _used()
@@ -70,7 +70,7 @@ class ProcessorTime:
 
     @contextmanager
     def not_counted(self) -> Iterator[None]:
-        """What is spent inside is no part of it, be the limit known by then or set later."""
+        """Leave out what is spent inside, be the limit known by then or set later."""
         before = _used()
         try:
             yield
@@ -98,5 +98,5 @@ def _used() -> float:
 
 
 def out_of_time(failure: RunFailed) -> bool:
-    """Whether what failed had no more of the audit's time."""
+    """Check whether what failed had no more of the audit's time."""
     return str(failure) == NOT_REACHED

@@ -22,7 +22,7 @@ from .outcomes import readable
 
 
 def by_value(subject: Any) -> dict[str, Any]:
-    """The object as text ("content"), and the digest of what it is made of ("digest").
+    """Return the object as text ("content"), and the digest of what it is made of ("digest").
 
     "modules": [file, name] of its own module and of others of the user that it uses. "by_name": those of them that
     cannot be copied, so that the child imports them anew. "script": whether it belongs to the script that runs, which
@@ -47,7 +47,7 @@ def by_value(subject: Any) -> dict[str, Any]:
 
 
 def _copied(subject: Any, modules: list[types.ModuleType]) -> bytes:
-    """The object, with what it uses of these modules by value. Raises: TypeError for what cannot be copied."""
+    """Pickle the object, with what it uses of these modules by value. Raises: TypeError for what cannot be copied."""
     registered = []
     try:
         for module in dict.fromkeys(modules):
@@ -63,14 +63,14 @@ def _copied(subject: Any, modules: list[types.ModuleType]) -> bytes:
 
 
 def _used(own: types.ModuleType | None, modules: list[types.ModuleType]) -> list[types.ModuleType]:
-    """Those of the modules that a module has, or has something of."""
+    """Return the modules that a module has, or has something of."""
     values = list(vars(own).values()) if own is not None else []
     names = {v.__name__ if isinstance(v, types.ModuleType) else getattr(v, "__module__", None) for v in values}
     return sorted((m for m in modules if m is not own and m.__name__ in names), key=lambda m: m.__name__)
 
 
 def received(content: str) -> Any:
-    """In the child process: the object. Raises: NotASubject in one line."""
+    """Return the object in the child process. Raises: NotASubject in one line."""
     try:
         return _Received(io.BytesIO(base64.b64decode(content))).load()
     except BaseException as error:
@@ -93,7 +93,7 @@ class _Received(pickle.Unpickler):
 
 
 def _module(subject: Any) -> types.ModuleType | None:
-    """The module that an object belongs to, unless that is a library's."""
+    """Return the module that an object belongs to, unless that is a library's."""
     owner = getattr(subject, "func", None) or getattr(subject, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         return _module(owner)
@@ -104,7 +104,7 @@ def _module(subject: Any) -> types.ModuleType | None:
 
 
 def _is_users(module: types.ModuleType) -> bool:
-    """Whether a module is neither a library's nor this package's."""
+    """Check whether a module is neither a library's nor this package's."""
     name, file = module.__name__, vars(module).get("__file__")
     if name == "draftproof" or (name.startswith("draftproof.") and not name.startswith("draftproof.tests.")):
         return False

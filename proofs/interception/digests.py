@@ -43,7 +43,7 @@ _slot_names: Callable[[type], list[str]] = vars(copyreg)["_slotnames"]
 
 
 class Undigestible(Exception):
-    """There is neither source nor bytes to make a digest of."""
+    """An error: there is neither source nor bytes to make a digest of."""
 
 
 def digest_of(function: Any) -> str:
@@ -67,7 +67,7 @@ def content_digest(value: Any) -> str:
 
 
 class _Content(pickle._Pickler):
-    """Bytes that are equal for equal values: nothing is remembered by identity, but what contains itself."""
+    """A pickler whose bytes are equal for equal values: it remembers nothing by identity, but what contains itself."""
 
     def __init__(self) -> None:
         self.written = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What code keeps from call to call: values that change each time the very same calls are repeated.
+"""State that code keeps from call to call: values that change each time the very same calls are repeated.
 
 A cache that settles is none of it. Looked at are the function, what the modules of the functions that it uses have
 under global names, and data of other modules that their code names. What cannot be pickled counts as unchanged.

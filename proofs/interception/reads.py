@@ -1,4 +1,4 @@
-"""What a call asks of its surroundings: clocks, the environment, files, processes, threads, the host.
+"""Reads of a call's surroundings: clocks, the environment, files, processes, threads, the host.
 
 A law holds where it was measured, so a read withholds exactness, whether or not it was seen to matter. Functions that
 ask are replaced once, before third-party code is imported: while calls are noted they note the line that asks, then do
@@ -46,13 +46,13 @@ LIBRARIES = {"numpy", "torch", "transformers", "scipy", "sympy", "triton", "numb
 """Installed packages that read clocks and the environment for purposes of their own."""
 
 FOR_THE_CALLER = {"numpy", "scipy"}
-"""Those that open files for whoever called them."""
+"""Installed packages that open files for whoever called them."""
 
 OURS = ("draftproof.proofs.", "draftproof.reports.", "draftproof.verifiers.adapters.calling_convention")
 
 
 class Read(NamedTuple):
-    """One thing that was asked.
+    """A read: one thing that was asked.
 
     what: the function or object. of: the kind of surroundings. place: the line that asks.
     key: which variable of the environment. installed: whether the line is an installed package's.
@@ -68,7 +68,7 @@ class Read(NamedTuple):
 Reads = dict[tuple[str, str | None], Read]
 
 _NOTED: list[Reads] = []
-"""Where reads go at the moment; empty outside calls that are noted."""
+"""The place where reads go at the moment; empty outside calls that are noted."""
 
 
 @contextmanager
@@ -127,7 +127,7 @@ class _NotingFunction:
 
 
 class _NotingArguments(list):
-    """The arguments of the interpreter, which note who looks at them."""
+    """A list of the interpreter's arguments that notes who looks at them."""
 
 
 def _looking(plain: Any, what: str, of: str) -> Any:

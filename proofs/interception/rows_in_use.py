@@ -37,7 +37,7 @@ Steps = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 class Called(Protocol):
-    """What rows are made for: a function, what it takes them as, whether it takes draft trees, and arrays with gaps."""
+    """A function that rows are made for: how it takes them, whether it takes draft trees, and arrays with gaps."""
 
     function: Any
     array: str | None
@@ -54,11 +54,11 @@ class Rows(Protocol):
     steps: Steps | None
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
-        """The arguments for a draft block or tree, fresh."""
+        """Return the arguments for a draft block or tree, fresh."""
         ...
 
     def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
-        """The same for a call, and once more to compare with after it."""
+        """Return the arguments for a call, and once more to compare with after it."""
         ...
 
 
@@ -83,7 +83,7 @@ class RowsInUse:
         }
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
-        """The draft blocks that can be drafted."""
+        """Yield the draft blocks that can be drafted."""
         for tokens in self.problem.prefixes(self.problem.gamma):
             if all(self._draft[tokens[:i]][t] > 0 for i, t in enumerate(tokens)):
                 yield tokens
@@ -105,7 +105,7 @@ class RowsInUse:
         return given, kept
 
     def in_use(self) -> tuple[dict, dict]:
-        """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
+        """Return the rows that the subject verifies with, as the exact rationals that they are, normalised."""
         use = getattr(self.subject.function, "rows_in_use", None)
 
         def exact(row: list[float], x: Prefix, off: dict[Prefix, float]) -> list[Fraction]:
@@ -121,7 +121,7 @@ class RowsInUse:
         return target, draft
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The rows in use and ``off``, for the parent."""
+        """Yield the rows in use and ``off``, for the parent."""
         tables = {
             name: {prefix_key(x): list(map(str, row)) for x, row in table.items()}
             for name, table in zip(("target", "draft"), self.in_use())
@@ -130,7 +130,7 @@ class RowsInUse:
 
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
-        """The exact law of a call, over all ways its random numbers can fall: probabilities as texts."""
+        """Return the exact law of a call, over all ways its random numbers can fall: probabilities as texts."""
         explored = explore(call, exploration, walks)
         return [{**vars(explored), "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]}]
 
@@ -138,14 +138,14 @@ class RowsInUse:
         return False
 
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
-        """The probability of a draft block. draft: rows in use by prefix."""
+        """Return the probability of a draft block. draft: rows in use by prefix."""
         probability = 1.0
         for i, token in enumerate(tokens):
             probability *= float(draft[tokens[:i]][token])
         return probability
 
     def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
-        """A function that draws a draft block."""
+        """Return a function that draws a draft block."""
         _, draft = self.in_use()
         cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
 
@@ -159,7 +159,7 @@ class RowsInUse:
 
 
 class TreeRows(RowsInUse):
-    """The same for draft trees, drawn from the rows in use; a tree stands for by its tokens in drawing order."""
+    """A problem's rows for draft trees, drawn from the rows in use. A tree is named by its tokens in drawing order."""
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         super().__init__(problem, subject, scales)
@@ -169,7 +169,7 @@ class TreeRows(RowsInUse):
         self._trees: dict[tuple[int, ...], tuple[DraftTree, Any]] = {}
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
-        """The tokens of every tree that can be drawn."""
+        """Yield the tokens of every tree that can be drawn."""
         yield from sorted(law_of(lambda chance: draft_tree(*self._models, self.drafting, chance).tokens))
 
     def _tree(self, tokens: tuple[int, ...]) -> tuple[DraftTree, Any]:
@@ -185,18 +185,18 @@ class TreeRows(RowsInUse):
         return arguments(target, draft, tokens, array, dtype, tree.parents)
 
     def _drawn_from(self, text: Prefix, row: Sequence[Any]) -> list[float]:
-        """The row of a node as it is given: of an eldest sibling the row itself, not one that was normalised again."""
+        """Return the row of a node as it is given: for an eldest sibling the row itself, not normalised again."""
         if row == self._models[1].rows[text]:
             return self._draft[text]
         return [int(p.numerator) / int(p.denominator) for p in row]
 
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
-        """The probability of a draft tree."""
+        """Return the probability of a draft tree."""
         probability = self._tree(tokens)[1]
         return int(probability.numerator) / int(probability.denominator)
 
     def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
-        """A function that draws the tokens of a draft tree."""
+        """Return a function that draws the tokens of a draft tree."""
         target, draft = (
             Table({x: tuple(map(float, map(Fraction, map(str, row)))) for x, row in model.rows.items()}, model.name)
             for model in self._models
@@ -205,7 +205,7 @@ class TreeRows(RowsInUse):
 
 
 def rows_for(problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)) -> RowsInUse:
-    """A problem's rows for a subject: of trees, if it verifies trees; then a single path is one, too."""
+    """Return a problem's rows for a subject: for trees, if it verifies trees; then a single path is one, too."""
     return (TreeRows if subject.trees else RowsInUse)(problem, subject, scales)
 
 
@@ -214,7 +214,7 @@ MOST_SINGLES = 24
 
 
 class _Sent:
-    """Rows on their way to the parent, each sent once."""
+    """A list of rows on their way to the parent, each sent once."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, int] = {}
@@ -269,7 +269,7 @@ class WideRows:
         self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
 
     def blocks(self) -> Iterator[Prefix]:
-        """The draft blocks that can be drafted."""
+        """Yield the draft blocks that can be drafted."""
         return self.problem.prefixes(self.problem.gamma)
 
     def arguments(self, tokens: Prefix) -> list:
@@ -314,7 +314,7 @@ class WideRows:
         return [target, draft, np.array(tokens, dtype=np.int64)]
 
     def in_use(self, row: np.ndarray) -> np.ndarray:
-        """A row that the subject verifies with, float64, not normalised."""
+        """Return a row that the subject verifies with, float64, not normalised."""
         own = row[None].copy()  # third-party code gets it
         given = self._as_array(own, own, ())[0]
         use = getattr(self.subject.function, "rows_in_use", None)
@@ -322,7 +322,7 @@ class WideRows:
         return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The rows in use, each once, as bytes of float64; which they are, and how far from those given at most."""
+        """Yield the rows in use, each once, as bytes of float64, and how far they are from those given at most."""
         tables: dict[str, dict[str, int]] = {"target": {}, "draft": {}}
         off = dict.fromkeys(tables, 0.0)
         known: dict[bytes, tuple[int, float]] = {}  # long blocks have few rows, many times
@@ -338,7 +338,7 @@ class WideRows:
 
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: Prefix, number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
-        """The law of a call, as far as it is known; calls with plain numbers are not kept."""
+        """Return the law of a call, as far as it is known. Calls with plain numbers are not kept."""
         few, blocks = {*itertools.chain(*self.problem.live)}, self.problem.count(self.problem.gamma)
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
@@ -351,12 +351,12 @@ class WideRows:
         return [*self._sent.taken(), answer]
 
     def begins_again(self, law: dict[str, Any]) -> bool:
-        """Whether a law of a block shows that the ids should not be shared, as they are."""
+        """Check whether a law of a block shows that blocks should not share the ids of rows."""
         again, self.sharing = self.sharing and law["unlike"], self.sharing and not law["unlike"]
         return again
 
     def drawing(self) -> Callable[[random.Random], Prefix]:
-        """A function that draws a draft block."""
+        """Return a function that draws a draft block."""
 
         def drawn(draw: random.Random) -> Prefix:
             tokens: Prefix = ()

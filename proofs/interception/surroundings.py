@@ -100,7 +100,7 @@ def _move_dates() -> None:
 
 
 BETWEEN = 0.25
-"""What lies between the entries of arrays with gaps: code that reads it by mistake is wrong, and does not raise."""
+"""Number between the entries of arrays with gaps: code that reads it by mistake is wrong, and does not raise."""
 
 
 def with_gaps(value: Any) -> Any:

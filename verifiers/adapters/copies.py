@@ -13,7 +13,7 @@ COPY = 83
 
 
 class Copies:
-    """The copies of the process that calls ``remember_process``.
+    """A count of copies of the process that calls ``remember_process``.
 
     ended: copies that came back and were ended.
     """

@@ -1,4 +1,4 @@
-"""Whether the rows of a batch influence one another: each has to emit what it emits alone."""
+"""Influence of a batch's rows on one another: each has to emit what it emits alone."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ NOT_TRIED = "not tried: it does not say that it takes them"
 
 
 class BatchInfluence:
-    """Refutes, or says what was tried: that no row was influenced is no proof that none can be."""
+    """A part of an audit that refutes, or says what was tried. No influence seen is no proof of none."""
 
     def __init__(self, session: FunctionSession):
         self.session = session
@@ -51,7 +51,7 @@ class BatchInfluence:
         session.report.subject["requests_a_call"] = min(known, answer["largest"])
 
     def _named(self, entry: ZooEntry) -> dict[str, Any]:
-        """A mutant that explains what every row emitted, among others, exactly."""
+        """Return a mutant that explains what every row emitted, among others, exactly."""
         about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
         return about | {"problems": [p.name for p in self.problems], "distance": 0.0, "claim": "batch"}
 

@@ -1,9 +1,7 @@
-"""Does a driven subject keep state? The same requests, in a fresh process and in another order, have to be answered
-alike.
+"""Does a driven subject keep state? The same requests have to get the same answers in a fresh process.
 
-Many requests on one problem; and some on a draft block or tree of every size, with twins that share its tokens, in
-turn in
-the process of the audit, one problem after the other in the fresh one, the smallest first.
+There are many requests on one problem, and some on a draft block or tree of every size with twins that share its
+tokens: in turn in the process of the audit, one problem after the other in the fresh one, the smallest first.
 """
 
 from collections.abc import Sequence
@@ -18,16 +16,18 @@ from ....proofs.laws.small_law import Measurement
 from ....proofs.sandbox import Sandbox
 from .session import FunctionSession, of_each_size
 
-REQUESTS, OF_A_SIZE = 500, 32
-"""Random requests that are repeated: on one problem, and on one of each size and each of its twins."""
+REQUESTS = 500
+"""Random requests that are repeated on one problem."""
+
+OF_A_SIZE = 32
+"""Random requests that are repeated on one problem of each size, and on each of its twins."""
 
 FEWEST = 4
-"""The latter of a subject that is slow."""
+"""The same of a subject that is slow."""
 
 
 def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement]) -> list[Measurement]:
-    """The laws, withdrawn if a fresh process answers otherwise than the one that was audited. Findings go to the
-    report."""
+    """Withdraw the laws if a fresh process answers differently. Findings go to the report."""
     known = [m for m in laws if m.known]
     if not known or session.sandbox.ended:
         return laws
@@ -58,7 +58,7 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
     reasons = (_differing(problems, one, other) for (problems, _), one, other in zip(groups, here, there))
     if reason := next(filter(None, reasons), None):
         session.withheld = (
-            f"after {calls:,} calls the same requests are answered otherwise than in a fresh process: on {reason}"
+            f"after {calls:,} calls the same requests get other answers than in a fresh process: on {reason}"
         )
         session.report.notice({"state": session.withheld})
         return [m.withdrawn(session.withheld) for m in laws]
@@ -66,7 +66,7 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
 
 
 def _differing(problems: Sequence[Problem], here: dict[str, Any], there: dict[str, Any]) -> str | None:
-    """The first problem on which requests are answered otherwise, with two answers."""
+    """Return the first problem on which requests are answered differently, with two answers."""
     for problem, one, other in zip(problems, here["outcomes"], there["outcomes"]):
         if differing := [(a, b) for a, b in zip(one, other) if a != b]:
             first, second = map(decoded, differing[0])

@@ -31,15 +31,18 @@ TRIED = 256
 MOST_FAILURES = 1
 """Problems on which the subject may fail before the audit ends: a single one is started anew after it."""
 
-SHARE, OF_WHAT_IS_LEFT = 0.55, 1 / 3
-"""Of the audit's processor time, if it is limited: for all laws on small problems; of what is left of that, for one."""
+SHARE = 0.55
+"""Share of the audit's processor time, if it is limited, for all laws on small problems."""
+
+OF_WHAT_IS_LEFT = 1 / 3
+"""Share of the remainder for one law."""
 
 MOST_LATE = 2
 """Problems that may take too long before the others are left out: these have no law, and the audit goes on."""
 
 
 class ExactLaws:
-    """The laws on all problems, compared with real calls on three of them, and with calls in other surroundings."""
+    """A part of an audit: laws on all problems, compared with real calls and with calls in other surroundings."""
 
     def __init__(self, session: FunctionSession):
         self.session = session
@@ -129,7 +132,7 @@ class ExactLaws:
         return replace(lawless, out_of_scope=reason == NOT_REACHED)
 
     def _restarted(self) -> bool:
-        """Whether a fresh child could be started after a crash, so that the remaining problems are examined."""
+        """Start a fresh child after a crash, so that the remaining problems are examined; False if that fails."""
         try:
             self.session.start()
         except RunFailed as failure:

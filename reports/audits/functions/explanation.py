@@ -19,15 +19,18 @@ from ....verifiers.zoo.catalogue import ZooEntry
 from ..sandboxed import probe_problems
 from .session import FunctionSession
 
-LONGEST_SHRINKING, SHARE = 30.0, 0.8
-"""Processor seconds for the search of a smaller witness, and the share of the audit's time after which it ends."""
+LONGEST_SHRINKING = 30.0
+"""Processor seconds for the search of a smaller witness."""
+
+SHARE = 0.8
+"""Share of the audit's processor time, if it is limited, after which that search ends."""
 
 EXPLAINED = ("lossless", "support", "optimal")
 """Claims whose refutation is compared with mutants, the first that is refuted; ``optimal`` only where it decides."""
 
 
 class Explanation:
-    """The smallest witness of a refuted function, and its diagnosis."""
+    """A part of an audit: the smallest witness of a refuted function, and its diagnosis."""
 
     def __init__(self, session: FunctionSession):
         self.session = session
@@ -52,7 +55,7 @@ class Explanation:
         return [self.smallest] if self.smallest else []
 
     def _law_on(self, problem: Problem) -> Measurement | None:
-        """The law on another problem; None where there is none."""
+        """Return the law on another problem, or None."""
         if self.session.sandbox.ended:
             return None
         try:

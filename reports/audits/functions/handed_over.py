@@ -14,11 +14,11 @@ from ....proofs.interception.loading import dotted_name
 
 NAME_IT = "give it a name in a module, such as 'verify = ...' at the top level of mine.py, and hand over mine.verify"
 WRITE_IT = "put '%%writefile mine.py' first in its cell, run it, and audit 'mine.py:verify'"
-"""What to do in a notebook, whose functions belong to no file."""
+"""Advice for a notebook, whose functions belong to no file."""
 
 
 def name_of(subject: Callable) -> str:
-    """The name, as on the command line, of an object that a module has under that name.
+    """Return the name, as on the command line, of an object that a module has under that name.
 
     Found by looking for the object itself, for what it says of itself may be copied from another (functools.wraps).
     Raises: InputError for what no module has under a name, or has no file: no command could show again what it does.
@@ -38,7 +38,7 @@ def name_of(subject: Callable) -> str:
 
 
 def handed_over(subject: Callable) -> dict[str, Any]:
-    """The object for a child process. Raises: InputError for what cannot be copied."""
+    """Pickle the object for a child process. Raises: InputError for what cannot be copied."""
     try:
         return by_value(subject)
     except TypeError as error:
@@ -82,7 +82,7 @@ def _modules(subject: Any) -> list[types.ModuleType]:
 
 
 def _place(module: types.ModuleType) -> str:
-    """Its file where that says to which package it belongs; else its dotted name, if that is where it was found."""
+    """Return its file if that says to which package it belongs, else its dotted name if it was found there."""
     file = Path(str(module.__file__)).absolute()
     name = getattr(module.__spec__, "name", None) or module.__name__
     folder, names = dotted_name(file)

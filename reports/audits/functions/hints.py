@@ -1,4 +1,4 @@
-"""What a refuted function may be right about, if it was meant otherwise: padded results, less precision."""
+"""Hints at what a refuted function may be right about: padded results, less precision, some ways of drawing."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,14 +15,14 @@ LAWS = (Method.INTERCEPTION, Method.DRIVING)
 
 
 def padding_hint(laws: Sequence[Measurement]) -> dict[str, str]:
-    """Whether results are right once tokens outside the vocabulary are cut off their ends; changes no verdict."""
+    """Say whether results are right once tokens outside the vocabulary are cut off their ends; no verdict changes."""
     known = [law for law in laws if law.known]
     text = _padding([law for law in known if refuted(law, "lossless")], len(known))
     return {"padding": text} if text else {}
 
 
 def drafting_hint(laws: Sequence[Measurement], compared: bool) -> dict[str, str]:
-    """Whether results are right wherever trees are drawn in some ways, and wrong in others; changes no verdict.
+    """Say whether results are right for trees drawn in some ways, and wrong for others; no verdict changes.
 
     compared: whether calls of one problem after another were, which shows state.
     """
@@ -43,7 +43,7 @@ def drafting_hint(laws: Sequence[Measurement], compared: bool) -> dict[str, str]
 
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
-    """Whether every deviation of float64 rows is one that float32 may have; changes no verdict."""
+    """Say whether every deviation of float64 rows is one that float32 may have; no verdict changes."""
     found = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method in LAWS]
     others = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method not in LAWS]
     if not found or others or any(e.dtype != "float64" or e.total_variation is None for e in found):

@@ -33,7 +33,7 @@ def restated_problems() -> list[Problem]:
 
 
 class AuditProblems(NamedTuple):
-    """The problems of one audit, each with a name of its own.
+    """A choice of problems for one audit, each with a name of its own.
 
     small, wide: by the kind of their laws. given: those that the user gave. long_blocks: whether blocks of many
     positions are examined. related: whether problems that are the same but for names are compared.

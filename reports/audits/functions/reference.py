@@ -30,7 +30,7 @@ def audit_reference(verifier: Reference, problems: list[Problem], settings: Audi
 
 
 class ReferenceLaws:
-    """The exact laws of one of our own verifiers on the problems."""
+    """A part of an audit: the exact laws of one of our own verifiers."""
 
     def __init__(self, verifier: Reference, problems: list[Problem], settings: AuditSettings, report: Report):
         self.verifier, self.problems, self.settings, self.report = verifier, problems, settings, report

@@ -18,7 +18,7 @@ from .problems import ORIGINALS
 from .session import FunctionSession
 
 SCALES = ((0.9, 0.9), (1 + 1e-7, 1.0), (1.0, 1 - 1e-7))
-"""What the target's and the draft's rows are multiplied by."""
+"""Factors of the target's and the draft's rows."""
 
 
 class Relations:

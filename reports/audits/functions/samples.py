@@ -15,7 +15,7 @@ MOST_PROBLEMS = 6
 
 
 class Samples:
-    """Samples of the completed tokens against the target's law (Lemma 2).
+    """A part of an audit: samples of the completed tokens against the target's law (Lemma 2).
 
     Guarantee: a lossless subject is refuted with probability at most ALPHA, all problems and dtypes together: every
     route to a refutation of one problem has its share of that problem's rate, at any number of samples.
@@ -51,7 +51,7 @@ class Samples:
 
 
 def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) -> Evidence:
-    """One problem's counts compared with the target's law, and what they could have shown.
+    """Compare one problem's counts with the target's law, and say what they could have shown.
 
     alpha: the rate of false alarms of this problem.
     seed: of the completion.

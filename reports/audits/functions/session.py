@@ -27,10 +27,13 @@ from ..subject import SubjectSpec
 from .problems import drawn_for, ways_of
 
 OF_REQUESTS = 0.2
-"""Of the requests that are left for a problem those that confirm its law; others find it, and repeat what was asked."""
+"""Share of a problem's remaining requests that confirms its law; the rest finds it and replays."""
 
-REAL_CALLS, FEW_REAL_CALLS = 2000, 500
-"""Real calls that a measured law has to survive; those of what is slow, in a quick audit."""
+REAL_CALLS = 2000
+"""Real calls that a measured law has to survive."""
+
+FEW_REAL_CALLS = 500
+"""The same of what is slow, in a quick audit."""
 
 TOO_LONG = "too-long"
 """The finding that something was not done within its time: what else was examined stands."""
@@ -38,7 +41,7 @@ TOO_LONG = "too-long"
 
 @dataclass
 class FunctionSession:
-    """One audit of one third-party function in one dtype.
+    """An audit of one third-party function in one dtype.
 
     subject: the function.
     dtype: of the rows that it gets.
@@ -74,7 +77,7 @@ class FunctionSession:
     real_calls: int = REAL_CALLS
 
     def start(self) -> Mapping[str, Any]:
-        """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
+        """Start a child that loads the function and finds out how to call it. Raises: RunFailed."""
         about = self.sandbox.start(probe_problems(self.problems))
         self.folders = about["origin"]["folders"]
         self.driven = about["convention"]["random"] == "driven"
@@ -96,7 +99,7 @@ class FunctionSession:
         return text
 
     def measure(self, problem: Problem, seconds: float = math.inf) -> Measurement:
-        """The exact law on a problem, or the reason why there is none. seconds: as of ``Sandbox.law``.
+        """Measure the exact law on a problem, or say why there is none. seconds: as of ``Sandbox.law``.
 
         Raises: RunFailed.
         """
@@ -116,14 +119,14 @@ class FunctionSession:
         return law.on_lattice(self.settings.uniform_bits)
 
     def _confirmations(self) -> int | None:
-        """How many random requests may confirm the law of the next problem, of those that a quick audit has left."""
+        """Return how many random requests may confirm the next problem's law, of those that a quick audit has left."""
         if not (self.driven and self.settings.quick):
             return None
         left = QUICK_REQUESTS // len(self.subject.dtypes) - self.sandbox.calls
         return max(int(OF_REQUESTS * left / max(len(self.problems) - len(self.laws), 1)), 1)
 
     def sample(self, problem: AnyProblem, count: int) -> Counts:
-        """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""
+        """Count outcomes with real random numbers. Raises: RunFailed, and what was counted is lost."""
         if not self.time.left():
             raise RunFailed("timeout", NOT_REACHED)
         counts, findings = sampled(self.sandbox, problem, count, self.settings.seed)
@@ -131,17 +134,17 @@ class FunctionSession:
         return counts
 
     def decided(self, *laws: Law) -> bool:
-        """Whether one of the laws refutes a claim that decides the verdict."""
+        """Check whether one of the laws refutes a claim that decides the verdict."""
         claims = [claim for claim in claims_of(FUNCTION) if claim in self.settings.claims]
         return any(refuted(law, *claims) for law in laws)
 
     @property
     def mutants(self) -> list[ZooEntry]:
-        """The mutants that it is compared with."""
+        """Return the mutants that it is compared with."""
         return [*(TREE_MUTANTS if self.trees else MUTANTS).values()]
 
     def with_replay(self, evidence: Evidence) -> Evidence:
-        """The evidence with the command that shows it again."""
+        """Return the evidence with the command that shows it again."""
         subject = self.subject
         if evidence.refuted and evidence.problem in self.replays:
             return replace(evidence, replay=self.replays[evidence.problem])
@@ -162,7 +165,7 @@ def size_drafted(measurement: Measurement) -> tuple[int, int]:
 
 
 def of_each_size(known: Sequence[Measurement]) -> dict[tuple[int, int], Measurement]:
-    """One of each size, if possible with rows that depend on the text, and of those the one of the fewest paths."""
+    """Choose one law of each size: if possible with rows that depend on the text, then of the fewest paths."""
     chosen: dict[tuple[int, int], Measurement] = {}
     for m in sorted(known, key=lambda m: (isinstance(m.problem.draft, ContextFree), m.paths)):
         chosen.setdefault(size_drafted(m), m)

@@ -94,7 +94,7 @@ class Difference(NamedTuple):
 
 @dataclass
 class Repetition:
-    """The laws to compare: of each original in the audit, and of the original and its twins when measured again.
+    """A set of laws to compare: of each original in the audit, and of it and its twins when measured again.
 
     reads: what calls have asked of their surroundings by now. calls: how many were made.
     """
@@ -106,7 +106,7 @@ class Repetition:
 
 
 class Examined(NamedTuple):
-    """The reason for withdrawing the laws (None: they stand), and whether another problem could tell more."""
+    """A reason for withdrawing the laws (None: they stand), and whether another problem could tell more."""
 
     reason: str | None
     lawless: bool = False
@@ -416,4 +416,4 @@ CHECKS = (
         _keeping,
     ),
 )
-"""Where calls are made again, in this order; docs/state.md shows this table."""
+"""Checks in the order in which they are made; docs/state.md shows this table."""

@@ -34,7 +34,7 @@ class WideCells:
         self.sets = {x: self._sets(x, row) for x, row in self.law_on.target.items()}
 
     def _sets(self, prefix: Prefix, row: np.ndarray) -> np.ndarray:
-        """The number of each token's set: live tokens have their own, below 0."""
+        """Return the number of each token's set: live tokens have their own, below 0."""
         sets = np.minimum((np.cumsum(row) * EQUAL).astype(int), EQUAL - 1)
         sets[row == 0] = EQUAL
         for k, token in enumerate(self.problem.drafted(prefix)):
@@ -51,7 +51,7 @@ class WideCells:
             law[cell] = law.get(cell, 0.0) + mass
 
     def law(self) -> dict[Cell, float]:
-        """The measured law of what is emitted."""
+        """Return the measured law of what is emitted."""
         law: dict[Cell, float] = {}
         for prefix, masses in self.law_on.emitted.items():
             self._summed(prefix, masses, law)
@@ -60,26 +60,26 @@ class WideCells:
         return {cell: mass for cell, mass in law.items() if mass > 0}
 
     def target(self) -> dict[Cell, float]:
-        """The target's law, up to the first token that cannot be drafted."""
+        """Return the target's law, up to the first token that cannot be drafted."""
         law: dict[Cell, float] = {}
         for prefix, _, right in self.law_on.frontier():
             self._summed(prefix, right, law)
         return {cell: mass for cell, mass in law.items() if mass > 0}
 
     def _of(self, outcome: Any) -> Cell:
-        """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
+        """Return the cell of an outcome, which is cut where it leaves the prefixes that can be drafted."""
         sequence = cut(outcome, self.problem, self.law_on.target)
         return "malformed" if sequence is None else self._cell(sequence)
 
     def counted(self, counts: Counts) -> dict[Cell, int]:
-        """What was emitted, in cells."""
+        """Count what was emitted, in cells."""
         cells: Counter[Cell] = Counter()
         for outcome, n in counts.items():
             cells[self._of(outcome)] += n
         return dict(cells)
 
     def completed(self, counts: Counts, seed: int) -> dict[Cell, int]:
-        """What was emitted, continued by the target to the first token that cannot be drafted (Lemma 2), in cells."""
+        """Count what was emitted, in cells, continued by the target to a token that cannot be drafted (Lemma 2)."""
         draw, cells = np.random.default_rng([seed, 1]), Counter()
         for outcome, n in counts.items():
             if not isinstance(outcome, tuple) or outcome not in self.sets:
@@ -94,7 +94,7 @@ class WideCells:
         return dict(cells)
 
     def text(self, cell: Any) -> str:
-        """A cell for a person."""
+        """Name a cell for a person."""
         if isinstance(cell, str):
             return cell
         *prefix, _, k = cell
@@ -105,7 +105,7 @@ class WideCells:
 
 
 def goodness(law: WideMeasurement, counts: Counts, alpha: float, seed: int) -> Evidence:
-    """One wide problem's counts, in cells, compared with the target's law. alpha, seed: as of ``samples.goodness``."""
+    """Compare one wide problem's counts, in cells, with the target's law. alpha, seed: as of ``samples.goodness``."""
     problem, dtype, cells = law.problem, law.dtype, WideCells(law)
     allowed = max(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary), law.rounding.get("theorem", 0.0))
     allowed += look_up_at_most(dtype, problem.vocabulary)

@@ -36,7 +36,7 @@ TYPICAL = 1000
 """Vocabulary of the problem that is sampled where no law is known of any: wide, and thousands of calls take seconds."""
 
 SHARE = 0.9
-"""Of the audit's processor time, if it is limited, after which no further law is looked for."""
+"""Share of the audit's processor time, if it is limited, after which no further law is looked for."""
 
 MOST_SAMPLED = 2
 MODIFIES = "the law that a modified target continues (Lemma 8) is not computed on wide problems"
@@ -57,11 +57,11 @@ accepted, or nothing is, happens too often where coins are shared or left out, w
 EVERY_LENGTH = (*SHORTER, *LENGTHS)
 
 Measure = Callable[[WideProblem, int | None], WideMeasurement]
-"""From a problem and the paths to walk on each of its draft blocks, if not as many as on others, to a law."""
+"""Function that measures a problem's law, given a limit of paths for each draft block."""
 
 
 class WideLaws:
-    """The laws on wide problems, smallest first, of a verifier that the small problems do not refute.
+    """A part of an audit: laws on wide problems, smallest first, of a verifier that the small ones do not refute.
 
     long_blocks: whether to examine long blocks all positions of which are decided, before them.
     """
@@ -99,7 +99,7 @@ class WideLaws:
         )
 
     def _why_not_measured(self) -> str | None:
-        """Why there is no law on wide problems, where there is none on the others."""
+        """Return why there is no law on wide problems if there is none on the others."""
         if "exact" not in self.session.settings.levels:
             return NOT_ASKED
         reasons = [law.reason for law in self.session.laws]
@@ -141,7 +141,7 @@ class WideLaws:
     def _until_refuted(
         self, laws: Iterable[WideMeasurement], problems: Sequence[WideProblem] = ()
     ) -> list[WideMeasurement]:
-        """The laws up to one that refutes, or a number that are not known; then nothing is known on the other problems.
+        """Return the laws up to one that refutes, or to a few that are not known; the other problems have none.
 
         problems: those of the laws, in order.
         """
@@ -158,7 +158,7 @@ class WideLaws:
         return measured
 
     def _law(self, problem: WideProblem, paths: int | None = None) -> WideMeasurement:
-        """The law on a problem. paths: as of ``Sandbox.law``."""
+        """Measure the law on a problem. paths: as of ``Sandbox.law``."""
         session = self.session
         number = next((k for k, one in enumerate(self.problems) if one is problem), 0)
         session.settings.progress(problem.name, number, len(self.problems))
@@ -191,7 +191,7 @@ class WideLaws:
         return confirmed_by_real_calls(self.session, self.laws, chosen, REAL_CALLS)
 
     def _sample(self) -> None:
-        """Two problems without a law, on a partition of the tokens."""
+        """Sample two problems without a law, on a partition of the tokens."""
         session = self.session
         lawless = [law for law in self.laws if not law.known and law.problem.vocabulary <= WIDEST]
         if "statistical" not in session.settings.levels or any(law.lossless.refutes for law in self.laws):
@@ -223,8 +223,9 @@ def other_law_backwards(law: WideMeasurement, restated: WideMeasurement) -> floa
 def laws_of_long_blocks(
     measure: Measure, seed: int, lengths: Sequence[int] = EVERY_LENGTH, doubles: bool = False
 ) -> Iterator[WideMeasurement]:
-    """The laws on long blocks every position of which is decided: all together where that takes few ways, else a few;
-    where there are too many ways for all positions together, what was seen of them if it refutes.
+    """Yield the laws on long blocks whose positions are all decided, together if that takes few ways, else a few.
+
+    If there are too many ways for all positions together, yield what was seen of them if it refutes.
 
     seed: of the pairs of positions that are decided together where not all are. lengths: of blocks. doubles: whether
       the ways are known to double with each position.

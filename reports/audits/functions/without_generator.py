@@ -8,14 +8,14 @@ from ....verifiers.evidence import Evidence
 from .session import FunctionSession
 
 SUFFIX = "-no-generator"
-"""Of the name of the problem on which it is called so."""
+"""Suffix of the name of the problem on which it is called so."""
 
 MOST_PATHS_COMPARED = 50
 """Ways the random numbers can fall on that problem, at most, if there is a choice: the more, the more is compared."""
 
 
 class WithoutGenerator:
-    """The law on one problem where the argument for randomness is left out."""
+    """A part of an audit: the law on one problem where the argument for randomness is left out."""
 
     def __init__(self, session: FunctionSession):
         self.session = session

@@ -12,7 +12,7 @@ from .audit import run_audit
 
 
 def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]:
-    """The audit of one entry, and a row that says what was expected and what came out.
+    """Audit one entry, and return a row that says what was expected and what came out.
 
     A mutant is judged on the claims it must fail and the audit stops at the first refutation; a control is judged on
     losslessness over the whole battery.
@@ -38,7 +38,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
 
 
 def audit_zoo(progress: Progress, seed: int = 0) -> list[dict[str, Any]]:
-    """A row for each entry of the zoo."""
+    """Yield a row for each entry of the zoo."""
     entries = [*MUTANTS.values(), *TREE_MUTANTS.values(), *CONTROLS.values(), *TREE_CONTROLS.values()]
     rows = []
     for k, entry in enumerate(entries):
