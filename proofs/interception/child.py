@@ -77,9 +77,9 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     at_import: reads.Reads = {}
     with reads.noting(at_import):
         function = received(handed_over["content"]) if handed_over else loading.load(name)
-    reads.install()  # torch may have come
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
+    reads.install()  # torch may have come
     settings = {r.key: r.place for r in at_import.values() if r.of == reads.ENVIRONMENT and r.key and not r.installed}
     if settings:
         lines = ", ".join(f"{variable} ({place})" for variable, place in sorted(settings.items())[:5])

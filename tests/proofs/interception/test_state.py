@@ -7,6 +7,7 @@ from draftproof.models.battery import drawn
 from draftproof.models.related import twins
 from draftproof.proofs.interception.outcomes import Walk, decoded_walk
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.deceivers import arguments
 from draftproof.tests.subjects import stateful
 from draftproof.verifiers.zoo.catalogue import CONTROLS
 
@@ -103,3 +104,10 @@ def test_a_call_made_again_shows_what_it_showed(sandbox):
         for walk in walks:
             assert isinstance(walk, Walk)
             assert len(walk.weights) <= len(walk.drawn) or walk.drawn == []
+
+
+@pytest.mark.long
+def test_questions_about_the_hardware_are_seen_where_torch_comes_with_the_subject(sandbox):
+    sandbox.load(f"{arguments.__file__}:with_cuda", [PROBLEM])
+    list(sandbox.law(PROBLEM))
+    assert [read["what"] for read in sandbox.surroundings()["reads"]] == ["torch.cuda.is_available"]

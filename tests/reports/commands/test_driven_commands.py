@@ -94,7 +94,7 @@ def test_what_changes_after_the_law_was_confirmed_withdraws_it():
     report = audit(driven.changes_later, problems=[toy(2)], explain=False, levels=("exact",))
     assert report.subject["calls"] > driven.changes_later.patience
     assert report.verdict == "inconclusive"
-    assert "the same requests are answered otherwise than in a fresh process" in report.findings["state"]
+    assert "the same requests get other answers than in a fresh process" in report.findings["state"]
 
 
 def test_exec_says_itself_what_it_takes():

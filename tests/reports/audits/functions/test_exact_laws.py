@@ -19,12 +19,6 @@ MADE = [name for name in claims_of(FUNCTION) if name != "lossless-over-keys"]
 """Claims of every function; others are of functions with keys."""
 
 
-@pytest.fixture(autouse=True)
-def no_state(monkeypatch):
-    """The comparison of state needs a second process, and has tests of its own."""
-    monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws: laws)
-
-
 def examined(child, problems=PROBLEMS, **settings):
     session = session_of(child, problems, **settings)
     part = ExactLaws(session)

@@ -16,9 +16,8 @@ from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import stateful
 
+pytestmark = pytest.mark.usefixtures("replayed")
 PROBLEM = drawn(2, 2, "generic")
-
-
 LONGER = drawn(2, 4, "generic")
 
 
@@ -31,7 +30,7 @@ def _audit(name):
     return audit(f"{stateful.__file__}:{name}", problems, explain=False, levels=("exact",))
 
 
-@pytest.mark.parametrize("name", ["rows_by_rounded_target", long("rows_by_draft_tokens"), "last_rows_by_draft_tokens"])
+@pytest.mark.parametrize("name", ["rows_by_rounded_target", long("last_rows_by_draft_tokens")])
 def test_rows_remembered_are_noticed_with_the_calls_that_show_it(name):
     report = _audit(name)
     assert report.verdict == ("inconclusive" if name.startswith("last") else "refuted")
@@ -53,14 +52,9 @@ def test_rows_remembered_are_noticed_with_the_calls_that_show_it(name):
     "name, word",
     [
         ("after_a_thousand_calls", "state between calls"),
-        ("after_a_million_calls", "changes with every repetition"),
-        long("count_of_rejections", "REJECTED changes with every repetition"),
         ("count_of_fourth_rejections", "REJECTED changes with every repetition"),
-        long("count_of_bonus_tokens", "REJECTED changes with every repetition"),
-        long("count_of_one_token", "LAST changes with every repetition"),
         ("clock_next_year", "fresh process"),
         long("environment_by_getenv", "fresh process"),
-        ("clock_at_import", "fresh process"),
         ("process_id", "os.getpid"),
     ],
 )
@@ -73,8 +67,7 @@ def test_a_law_that_holds_here_and_now_alone_is_withdrawn(name, word):
 
 @pytest.mark.parametrize(
     "name, verdict",
-    [("quiet_logging", "holds"), ("rows_by_shape", "refuted"), ("count_of_one_token", "inconclusive"),
-     long("rows_by_draft_tokens", "refuted"), long("streak_of_rejections", "inconclusive")],
+    [("quiet_logging", "holds"), ("rows_by_shape", "refuted"), long("count_of_one_token", "inconclusive")],
 )  # fmt: skip
 def test_of_a_long_block_given_by_hand_some_drafts_are_repeated_and_all_where_state_is_seen(name, verdict):
     report = audit(f"{stateful.__file__}:{name}", [toy(6)], explain=False, levels=("exact",), dtypes=["float64"])
@@ -83,7 +76,7 @@ def test_of_a_long_block_given_by_hand_some_drafts_are_repeated_and_all_where_st
     assert ("state" in report.findings) == (verdict != "holds")
 
 
-@pytest.mark.parametrize("name", [*stateful.QUIET[:2], *map(long, stateful.QUIET[2:])])
+@pytest.mark.parametrize("name", [stateful.QUIET[0], *map(long, stateful.QUIET[1:])])
 def test_a_right_verifier_with_a_cache_or_a_log_is_lossless(name):
     report = _audit(name)
     assert report.verdict == "holds"

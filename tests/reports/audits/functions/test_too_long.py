@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from draftproof.models.battery import drawn
 from draftproof.models.problem import problem_from
 from draftproof.proofs.interception.tracer import MAX_NUMBERS_PER_PATH
@@ -13,6 +15,7 @@ from draftproof.tests.deceivers import odd
 from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
+pytestmark = pytest.mark.usefixtures("replayed")
 LATE = f"on problem {EQUAL.name}: measuring its law: not done within 1 s of processor time (--timeout 1)"
 
 

@@ -145,11 +145,13 @@ def test_a_rule_for_one_way_of_drawing_is_refuted_for_others_with_a_hint_and_cle
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("replayed")
 def test_what_is_remembered_by_the_tokens_of_a_tree_is_no_law():
     report = audit(f"{SUBJECTS}:remembers_by_tokens", [drawing(toy(1), 2)], explain=False)
     assert report.verdict != "holds" and "state" in report.findings
 
 
+@pytest.mark.usefixtures("replayed")
 def test_a_buffer_that_is_wrong_between_different_trees_of_four_nodes_is_no_law():
     problems = [drawing(toy(1), 1), drawing(drawn(2, 2, "generic"), 2, 1)]
     for name, verdict in (
@@ -200,6 +202,7 @@ def test_driven_objects_verify_trees(name, verdict):
     assert report.subject["convention"]["trees"] == [IID, WITHOUT_REPLACEMENT, TOP]
 
 
+@pytest.mark.usefixtures("replayed")
 def test_rows_of_the_call_before_in_a_driven_object_are_no_law_whatever_the_size_of_the_tree():
     problems = [drawing(toy(1), 1), ragged(drawn(2, 2, "generic"), -1, -1, 0, 1, how=TOP)]  # one tree: right alone
     for name, verdict in (("stale_from_four_nodes_on", "inconclusive"), ("right", "holds")):
