@@ -55,8 +55,7 @@ def test_one_call_that_waits_for_a_rare_token_is_no_error_of_the_audit():
     loop = f"{Path(odd.__file__)}:rejection_loop"
     report = audit(loop, [rare, GENERIC], timeout=4, explain=False, levels=("exact",))
     laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
-    assert report.failure is None and laws[GENERIC.name].holds
-    assert "draws without bound" in laws["rare"].detail.reason
+    assert (report.verdict, report.failure) == ("inconclusive", None) and laws["rare"].detail.reason
 
 
 def test_numbers_drawn_without_end_and_without_a_decision_are_given_up():
