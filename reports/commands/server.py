@@ -73,11 +73,13 @@ def _audited(
 
     def settings(kind: type, option: str) -> Any:
         if strange := sorted(given.keys() - {field.name for field in fields(kind)}):
-            raise click.UsageError(f"--{strange[0].replace('_', '-')} does not go with {option}")
+            flag = next(parameter.opts[0] for parameter in command.params if parameter.name == strange[0])
+            raise click.UsageError(f"{flag} does not go with {option}")
         return kind(**given)
 
     if target is None:
         require("torch", "transformers")
+        given |= {"grid": True} if grid and not given.get("rows") else {}
         asked = settings(ReferenceSettings, "--reference")
         from ..audits.servers.reference import audit_reference
 

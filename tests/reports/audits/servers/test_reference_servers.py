@@ -159,6 +159,8 @@ def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
         (["--reference", "a", "--target", "b"], "needs --target DIR"),
         (["--target", "b", "--without", "http://[::1]:9"], "--without does not go with --target without --grid"),
         (["--reference", "a", "--gamma", "3"], "--gamma does not go with --reference"),
+        (["--reference", "a", "--grid"], "--grid does not go with --reference"),
+        (["--reference", "a", "--row", "none"], "--row does not go with --reference"),
         (["--target", "b", "--draft", "a"], "--draft does not go with --target"),
         (["--reference", "./nowhere"], "./nowhere: no such folder"),
     ],

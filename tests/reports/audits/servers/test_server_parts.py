@@ -1,6 +1,7 @@
 """The parts of an audit of servers: texts read back, rows under settings, what lost answers may hide, addresses."""
 
 from collections import Counter
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,14 @@ from draftproof.reports.audits.engines.texts import judged
 from draftproof.reports.audits.servers.audit import lost_at_most
 from draftproof.reports.audits.servers.completions import Completion, Lost, api_base
 from draftproof.reports.audits.servers.requests import KINDS, KindRequests
-from draftproof.reports.audits.servers.settings import sampled_rows
+from draftproof.reports.audits.servers.settings import (
+    GridSettings,
+    ReferenceSettings,
+    ServerSettings,
+    sampled_rows,
+)
 from draftproof.reports.audits.servers.words import Unreadable, Words
+from draftproof.reports.commands import server
 from draftproof.stattests.rounding import deviation
 from draftproof.tests.reports.audits.servers.three import THREE
 
@@ -94,3 +101,11 @@ def test_addresses():
     for wrong in ("http://", "http://h:99999", "ftp://h", "http://h/v1?x=1"):
         with pytest.raises(InputError, match="expected http://HOST:PORT"):
             api_base(wrong)
+
+
+def test_the_command_names_the_kinds_of_requests_and_each_audit_says_which_options_it_takes():
+    assert tuple(KINDS) == server.KINDS
+    options = {parameter.name for parameter in server.command.params}
+    taken = {field.name for kind in (ServerSettings, GridSettings, ReferenceSettings) for field in fields(kind)}
+    reports = {"target", "reference", "grid", "url", "settings", "seed", "json_file", "html_file", "require_decision"}
+    assert options - reports - {"junit"} == taken - {"fields", "key"}
