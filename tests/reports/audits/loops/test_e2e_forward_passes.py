@@ -96,8 +96,17 @@ def observed_run(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **se
     return observations, run
 
 
-@pytest.mark.parametrize("kind", [*EVERY, "mistral"])
-@pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
+VERIFIERS = ["token", "block", "greedy-block", "block-stream"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=[] if kind == "llama" or name == "block" else [pytest.mark.long])
+        for kind in (*EVERY, "mistral")
+        for name in VERIFIERS
+    ],
+)
 def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
     prompts = RAGGED[:1] if kind == "mistral" else RAGGED  # a window of 8 columns, which no batch may outgrow
     observations, run = observed_run(kind, name, prompts=prompts)
@@ -235,7 +244,7 @@ def test_hooks_are_gone_when_a_watched_loop_has_ended():
         assert not module._forward_hooks
 
 
-@pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
+@pytest.mark.parametrize("name", VERIFIERS)
 def test_a_right_loop_uses_every_random_number_once(name):
     observations, run = observed_run("llama", name)
     assert observations.numbers.reused == []

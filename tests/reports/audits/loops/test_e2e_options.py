@@ -1,20 +1,11 @@
 """What an end-to-end run is asked for; needs no torch."""
 
 import shlex
-import subprocess
-import sys
 
 import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.loops.options import LoopOptions
-
-
-def test_the_command_starts_without_torch():
-    modules = "draftproof.reports.commands.e2e, draftproof.reports.audits.loops.options"
-    code = f"import sys; sys.modules['torch'] = None; import {modules}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_replay_command_says_what_is_not_the_usual():
@@ -28,16 +19,9 @@ def test_the_replay_command_says_what_is_not_the_usual():
     assert LoopOptions(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"target": "a"}, "a pair is needed: --target and --draft, or --preset"),
-        ({}, "a pair is needed"),
-        ({"target": "a", "draft": "b", "preset": "gpt2"}, "a pair is needed"),
-    ],
-)
-def test_a_pair_is_named_in_one_of_two_ways(options, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("options", [{"target": "a"}, {}, {"target": "a", "draft": "b", "preset": "gpt2"}])
+def test_a_pair_is_named_in_one_of_two_ways(options):
+    with pytest.raises(InputError, match="a pair is needed: --target and --draft, or --preset"):
         LoopOptions(**options)
 
 
