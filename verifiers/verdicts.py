@@ -71,7 +71,7 @@ class Strength(Word):
     EXACT = "exact", "exact", "exact enumeration"
     LATTICE = "lattice", "exact on the lattice", "exact enumeration, on the lattice"
     RESOLUTION = "resolution", "to a stated resolution", "law to a stated resolution"
-    BY_CALLS = "by-calls", "by calls, at levels", "law by calls, at levels of noise"
+    BY_CALLS = "by-calls", "by calls", "law by calls"
     DRIVEN = "driven", "driven on the lattice", "driven on the lattice"
     OBSERVED = "observed", "", "everything compared that this run did"
     SAMPLED = "sampled", "sampled", "sampled, with a detection limit"

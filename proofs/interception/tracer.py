@@ -73,7 +73,8 @@ class Tracer(Branching):
 
     exploration: what is remembered of the subject.
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
-      generator's grid), "resolution" once a closed law of continuous noise was used.
+      generator's grid), "resolution" once a part of the law was left out, "by-calls" once a race was looked at at
+      levels.
     resolution: the total variation by which the law may be wrong, all paths together.
     between_levels: what may hide between the levels at which races were looked at, all paths together.
     whole_from: entries of a row from which on a number that meets it is looked up in it as a whole.
