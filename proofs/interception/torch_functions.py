@@ -68,9 +68,9 @@ class Functions:
             return torch.return_types.max(self.winners(name == "max", *args, **kwargs))
         if name in ("searchsorted", "bucketize"):
             return self.searchsorted(name, *args, **kwargs)
-        if name in FINITE:
-            return torch.full(args[0].shape, FINITE[name])
         call = FollowedCall(func, name, args, kwargs)
+        if name in FINITE:
+            return torch.full(call.slots[0].shape, FINITE[name])
         try:
             result = self.by_what_it_does(call)
         except (RuntimeError, IndexError, TypeError, ValueError):
