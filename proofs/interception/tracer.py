@@ -19,7 +19,7 @@ MAX_CHOICES_PER_PATH = 400
 MAX_NUMBERS_PER_PATH = 3_000
 """Largest number of random numbers in one call on a small problem; code that draws more draws without bound."""
 
-MAX_PATHS_PER_CALL = 200_000
+MAX_PATHS_PER_CALL = 20_000
 """Largest number of paths of one law."""
 
 FIRST_PATHS = 100

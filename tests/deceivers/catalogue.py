@@ -180,13 +180,13 @@ LEVELS = (
     Deceiver("levels:hundred_plain_levels", at.ODD_DIGITS, 0.001722),
     Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05),
     Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
-    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06),
+    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06, NOT_CLEARED),
     Deceiver("levels:one_value_of_a_hundred", at.ODD_DIGITS, 0.0023456),
     Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
     Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
     Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
     Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5, long=True),
-    Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568),
+    Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568, NOT_CLEARED),
     Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
     *(
         Deceiver(f"levels:{name}", at.ODD_DIGITS, 0.01, NOT_CLEARED)
@@ -195,12 +195,12 @@ LEVELS = (
 )
 
 LOOPS = (
-    Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07),
-    Deceiver("loops:ratio_squared", at.FOUR, 0.0306122),
+    Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07, NOT_CLEARED),
+    Deceiver("loops:ratio_squared", at.FOUR, 0.0306122, NOT_CLEARED),
     *(
         Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name == "any_in_the_fifth")
         for name, wrong in (
-            ("any_after_twelve", 1e-5), ("any_in_the_fifth", 1e-3), ("any_after_thirty", 1e-10),
+            ("any_after_twelve", 1e-5), ("any_in_the_fifth", 8.192e-4), ("any_after_thirty", 1e-10),
             ("twenty_tries", 1e-7), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),
         )
     ),
