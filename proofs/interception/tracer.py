@@ -22,6 +22,9 @@ MAX_NUMBERS_PER_PATH = 3_000
 MAX_PATHS_PER_CALL = 20_000
 """Largest number of paths of one law."""
 
+MOST_CHOICES = 120_000
+"""Largest number of random choices on all paths of one law: long paths take longer."""
+
 FIRST_PATHS = 100
 """Paths traced in order of their probability, before the longest one is looked for."""
 
@@ -100,7 +103,7 @@ class Tracer(Branching):
         self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
         self.findings: dict[str, str] = {}
         self.run = object()
-        self.paths = 0
+        self.paths = self.choices = 0
         self.lattices: set[int] = set()
         self.resolution = self.between_levels = 0.0
         self.failure: NotInterceptable | None = None
@@ -144,6 +147,9 @@ class Tracer(Branching):
         self.left = False
         self.paths += 1
         self.mind_the_time()
+        self.choices += len(self.pending[0][0])
+        if self.choices > MOST_CHOICES:
+            self.give_up(f"more than {MOST_CHOICES:,} random choices, on {self.paths:,} ways they can fall")
         if self.paths > MAX_PATHS_PER_CALL:
             self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
         return super().begin()
