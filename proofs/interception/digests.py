@@ -79,7 +79,7 @@ class _Content(pickle._Pickler):
             obj = "within itself", len(self._open) - self._open.index(id(obj))
         self._open.append(id(obj))
         try:
-            super().save(obj)
+            super().save(obj)  # pyright: ignore[reportAttributeAccessIssue]
         finally:
             self._open.pop()
 

@@ -86,7 +86,7 @@ def _in_other_modules(function: types.FunctionType) -> Iterator[tuple[str, Any]]
             if not callable(value) and not isinstance(value, types.ModuleType):
                 yield f"{module.__name__}.{name}", value
     if "cache_info" in names:  # a count that each cache keeps, but few ask for
-        caches = filter(lambda v: hasattr(v, "cache_info"), map(function.__globals__.get, names))
+        caches: list[Any] = [v for v in map(function.__globals__.get, names) if hasattr(v, "cache_info")]
         yield from ((f"{cache.__name__}.cache_info", tuple(cache.cache_info())) for cache in caches)
 
 

@@ -123,7 +123,7 @@ class _NotingFunction:
         return hash(self._plain)
 
     def __reduce__(self) -> str:
-        return self.__qualname__
+        return self._plain.__qualname__
 
 
 class _NotingArguments(list):
