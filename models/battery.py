@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import cycle, product
 from pathlib import Path
 
@@ -129,6 +130,7 @@ def mixed(draw: random.Random, vocabulary: int) -> RowPair:
     return KINDS[draw.choice(sorted(KINDS))](draw, vocabulary)
 
 
+@lru_cache(maxsize=1024)  # problems are values, and every audit and most tests ask for the same ones
 def drawn(vocabulary: int, gamma: int, kind: str, seed: int = 0) -> Problem:
     """Draw a problem with its own pair of rows after every prefix, of the given kind, "mixed", or only late
     ("late-...").

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def module_name(file: Path) -> str:
 
 MODULES = {
     module_name(file): ast.parse(file.read_text(encoding="utf-8"))
+    for floor in FLOORS
+    for file in sorted((ROOT / floor).rglob("*.py"))
+}
+
+LINES = {
+    module_name(file): len(file.read_text(encoding="utf-8").splitlines())
     for floor in FLOORS
     for file in sorted((ROOT / floor).rglob("*.py"))
 }
@@ -113,3 +120,84 @@ def named_twice(modules: dict[str, ast.AST]) -> list[str]:
 def test_no_two_classes_have_one_name():
     assert named_twice(MODULES) == []
     assert named_twice({"a": ast.parse("class C: ..."), "b": ast.parse("class C: ...\nclass D: ...")}) == ["C"]
+
+
+OPENINGS = ("Of", "That", "Those", "Where", "None", "As", "From", "To", "Up", "Under", "Whether")
+"""Words with which no docstring begins: what follows them is no sentence."""
+
+
+def docstrings(tree: ast.AST) -> list[ast.Constant]:
+    """Return the docstrings of a module, its definitions and its constants."""
+    bodies = (node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list))
+    statements = (statement for body in bodies for statement in body if isinstance(statement, ast.Expr))
+    return [s.value for s in statements if isinstance(s.value, ast.Constant) and isinstance(s.value.value, str)]
+
+
+def no_sentences(modules: dict[str, ast.AST]) -> list[str]:
+    """Return the places whose docstring begins with one of OPENINGS."""
+    return [
+        f"{name}:{doc.lineno}: {doc.value.split(maxsplit=1)[0]}"
+        for name, tree in modules.items()
+        for doc in docstrings(tree)
+        if doc.value.split(maxsplit=1)[0].rstrip(",:;") in OPENINGS
+    ]
+
+
+def test_no_docstring_begins_with_a_word_that_begins_no_sentence():
+    assert no_sentences(MODULES) == []
+    wrong = ast.parse('"""A module."""\nN = 1\n"""Of all that."""\ndef f():\n    """Return it."""\n')
+    assert no_sentences({"m": wrong}) == ["m:3: Of"]
+
+
+MOST_LINES = 400
+"""Lines of a module beyond which a seam is due."""
+
+
+def too_long(lines: dict[str, int]) -> list[str]:
+    return [f"{name}: {n} lines" for name, n in lines.items() if n > MOST_LINES]
+
+
+def test_no_module_is_too_long():
+    assert too_long(LINES) == []
+    assert too_long({"a": MOST_LINES, "b": MOST_LINES + 1}) == ["b: 401 lines"]
+
+
+PARTS = {
+    **{room: (f"{room}/",) for room in ("verifiers", "models", "stattests", "proofs", "reports")},
+    "corpus": ("corpus/",), "tests": ("tests/",),
+}  # fmt: skip
+"""Rows of the page of the architecture, and the folders that each counts."""
+
+BEGIN, END = "<!-- lines: begin -->\n", "<!-- lines: end -->"
+
+
+def counted(root: Path) -> str:
+    """Return the table of modules and lines of each room, and of the five rooms together."""
+    sizes = {
+        part: [len(file.read_text(encoding="utf-8").splitlines()) for f in folders for file in (root / f).rglob("*.py")]
+        for part, folders in PARTS.items()
+    }
+    rows = [f"| `{part}/` | {len(found)} | {sum(found):,} |" for part, found in sizes.items()]
+    five = [n for part in [*PARTS][:5] for n in sizes[part]]
+    rows.insert(5, f"| the five rooms | {len(five)} | {sum(five):,} |")
+    return "\n".join(["| room | modules | lines of Python |", "|---|---|---|", *rows]) + "\n"
+
+
+def test_the_page_of_the_architecture_says_how_large_each_room_is():
+    page = ROOT / "docs" / "architecture.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    table, after = rest.split(END)
+    now = counted(ROOT)
+    if table != now:
+        page.write_text(before + BEGIN + now + END + after, encoding="utf-8")
+    assert table == now, "docs/architecture.md was out of date and is written anew: commit it"
+
+
+def test_no_room_imports_the_corpus():
+    foreign = re.compile(
+        r"^\s*(?:from|import) (draftproof_engines|draftproof_paper|draftproof\.corpus|\.+corpus)\b", re.M
+    )
+    files = [file for floor in FLOORS for file in (ROOT / floor).rglob("*.py")]
+    assert [str(file) for file in files if foreign.search(file.read_text(encoding="utf-8"))] == []
+    assert foreign.search("    from draftproof_engines.lifted import lift\n")

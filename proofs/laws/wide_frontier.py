@@ -1,4 +1,4 @@
-"""Where a law on a wide problem and the target's are compared: at the first token that cannot be drafted.
+"""The frontier of a wide problem: the first tokens that cannot be drafted, at which a law and the target are compared.
 
 Shorter outputs are continued by the target (Lemma 2), so all that lies behind a sequence o = (live prefix, any token)
 that no output passes through has the same ratio to the target, and the total variation is that of the frontier:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from ....models.battery import drawn
 from ....models.companions import on_a_tie
 from ....models.errors import RunFailed
-from ....models.law import Prefix, prefix_key
-from ....models.problem import AnyProblem, Problem, as_json
+from ....models.law import Prefix
+from ....models.problem import Problem
 from ....models.related import twins
 from ....proofs.audit_claims import refuted
 from ....proofs.interception import reads
@@ -24,6 +24,7 @@ from ....proofs.laws.small_law import Measurement
 from ....proofs.sandbox import Sandbox
 from ....verifiers.trees.draft_tree import TOP
 from ..sandboxed import probe_problems, sandbox_of
+from .differences import Difference, asked, described_call, shown_by, some_of
 from .driven_state import withdraw_for_driven_state
 from .session import FunctionSession, of_each_size, size_drafted
 
@@ -78,18 +79,6 @@ class Repeated:
     def calls(self) -> list[tuple[Prefix, Walk]]:
         """Return its replays with their draft blocks."""
         return [(block, walk) for block, walks in self.walks.items() for walk in walks]
-
-
-class Difference(NamedTuple):
-    """A difference that was seen.
-
-    kind: of the finding, none where it is empty. calls: show it. problems: of the command that shows it again.
-    """
-
-    reason: str
-    kind: str = "state"
-    calls: Sequence[dict[str, Any]] = ()
-    problems: Sequence[AnyProblem] | None = None
 
 
 @dataclass
@@ -147,7 +136,7 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
 
 def why_reads_withdraw(session: FunctionSession) -> str | None:
     """Return why what calls have asked by now withdraws the laws; None if they asked nothing. Raises: RunFailed."""
-    difference = _asked(_reads_of(session)[0])
+    difference = asked(_reads_of(session)[0])
     return difference and _noticed(session, difference)
 
 
@@ -280,11 +269,11 @@ def _in_turn(all_: Repetition) -> Iterator[Difference]:
         if (i := next(differing, None)) is not None:
             (before, block_before, _), (k, block, walk) = turns[i - 1], turns[i]
             calls = [
-                _call(problems[before], block_before, shown[i - 1], "the call before"),
-                _call(problems[k], block, shown[i], "then"),
-                _call(problems[k], block, walk, "the same among calls on its own problem"),
+                described_call(problems[before], block_before, shown[i - 1], "the call before"),
+                described_call(problems[k], block, shown[i], "then"),
+                described_call(problems[k], block, walk, "the same among calls on its own problem"),
             ]
-            yield _shown(f"after a call on {problems[before].name}", calls, problems)
+            yield shown_by(f"after a call on {problems[before].name}", calls, problems)
 
 
 def _elsewhere(all_: Repetition) -> Iterator[Difference]:
@@ -317,10 +306,10 @@ def _there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], mad
             if walk.shown != now.shown:
                 when = "in a fresh process, with another clock, {}environment and layout of arrays"
                 calls = [
-                    _call(problems[k], block, walk, f"after {made:,} other calls"),
-                    _call(problems[k], block, now, when.format("host, ")),
+                    described_call(problems[k], block, walk, f"after {made:,} other calls"),
+                    described_call(problems[k], block, now, when.format("host, ")),
                 ]
-                return _shown(when.format(""), calls, problems)
+                return shown_by(when.format(""), calls, problems)
         if not there.measurement.known and not there.stateful:
             return Difference(f"in a fresh process it has no law on {problems[k].name}: {there.measurement.reason}", "")
         return Difference(f"in a fresh process its law on {problems[k].name} is another one", problems=problems)
@@ -333,40 +322,9 @@ def _flipped(variables: set[str]) -> dict[str, str | None]:
     return {variable: None if variable in os.environ else "1" for variable in wanted}
 
 
-def _shown(when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> Difference:
-    one, other = calls[-2:]
-    what = "emitted" if one["emitted"] != other["emitted"] else "weights"
-    reason = (
-        f"{when} the same inputs and random numbers give another result: on {one['problem']['name']}, draft block "
-        f"{one['draft_block']}, random numbers {one['numbers']}: {what} {one[what]} and {other[what]}"
-    )
-    return Difference(reason, calls=calls, problems=problems)
-
-
-def _call(problem: Problem, block: Prefix, walk: Walk, when: str) -> dict[str, Any]:
-    emitted = prefix_key(walk.outcome) if type(walk.outcome) is tuple else str(walk.outcome)
-    return {
-        "when": when, "problem": as_json(problem), "draft_block": prefix_key(block), "numbers": walk.numbers,
-        "emitted": emitted, "weights": walk.weights,
-    }  # fmt: skip
-
-
-def _few(texts: Iterable[str]) -> str:
-    first, *more = sorted(set(texts))
-    return ", ".join([first, *more[:2]]) + (f" and {len(more) - 2} more" if len(more) > 2 else "")
-
-
-def _asked(seen: Sequence[reads.Read]) -> Difference | None:
-    if not seen:
-        return None
-    texts = _few(map(reads.as_text, seen))
-    text = f"it reads {texts} during a call, so its law may differ on another machine or at another time"
-    return Difference(text, "surroundings")
-
-
 def _reading(all_: Repetition) -> Iterator[Difference]:
     """Yield what any call asked of the surroundings."""
-    if difference := _asked(all_.reads):
+    if difference := asked(all_.reads):
         yield difference
 
 
@@ -384,7 +342,7 @@ def _keeping(all_: Repetition) -> Iterator[Difference]:
         kept |= {*all_.session.sandbox.kept(original.problem, [*alone, *some], len(alone))}
     if kept:
         after = f"nothing is known of more than {all_.session.sandbox.calls:,} calls"
-        yield Difference(f"{_few(kept)} changes with every repetition of the same calls: {after}")
+        yield Difference(f"{some_of(kept)} changes with every repetition of the same calls: {after}")
 
 
 def _of_each_length(calls: Iterable[tuple[Prefix, Walk]]) -> list[tuple[Prefix, Walk]]:
