@@ -81,12 +81,8 @@ class DrivenDecoder:
         self.asked = self.batches = 0
         self.logprobs: ReportedLogprobs = {}
 
-    def sources(self) -> Sequence[str]:
-        """Return the files of the engine that its verdict depends on."""
-        return self.adapter.sources()
-
     def answer(self) -> dict[str, Any]:
-        """As ``text_laws.text_law_from`` reads it. Raises: RunFailed."""
+        """Return the law as ``text_laws.text_law_from`` reads it. Raises: RunFailed."""
         before = self.engine.seconds()
         facts: dict[str, Any] = {"exactness": "driven", "law": None, "raised": [], "findings": {}}
         try:
@@ -204,6 +200,10 @@ class DecoderProcesses:
         self.adapter, self.edits = adapter, edits
         self.running: dict[str, EngineProcess] = {}
         self.about: dict[str, Any] = {}
+
+    def sources(self) -> Sequence[str]:
+        """Return the files of the engine that its verdict depends on."""
+        return self.adapter.sources()
 
     def answer(self, target: Path, draft: Path | None, start: int, tokens: int, gamma: int,
                settings: Mapping[str, Any], seconds: float) -> dict[str, Any]:  # fmt: skip
