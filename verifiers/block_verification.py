@@ -10,12 +10,19 @@ from .sub_block import SubBlockRule, longest_sub_block
 
 
 def survive(survival: Number, p: Number, q: Number) -> Number:
-    """Return p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1). Source: Algorithm 2, line 4; Eq. (9)."""
+    """Return the probability that the prefix survives step i.
+
+    p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1).
+
+    Source: Algorithm 2, line 4; Eq. (9).
+    """
     return minimum(survival * ratio(p, q), 1)
 
 
 def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number:
-    """Return h_i = S / (S + 1 - p_i), S = sum_x max(p_i M_b(x) - M_s(x), 0). Source: Eq. (5).
+    """Return the probability with which the sub-block of the first i tokens is accepted.
+
+    h_i = S / (S + 1 - p_i), S = sum_x max(p_i M_b(x) - M_s(x), 0). Source: Eq. (5).
 
     0/0 arises where p_i = 1 and the two rows are equal. There Pr(tau >= i + 1) is already 1 for every
     continuation (Lemma 3), so any value is the same law; 1 also keeps the empty residual from being drawn.

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
 from ..statements import standing
+
+SOURCES = Path(__file__).parents[1] / "mechanized"
+"""Folder of Coq's files, which a clone has."""
 
 NOT_HERE = (
     "Coq's sources and what runs them are in a clone of draftproof and in its source distribution, not in the wheel"
@@ -16,7 +18,7 @@ NOT_HERE = (
 
 def proofs(kept: Path | None = None, progress: Callable[[str, int, int], None] = lambda *_: None) -> Iterator[Proof]:
     """Yield one proof for each claim; if Coq cannot be run, each says so. kept, progress: as in ``coq.Build``."""
-    if find_spec("draftproof.corpus"):
+    if SOURCES.is_dir():
         yield from import_module("draftproof.corpus.coq.theorems").proofs(kept, progress)
         return
     for row in standing():

@@ -13,7 +13,6 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.problems import restated_problems
 from draftproof.tests.deceivers import catalogue, problems
 
 pytestmark = pytest.mark.interception
@@ -122,17 +121,19 @@ def test_a_right_verifier_that_looks_odd_is_cleared(name):
     assert report.verdict == "holds", report.failure
 
 
-def test_whole_numbers_as_plain_ones_may_stand_for_a_uniform(box):
-    measurement, evidence = law(box, "odd:bits_of_a_double", problems.GENERIC_3_2)
-    assert (evidence.verdict, measurement.exactness) == ("holds", "lattice") and measurement.paths < 50
+NO_LAW = (
+    ("odd:bits_of_a_double", problems.GENERIC_3_2, "values"),
+    ("odd:rejection_loop", problems.FOUR, "draws without bound"),
+    ("odd:rejection_of_a_uniform_proposal", problems.FOUR, "draws without bound"),
+)
+"""Right verifiers in styles that no surveyed engine has: they have no law, and the reason says why."""
 
 
-def test_a_residual_drawn_by_rejection_without_a_bound_has_its_law_as_a_series(box):
-    """Several ways to go on a round, among them by an equally likely proposal; a survival that is off by 1e-6 shows."""
-    for name in ("odd:rejection_loop", "odd:rejection_of_a_uniform_proposal"):
-        measurement, evidence = law(box, name, problems.FOUR)
-        assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
-        assert measurement.paths < 30
+@pytest.mark.parametrize(("name", "problem", "why"), NO_LAW)
+def test_a_right_verifier_in_a_style_that_is_not_followed_has_no_law_and_the_reason(box, name, problem, why):
+    measurement, evidence = law(box, name, problem)
+    assert (evidence.verdict, measurement.known) == ("no-evidence", False)
+    assert why in measurement.reason
 
 
 def test_paths_on_which_two_numbers_are_at_an_end_of_their_range_are_left_out_of_long_blocks(box):
@@ -140,14 +141,6 @@ def test_paths_on_which_two_numbers_are_at_an_end_of_their_range_are_left_out_of
     measurement, evidence = law(box, "odd:log_space", wide(8, 12))
     assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
     assert measurement.paths < 120 and 0 < measurement.not_called < 1e-20
-
-
-def test_a_proposal_among_many_tokens_of_which_hardly_any_survive_has_a_law_too(box):
-    """Each of 64 proposals is handed out as one group's at first: one that never survives, in a loop without
-    decisions."""
-    (problem,) = (p for p in restated_problems() if p.name == "generic-V3-gamma1-of-64")
-    measurement, evidence = law(box, "odd:rejection_of_a_uniform_proposal", problem)
-    assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
 
 
 @pytest.mark.long

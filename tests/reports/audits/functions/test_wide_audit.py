@@ -128,11 +128,11 @@ def test_the_specification_is_as_short_as_said():
     ("name", "right", "wrong", "most"),
     [
         # Where target and draft are near, a rejected uniform is on few points: 3.5e-14 was beyond what a fresh one may.
-        ("near-draft-V2000-gamma1", f"{CONTROLS}:one_uniform_rescaled", f"{SUBJECTS}:rescaled_too_low", 4e-13),
+        ("near-draft-V2000-gamma1", f"{CONTROLS}:one_uniform_rescaled", f"{SUBJECTS}:rescaled_too_low", 9e-13),
         # NumPy's multinomial draw subtracts one probability after the other from 1, so that the last one is off.
-        ("again-V5003-gamma4", f"{SUBJECTS}:by_multinomial", f"{SUBJECTS}:by_multinomial_of_less", 1e-12),
+        ("again-V5003-gamma4", f"{SUBJECTS}:by_multinomial", f"{SUBJECTS}:by_multinomial_of_less", 2e-12),
         # The running sum of a row that was added in pairs ends beside 1: the last token takes the rest.
-        ("tails-V257-gamma2", f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:by_sums_a_little_too_small", 1e-13),
+        ("tails-V257-gamma2", f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:by_sums_a_little_too_small", 2e-13),
     ],
 )
 def test_right_verifiers_that_were_refuted_hold_and_ones_just_beyond_them_do_not(name, right, wrong, most):
