@@ -1,5 +1,7 @@
 """A problem: one draft/target pair on a small vocabulary, exact, in the JSON form of problem.schema.json."""
 
+import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -226,6 +228,11 @@ def load_problem(source: str, make: Callable[[Any, str], Made] = problem_from) -
     if source.lstrip().startswith("{"):
         return make(parse(source, "inline problem", exact=True), "inline problem")
     return make(read_file(dict, source, exact=True), source)
+
+
+def digest_of(problem: AnyProblem) -> str:
+    """Return a digest of a problem's JSON form: equal for equal problems, whatever the order of their prefixes."""
+    return hashlib.sha256(json.dumps(as_json(problem), sort_keys=True).encode()).hexdigest()
 
 
 def as_json(problem: AnyProblem) -> dict:

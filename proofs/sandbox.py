@@ -5,15 +5,13 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
-import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..models.errors import RunFailed
-from ..models.problem import AnyProblem, Problem, as_json
+from ..models.problem import AnyProblem, Problem, as_json, digest_of
 from .child_process import ChildProcess, amount
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
@@ -229,8 +227,7 @@ class Sandbox:
         digests, new = [], {}
         for problem in problems:
             if id(problem) not in self._digests:
-                text = json.dumps(as_json(problem)).encode()
-                self._digests[id(problem)] = problem, hashlib.sha256(text).hexdigest()
+                self._digests[id(problem)] = problem, digest_of(problem)
             digest = self._digests[id(problem)][1]
             digests.append(digest)
             if digest not in self._sent:

@@ -1,6 +1,7 @@
 """The adapters and the engines by name: ours, and adapters that other distributions ship as entry points."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -82,7 +83,10 @@ def catalogue(package: str, kind: str, row: type[Row]) -> list[Row]:
     for folder in spec.submodule_search_locations or () if spec else ():
         file = Path(folder) / f"{kind}.json"
         if file.is_file():
-            return msgspec.json.decode(file.read_bytes(), type=list[row])
+            try:
+                return msgspec.json.decode(file.read_bytes(), type=list[row])
+            except msgspec.DecodeError as error:  # of another distribution: no reason to end every command
+                warnings.warn(f"{file}: {error}; what it names is left out", stacklevel=2)
     return []
 
 

@@ -20,9 +20,8 @@ from torch.nn.functional import kl_div
 from draftproof.models.files import write_atomically
 from draftproof.models.generating.loop import decode_plainly
 from draftproof.models.libraries import quiet, torch_threads
-from draftproof.models.pairs.packaged_pair import DISTILLED, packaged_pair
+from draftproof.models.pairs.packaged_pair import DISTILLED, Progress, packaged_pair
 from draftproof.models.pairs.presets import CHAT
-from draftproof_paper.training.recipe import Progress
 from draftproof_paper.training.training import acceptance
 
 NAME, FIGURES = DISTILLED, "distilled.json"

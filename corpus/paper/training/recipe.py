@@ -3,7 +3,7 @@ tokenizer: byte-level BPE, trained on the same text."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,9 +14,6 @@ BOS_ID, EOS_ID = 0, 1
 
 MIN_VOCABULARY = 258
 """<s>, </s> and the 256 bytes, of which every text can be made."""
-
-Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total)."""
 
 STEPS_PER_MINUTE = 110
 """Steps that one core of a 2023 server does in a minute."""

@@ -14,8 +14,9 @@ from draftproof.models.files import cache_folder, write_atomically
 from draftproof.models.generating.settings import checked_device
 from draftproof.models.libraries import means_no_memory, quiet, reason, require, save_tokenizer
 from draftproof.models.pairs.cached_pair import FIGURES, TRAINED_FORMAT, figures_of
+from draftproof.models.pairs.packaged_pair import Progress
 from draftproof_paper.training.corpus import Corpus, corpus, write_prompts
-from draftproof_paper.training.recipe import Progress, Recipe
+from draftproof_paper.training.recipe import Recipe
 
 PROMPTS, CHECKPOINT = "prompts.jsonl", "training.pt"
 

@@ -14,7 +14,8 @@ from torch.nn.functional import cross_entropy, kl_div
 
 from draftproof.models.files import write_atomically
 from draftproof.models.libraries import torch_threads
-from draftproof_paper.training.recipe import BOS_ID, EOS_ID, STEPS_PER_CHECKPOINT, ModelSize, Progress, Recipe
+from draftproof.models.pairs.packaged_pair import Progress
+from draftproof_paper.training.recipe import BOS_ID, EOS_ID, STEPS_PER_CHECKPOINT, ModelSize, Recipe
 
 MOMENTUM = 0.95
 ITERATIONS = 5

@@ -22,6 +22,7 @@ class Difference(NamedTuple):
 
 
 def shown_by(when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> Difference:
+    """Return the difference that the last two of these calls show."""
     one, other = calls[-2:]
     what = "emitted" if one["emitted"] != other["emitted"] else "weights"
     reason = (
@@ -32,6 +33,7 @@ def shown_by(when: str, calls: list[dict[str, Any]], problems: list[Problem]) ->
 
 
 def described_call(problem: Problem, block: Prefix, walk: Walk, when: str) -> dict[str, Any]:
+    """Return a call as a report shows it: when it was made, on what, with which numbers, and what came out."""
     emitted = prefix_key(walk.outcome) if type(walk.outcome) is tuple else str(walk.outcome)
     return {
         "when": when, "problem": as_json(problem), "draft_block": prefix_key(block), "numbers": walk.numbers,
@@ -40,11 +42,13 @@ def described_call(problem: Problem, block: Prefix, walk: Walk, when: str) -> di
 
 
 def some_of(texts: Iterable[str]) -> str:
+    """Return the first three of some texts, and how many more there are."""
     first, *more = sorted(set(texts))
     return ", ".join([first, *more[:2]]) + (f" and {len(more) - 2} more" if len(more) > 2 else "")
 
 
 def asked(seen: Sequence[reads.Read]) -> Difference | None:
+    """Return what calls have asked of their surroundings as a difference; None if they asked nothing."""
     if not seen:
         return None
     texts = some_of(map(reads.as_text, seen))

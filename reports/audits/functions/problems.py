@@ -1,8 +1,6 @@
 """The problems of an audit of a function: chosen once, before anything is called."""
 
-import hashlib
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,7 +8,7 @@ from typing import NamedTuple
 from ....models.battery import audit_battery, drawn, own_problems
 from ....models.companions import SINGLE, companions
 from ....models.errors import InputError
-from ....models.problem import AnyProblem, Problem, as_json
+from ....models.problem import AnyProblem, Problem, digest_of
 from ....models.related import relatives
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
@@ -47,7 +45,7 @@ class AuditProblems(NamedTuple):
 
     def digests(self) -> dict[str, str]:
         """Return a digest of each given problem by its name, which another problem may have elsewhere."""
-        return {p.name: hashlib.sha256(json.dumps(as_json(p), sort_keys=True).encode()).hexdigest() for p in self.given}
+        return {p.name: digest_of(p) for p in self.given}
 
 
 def problems_for(subject: SubjectSpec, settings: AuditSettings) -> AuditProblems:
