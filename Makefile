@@ -191,6 +191,8 @@ decoders: $(READY) .venv-decoders/vllm/ready
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@mkdir -p .venv/names
+	@ln -sfn ../.. .venv/names/draftproof; ln -sfn ../../corpus/engines .venv/names/draftproof_engines; ln -sfn ../../corpus/paper .venv/names/draftproof_paper
 	$(BIN)/basedpyright
 
 clean:
