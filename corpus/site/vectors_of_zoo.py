@@ -13,8 +13,9 @@ from draftproof.models.problem import Problem
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.vectors.answers import GREEDY
-from draftproof.reports.audits.vectors.cases import LOSSLESS, PROBLEMS, TREES
-from draftproof.reports.audits.vectors.judgement import FORMAT, Judgement, Results, judge
+from draftproof.reports.audits.vectors.judgement import Judgement, judge
+from draftproof.reports.audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
+from draftproof.reports.audits.vectors.results import FORMAT, Results
 from draftproof.reports.audits.vectors.suite import suite
 from draftproof.verifiers.adapters.protocol import Row
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS, ZooEntry

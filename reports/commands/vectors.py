@@ -52,7 +52,8 @@ def export_command(folder: str) -> None:
 def check_command(file: str, json_file: str | None, require_decision: bool) -> None:
     """Check a program's answers (results.schema.json): what passed, failed or is missing, for each class of bug."""
     output = Output(json_file)
-    from ..audits.vectors.judgement import judge, load_results
+    from ..audits.vectors.judgement import judge
+    from ..audits.vectors.results import load_results
 
     judgement = judge(load_results(file))
     output.write(judgement.as_json())

@@ -1,16 +1,10 @@
 """Compares a program's answers with the vectors: what passed, failed or is missing, for each class of bug."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import Meta, Struct
-
-from ....models.errors import InputError
-from ....models.json_files import convert, read_file
 from ....models.law import Prefix, prefix_key, prefix_of_key
 from ....models.rationals import as_float
 from ....proofs.field import in_field, rational
@@ -20,88 +14,9 @@ from ....stattests.arguments import ALPHA, BETA
 from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ..completed_law import Outcome, completed_law, verdict_of_counts
-from .answers import GREEDY, RULES
-from .cases import LOSSLESS, TREE_RULES, LawCase, law_cases
-from .suite import CONVENTIONS, FLAGS, conventions_of, suite
-
-FORMAT = "draftproof-results-1"
-
-Field = Literal["thresholds", "accepted", "weights", "emitted", "raced", "law"]
-FIELDS = get_args(Field)
-
-Given = Mapping[Literal[Field, "counts", "error"], Any]
-"""The answers to one vector, by name. An entry that is no number fails the vector, and not the file."""
-
-
-class Results(Struct, frozen=True, forbid_unknown_fields=True):
-    """The answers of a program.
-
-    vectors: the digest of the vectors that it read.
-    program: its name.
-    dtype: the number type in which it computes.
-    bits: of the finest uniforms that it takes.
-    open: the end of [0, 1] that its uniforms never reach: "right", or "left" if they are never 0.
-    without: conventions that are not its own: vectors whose answer rests on one of them are left out.
-    rules, gives: what it claims to be, and which answers it promises.
-    answers: vector's id -> answer's name -> answer.
-    """
-
-    format: Literal["draftproof-results-1"]
-    vectors: str
-    program: Annotated[str, Meta(min_length=1)]
-    dtype: Literal["float64", "float32"]
-    rules: Annotated[tuple[str, ...], Meta(min_length=1)]
-    gives: Annotated[tuple[Field, ...], Meta(min_length=1)]
-    answers: dict[str, Given] = msgspec.field(name="results")
-    bits: Literal[24, 32, 53] = 53
-    open: Literal["right", "left"] = "right"
-    without: tuple[str, ...] = ()
-
-
-def load_results(file: str) -> Results:
-    """Read a file of results. Raises: InputError that says what is wrong and what was expected."""
-    return results_from(read_file(dict, file), file)
-
-
-def results_from(data: Any, name: str = "results") -> Results:
-    """Return results from their JSON form.
-
-    Raises: InputError if they do not answer these vectors, under rules that are claimed, with promised answers alone.
-    """
-    results = convert(Results, data, name)
-    if results.vectors != suite()["digest"]:
-        raise InputError(
-            f"{name}: answers to the vectors {results.vectors!r}, expected those of this version, "
-            f"{suite()['digest']!r}; export them again"
-        )
-    claimable = (*RULES, GREEDY, LOSSLESS, *TREE_RULES)
-    if other := [rule for rule in results.rules if rule not in claimable]:
-        raise InputError(f"{name}: rules has {other[0]!r}, expected some of {', '.join(claimable)}")
-    if other := [name for name in results.without if name not in CONVENTIONS]:
-        raise InputError(f"{name}: without has {other[0]!r}, expected some of {', '.join(CONVENTIONS)}")
-    known = {vector["id"]: vector["rule"] for part in ("vectors", "laws") for vector in suite()[part]}
-    for vector, given in results.answers.items():
-        if vector not in known:
-            raise InputError(f"{name}: no vector has the id {vector!r}")
-        if known[vector] not in results.rules:
-            raise InputError(f"{name}: answers {vector!r}, but rules has no {known[vector]!r}")
-        for answer in given:
-            if answer != "error" and {"counts": "law"}.get(answer, answer) not in results.gives:
-                raise InputError(f"{name}: {vector}: answers {answer!r}, which gives does not name")
-    return results
-
-
-def number(value: Any) -> Fraction | None:
-    """Return a number of an answer, exactly; None for NaN, infinity, text and null."""
-    try:
-        if isinstance(value, str) and "0x" in value.lower():
-            value = float.fromhex(value)
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
-        return None if isinstance(value, bool) or len(str(value)) > 400 else Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        return None
-
+from .law_vectors import LawCase, law_cases
+from .results import FIELDS, Results, number
+from .suite import FLAGS, conventions_of, suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
 """missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,8 @@ from ....models.law import prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_fraction
 from .answers import GREEDY, answer, forms, tolerances
-from .cases import Case, LawCase, cases, law_cases
+from .cases import Case, cases
+from .law_vectors import LawCase, law_cases
 
 
 class Flag(Struct, frozen=True):
@@ -99,7 +100,7 @@ def export(folder: str) -> list[Path]:
     return [place / name for name in texts]
 
 
-def _numbered(made: Iterator[Case]) -> Iterator[dict[str, Any]]:
+def _numbered(made: Iterable[Case]) -> Iterator[dict[str, Any]]:
     numbers: Counter[str] = Counter()
     for case in made:
         numbers[case.rule] += 1
@@ -107,18 +108,19 @@ def _numbered(made: Iterator[Case]) -> Iterator[dict[str, Any]]:
 
 
 def _vector(name: str, case: Case) -> dict[str, Any]:
-    block, given = case.block, answer(case.rule, case.block, case.numbers)
+    block, numbers = case.block, case.numbers
+    given = answer(case.rule, block, numbers)
     gamma, vocabulary = case.batch[2] if case.batch else block.gamma, len(block.target[0])
     nothing = [Fraction(0)] * vocabulary
     vector = {
-        "id": name, "rule": case.rule, "comment": case.comment, "flags": list(case.flags), "vocabulary": vocabulary,
+        "id": name, "rule": case.rule, "comment": case.comment, "flags": case.flags, "vocabulary": vocabulary,
         "gamma": gamma, "drafted": block.gamma,
         "target": forms(_filled(block.target, gamma + 1, nothing)),
         "draft": forms(_filled(block.draft, gamma, nothing)),
         "tokens": _filled(block.tokens, gamma, -1),
         "random": {
-            "bits": case.bits, "accept": forms(_filled(case.numbers.accept, gamma, Fraction(0))),
-            "last": forms(case.numbers.last), "noise": forms(case.numbers.noise),
+            "bits": case.bits, "accept": forms(_filled(numbers.accept, gamma, Fraction(0))),
+            "last": forms(numbers.last), "noise": forms(numbers.noise),
         },
         "expected": {
             "thresholds": forms(given.thresholds), "accepted": given.accepted, "weights": forms(given.weights),

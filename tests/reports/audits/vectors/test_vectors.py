@@ -17,8 +17,8 @@ from draftproof.reports.audits.vectors.judgement import (
     LEFT_OUT,
     MISSING,
     PASSED,
-    results_from,
 )
+from draftproof.reports.audits.vectors.results import results_from
 from draftproof.reports.audits.vectors.suite import CONVENTIONS, FLAGS, suite
 from draftproof.tests.reports.audits.vectors.vectors_parts import answers, judged_answers, results
 
@@ -43,23 +43,17 @@ def test_the_file_and_results_have_the_form_of_their_schemas():
     assert not Draft202012Validator(schemas[0]).is_valid(broken)
 
 
-def separation(case):
-    """How far the uniforms are from deciding otherwise: from thresholds other than 0 and 1, and in the last look-up."""
-    known, given = thresholds(case.rule, case.block), answer(case.rule, case.block, case.numbers)
-    gaps = (abs(u - h) for u, h in zip(case.numbers.accept, known) if h is not None and 0 < h < 1)
-    edges = (edge for edge in accumulate(given.weights) if 0 < edge < 1)
-    return min(gaps, default=1), min((abs(case.numbers.last - edge) for edge in edges), default=1)
-
-
 def test_rounding_in_float32_decides_no_vector():
+    """Uniforms are far from deciding otherwise: from thresholds other than 0 and 1, and in the last look-up."""
     for case in cases():
-        known = case.rule, case.comment, case.bits
-        given = next(v for v in suite()["vectors"] if (v["rule"], v["comment"], v["random"]["bits"]) == known)
-        allowed = tolerances(case.rule, case.block, given["expected"]["accepted"])
-        threshold, edge = separation(case)
-        assert threshold > allowed["thresholds"]["float32"]
-        assert edge > allowed["weights"]["float32"]
-        assert all(u * 2**case.bits % 1 == 0 and 0 <= u < 1 for u in (*case.numbers.accept, case.numbers.last))
+        block, numbers = case.block, case.numbers
+        known, given = thresholds(case.rule, block), answer(case.rule, block, numbers)
+        allowed = tolerances(case.rule, block, given.accepted)
+        gaps = (abs(u - h) for u, h in zip(numbers.accept, known) if h is not None and 0 < h < 1)
+        edges = (edge for edge in accumulate(given.weights) if 0 < edge < 1)
+        assert min(gaps, default=1) > allowed["thresholds"]["float32"]
+        assert min((abs(numbers.last - edge) for edge in edges), default=1) > allowed["weights"]["float32"]
+        assert all(u * 2**case.bits % 1 == 0 and 0 <= u < 1 for u in (*numbers.accept, numbers.last))
 
 
 def test_every_form_of_a_number_is_the_nearest():
@@ -128,24 +122,24 @@ def test_a_flag_is_not_passed_by_answers_in_which_its_bug_would_not_show():
     assert coarse["LargestUniform"] == {PASSED: 2, LEFT_OUT: 16}
 
 
-def test_a_program_names_the_conventions_that_are_not_its_own_and_their_vectors_alone_are_left_out():
-    """Each convention is broken by a program that fails what rests on it, and nothing once it says so."""
-    every = (*RULES, GREEDY)
-    named = {name: {*about["vectors"]} for name, about in suite()["conventions"].items()}
-    assert named.keys() == CONVENTIONS.keys() and all(named.values())
-    broken = {name: answers() | {key: {"error": "not so here"} for key in ids} for name, ids in named.items()}
-    for name, ids in named.items():
-        whole, without = (judged_answers(broken[name], every, without=given) for given in ([], [name]))
-        assert {j.vector for j in whole.vectors if j.status == FAILED} == ids
-        assert not without.statuses()[FAILED] and without.statuses()[PASSED] == len(suite()["vectors"]) - len(ids)
-    at_most = answers(planted="at most")
-    assert judged_answers(at_most, RULES, without=["strict", "half-open"]).statuses()[FAILED] == 0
-    assert judged_answers(at_most, RULES, without=["bonus", "padding"]).statuses()[FAILED]
-    assert {v["id"] for v in suite()["vectors"] if v["rule"] == GREEDY} == named["greedy"]
-    assert all(
-        sorted(row)[-1] > sorted(row)[-2] for v in suite()["vectors"] if v["rule"] == GREEDY
-        for row in v["target"]["numbers"][: v["drafted"] + 1]
-    )  # fmt: skip
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_convention_that_is_not_the_programs_leaves_out_what_rests_on_it_and_nothing_else(name):
+    """It is broken by a program that fails what rests on it, and by nothing once the program says so."""
+    ids = {*suite()["conventions"][name]["vectors"]}
+    broken = answers() | {key: {"error": "not so here"} for key in ids}
+    whole, without = (judged_answers(broken, (*RULES, GREEDY), without=given) for given in ([], [name]))
+    assert ids and {j.vector for j in whole.vectors if j.status == FAILED} == ids
+    assert not without.statuses()[FAILED] and without.statuses()[PASSED] == len(suite()["vectors"]) - len(ids)
+
+
+def test_a_rule_for_other_uniforms_is_right_where_it_says_so_alone():
+    given = answers(planted="at most")
+    assert judged_answers(given, RULES).verdict == "refuted"
+    assert judged_answers(given, RULES, without=["bonus", "padding"]).statuses()[FAILED]
+    left = judged_answers(given, RULES, open="left")
+    for judgement in (left, judged_answers(given, RULES, without=["strict", "half-open"])):
+        assert judgement.statuses()[FAILED] == 0
+    assert left.by_flag()["ZeroUniform"] == {LEFT_OUT: 9}
 
 
 def test_a_failure_comes_with_code_that_shows_it(capsys):
@@ -169,14 +163,6 @@ def test_earlier_vectors_keep_their_ids_and_contents():
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "6f4487e87b64752c"
 
 
-def test_a_rule_for_uniforms_that_are_never_0_is_right_where_it_says_so():
-    given = answers(planted="at most")
-    judgement = judged_answers(given, RULES, open="left")
-    assert judgement.statuses()[FAILED] == 0
-    assert judgement.by_flag()["ZeroUniform"] == {LEFT_OUT: 9}
-    assert judged_answers(given, RULES).verdict == "refuted"
-
-
 @pytest.mark.parametrize("value", [float("nan"), None, "nan", "1/0", [], True, "0x1p-999999", 1e-3])
 def test_a_broken_number_fails(value):
     first = suite()["vectors"][0]
@@ -187,15 +173,10 @@ def test_a_broken_number_fails(value):
 def test_numbers_are_read_in_every_form_and_within_the_tolerance():
     first = suite()["vectors"][0]
     wanted, allowed = first["expected"]["thresholds"], first["tolerance"]["thresholds"]["float32"]
-    for form in ("exact", "float64", "float32", "numbers"):
-        assert (
-            judged_answers({first["id"]: {"thresholds": wanted[form]}}, ["token"], ["thresholds"], "float32")
-            .vectors[0]
-            .status
-            == PASSED
-        )
-    for off, status in ((0.9, PASSED), (1.1, FAILED)):
-        values = [wanted["numbers"][0] + off * allowed, *wanted["numbers"][1:]]
+    rest = wanted["numbers"][1:]
+    given = [(wanted[form], PASSED) for form in ("exact", "float64", "float32", "numbers")]
+    given += [([wanted["numbers"][0] + off * allowed, *rest], said) for off, said in ((0.9, PASSED), (1.1, FAILED))]
+    for values, status in given:
         judgement = judged_answers({first["id"]: {"thresholds": values}}, ["token"], ["thresholds"], "float32")
         assert judgement.vectors[0].status == status
 

@@ -10,28 +10,22 @@ from pathlib import Path
 import pytest
 
 from draftproof.reports.audits.vectors.suite import export, suite
-from draftproof.reports.commands.main import main
 from draftproof.tests.reports.audits.vectors.vectors_parts import FIELDS, answers, law_answers, results
+from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.verifiers.adapters.registry import engine_folder
 
 
-def command(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["draftproof", "vectors", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "160")
-    with pytest.raises(SystemExit) as ended:
-        main()
-        raise SystemExit(0)
-    said = capsys.readouterr()
-    return ended.value.code, said.out, said.err
+def command(*arguments):
+    return draftproof("vectors", *arguments)
 
 
-def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path, monkeypatch, capsys):
+def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path):
     file = tmp_path / "results.json"
     first = suite()["vectors"][0]["id"]
 
     def checked(content, *options):
         file.write_text(content if isinstance(content, str) else json.dumps(content))
-        return command(monkeypatch, capsys, "check", file, *options)
+        return command("check", file, *options)
 
     right = results(answers() | law_answers("block", "law"), ["block", "lossless"], [*FIELDS, "law"])
     status, said, _ = checked(right, "--json", tmp_path / "out.json")
@@ -50,8 +44,8 @@ def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path, monkeypatc
         status, _, said = checked(bad)
         assert status == 2
         assert said.startswith(f"draftproof: {file}: ") and said.count("\n") == 1
-    assert command(monkeypatch, capsys, "check", tmp_path / "none.json")[0] == 2
-    assert command(monkeypatch, capsys, "export", "--out", file)[0] == 2
+    assert command("check", tmp_path / "none.json")[0] == 2
+    assert command("export", "--out", file)[0] == 2
 
 
 WRONG_RUNNERS = {
@@ -61,7 +55,7 @@ WRONG_RUNNERS = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("package", WRONG_RUNNERS)
-def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package, tmp_path, monkeypatch, capsys):
+def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package, tmp_path):
     file = Path(__file__).parents[4] / "examples" / f"vectors_{package}.py"
     if not file.is_file():
         pytest.skip("examples are in the repository, not in the wheel")
@@ -76,13 +70,13 @@ def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package,
         (tmp_path / file.name).write_text(text, encoding="utf-8")
         run = [sys.executable, file.name, "vectors.json", "results.json"]
         subprocess.run(run, cwd=tmp_path, check=True, timeout=3600, env=environment)
-        status, said, _ = command(monkeypatch, capsys, "check", tmp_path / "results.json")
+        status, said, _ = command("check", tmp_path / "results.json")
         assert status == expected, said
         assert ("to paste below your verifier" in said) == (expected == 1)
 
 
 @pytest.mark.parametrize("example", ["example.py", "example.js"])
-def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path, monkeypatch, capsys):
+def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path):
     from shutil import which
 
     runs = {"example.py": sys.executable, "example.js": which("node")}[example]
@@ -97,5 +91,5 @@ def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path,
     for text, expected in ((source, 0), (source.replace(*wrong), 1)):
         (tmp_path / example).write_text(text)
         subprocess.run([runs, example, "vectors.json", "results.json"], cwd=tmp_path, check=True, timeout=3600)
-        status, said, _ = command(monkeypatch, capsys, "check", tmp_path / "results.json")
+        status, said, _ = command("check", tmp_path / "results.json")
         assert status == expected, said

@@ -9,10 +9,8 @@ from draftproof.models.problem import problem_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.reports.audits.vectors.answers import GREEDY
-from draftproof.reports.audits.vectors.judgement import (
-    judge,
-    results_from,
-)
+from draftproof.reports.audits.vectors.judgement import judge
+from draftproof.reports.audits.vectors.results import results_from
 from draftproof.reports.audits.vectors.suite import suite
 from draftproof.verifiers.registry import REFERENCES
 
