@@ -24,7 +24,7 @@ def init(file: str) -> None:
     """Write a plan, with comments, for what is installed and for the verifiers and histories in the current folder."""
     if file != "-" and Path(file).exists():
         raise InputError(f"{file}: is there already; expected a new name (--out)")
-    from ..audits.compliance.first_plan import first_plan
+    from ..pages.compliance.first_plan import first_plan
 
     write_text(file, first_plan(Path.cwd()))
     if file != "-":

@@ -162,26 +162,13 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     verdict = next((word for word in ("refuted", "error", "open") if word in words), "not refuted")
     failed = "error" in words
     if states.kind == "compliance document":
-        try:
-            verdict, failed = _verdict_of(data), any(part["state"] != "done" for part in data["parts"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{file}: not a document of this version ({type(error).__name__}: {error})") from None
-        if verdict != data["verdict"]:
-            raise InputError(f"{file}: says {data['verdict']}, and its evidence gives {verdict}")
+        from ..audits.compliance.document import read_document
+
+        document = read_document(data, file)
+        verdict, failed = document.verdict, any(part.state != "done" for part in document.parts)
     badge(verdict)
     output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
     raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if failed else OK)
-
-
-def _verdict_of(document: Any) -> str:
-    """Return the verdict that the parts of a compliance document give."""
-    from ..audits.compliance.plan import Collected, Requirement
-    from ..audits.compliance.requirements import judged, overall
-
-    collected = [Collected.from_json(part) for part in document["parts"]]
-    fields = ("id", "statement", "claim", "parts", "scope", "detection_limit")
-    asked = [Requirement(**{name: r[name] for name in fields}) for r in document["requirements"]]
-    return overall(judged(requirement, collected).verdict for requirement in asked)
 
 
 def _report_from(data: Any, name: str) -> Any:

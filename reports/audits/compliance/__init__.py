@@ -1,10 +1,11 @@
 """The content of a compliance document: numbered requirements whose verdicts are derived from evidence.
 
-plan.py: the plan, compliance.toml, read and checked, and what its parts gave; first_plan.py: one for what is installed.
+plan.py: the plan, compliance.toml, read and checked, and what its parts gave.
 collecting.py: each part of the plan, run or read once, and kept; running.py: how each kind is run; declared.py: the
 files that it is valid for, and what it needs.
-evidence_rows.py: which evidence of a part speaks of a requirement, how much its kind can show, and what a report left
-out or contradicts; requirements.py: the verdict that it gives.
-document.py: report.json and its form; folder.py: the files of a run, and their attestation;
-verification.py: whether a folder is what a run wrote, by making its files again.
+evidence_rows.py: which evidence of a part speaks of a requirement, and how much its kind can show; requirements.py: the
+verdict that it gives.
+document.py: report.json and its form; folder.py: the files of a run, and their attestation.
+verification.py: whether a folder is what a run wrote, by making its files again; contradictions.py: what a report
+states that its evidence does not give.
 """

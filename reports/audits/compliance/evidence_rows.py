@@ -1,15 +1,12 @@
 """The evidence that a part gives for a requirement, in rows: how strong each is, and whether it counts."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ....models.battery import audit_battery, own_problems
-from ....models.json_files import plain
 from ....proofs.interception.digests import UNKNOWN
 from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.claims import BATCH, LOOP, VARIATION, claims_of
@@ -26,7 +23,7 @@ from ....verifiers.evidence import (
     merge_verdicts,
     without_smallest,
 )
-from ....verifiers.registry import REFERENCES
+from ..nightly.states import ALARM, WATCH
 from ..not_examined import zeros_examined
 from ..report import Report
 from .plan import FAILED, AtLeast0, Collected, Requirement
@@ -65,21 +62,20 @@ class EvidenceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
     """Return what a part says of a requirement's claim: at least one row, with the reason where nothing counts."""
-    if got.report is not None:
+    rows: list[EvidenceRow] = []
+    if got.report:
         rows = _of_report(requirement, got, Report.from_json(got.report))
-    elif got.history is not None:
-        rows = _of_history(requirement, got)
-    elif got.rows is not None:
-        rows = _of_proofs(requirement, got)
-    else:
-        rows = []
+    elif got.history:
+        rows = _of_history(requirement, got, got.history)
+    elif got.proofs:
+        rows = _of_proofs(requirement, got, got.proofs)
     if got.state == FAILED:
         rows.append(_nothing(got, f"the part could not be run to its end: {got.why}", ERROR, counts=True))
     return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
 
 
 def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = False) -> EvidenceRow:
-    return EvidenceRow(got.part.id, "", Strength.NONE, verdict, "", counts=counts, why=why)
+    return EvidenceRow(got.id, "", Strength.NONE, verdict, "", counts=counts, why=why)
 
 
 # ---------------------------------------------------------------- reports
@@ -98,7 +94,7 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
         groups.setdefault((dtype, strength), []).append(e)
     about, rows = _facts(report), []
     for (dtype, strength), group in groups.items():
-        row = _row(got.part.id, dtype, strength, group, report)
+        row = _row(got.id, dtype, strength, group, report)
         why = _why_not(row, group, requirement, report)
         placed = _placed(row, requirement, {**about, "dtype": dtype or None})
         rows.append(replace(row, counts=False, why=why) if why else placed)
@@ -128,7 +124,7 @@ def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[E
         for dtype in dict.fromkeys(_dtype(e, report) for e in group):
             mine = [e for e in group if _dtype(e, report) == dtype]
             row = replace(
-                _row(got.part.id, dtype, mine[0].strength, mine, report), why=f"not so: {about.statement} ({claim})"
+                _row(got.id, dtype, mine[0].strength, mine, report), why=f"not so: {about.statement} ({claim})"
             )
             row = _placed(row, requirement, {**_facts(report), "dtype": dtype or None})
             rows.append(replace(row, counts=False, unplaced=True) if row.counts and LOOP in about.runs else row)
@@ -191,32 +187,31 @@ def _row(part: str, dtype: str, strength: Strength, group: Sequence[Evidence], r
     )  # fmt: skip
 
 
+UNRESTRICTED = {"top_k": 0, "top_p": 1, "min_p": 0}
+"""Settings that leave the target's law unchanged. Evidence with others counts only where the requirement names them."""
+
+
 def _facts(report: Report) -> dict[str, Any]:
-    """Return what a report says of its subject and of how it was run; what it does not say is absent.
+    """Return what a report says of its subject, of how it was run, and of versions; what it does not say is absent.
 
     The versions are those of the machine of the audit: of a server nothing but its answers is known.
     """
-    facts = {"subject": report.subject["name"]}
+    facts = {} if report.server else dict[str, Any](report.environment)
+    facts["subject"] = report.subject["name"]
     if report.subject["digest"] != UNKNOWN:
         facts["digest"] = report.subject["digest"]
-    if report.server is None:
-        facts["versions"] = report.environment
     if report.end_to_end:
         setting = report.end_to_end.setting
         return facts | {name: setting[name] for name in ("device", "temperature", *UNRESTRICTED) if name in setting}
-    texts = [e.detail for e in report.evidence if isinstance(e.detail, TextsDetail)]
-    settings = [detail.settings for detail in texts if detail.settings is not None]
+    texts = [e.detail.settings for e in report.evidence if isinstance(e.detail, TextsDetail) and e.detail.settings]
     for name in ("temperature", *UNRESTRICTED):
-        values = list(dict.fromkeys(_shown(s[name]) for s in settings if s.get(name) is not None))
-        if values:
-            facts[name] = next(s[name] for s in settings if s.get(name) is not None) if len(values) == 1 else values
+        values = [settings[name] for settings in texts if settings.get(name) is not None]
+        if shown := list(dict.fromkeys(map(_shown, values))):
+            facts[name] = values[0] if len(shown) == 1 else shown
     convention = report.subject.get("convention")
-    here = convention is not None and not convention.get("program")  # which may use others
-    return facts | ({"device": "cpu"} if here else {})
-
-
-UNRESTRICTED = {"top_k": 0, "top_p": 1, "min_p": 0}
-"""Settings that leave the target's law as it is. Evidence with others counts only where the requirement names them."""
+    if convention is not None and not convention.get("program"):  # a program may use any device
+        facts["device"] = "cpu"
+    return facts
 
 
 def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
@@ -230,17 +225,14 @@ def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[
         if name not in asked and facts.get(name) not in (None, neutral)
     ]
     unrecorded = []
-    for name, value in asked.items():
-        if name == "versions":
-            versions = facts.get("versions") or {}
-            triples = [(package, wanted, versions.get(package)) for package, wanted in value.items()]
+    for name, wanted in {**asked.get("versions", {}), **asked}.items():
+        known = facts.get(name)
+        if name == "versions" or known == wanted:
+            continue
+        if known is None:
+            unrecorded.append(f"it does not record its {name}, asked is {_shown(wanted)}")
         else:
-            triples = [(name, value, facts.get(name))]
-        for what, wanted, known in triples:
-            if known is None:
-                unrecorded.append(f"it does not record its {what}, asked is {_shown(wanted)}")
-            elif known != wanted:
-                other.append(f"its {what} is {_shown(known)}, asked is {_shown(wanted)}")
+            other.append(f"its {name} is {_shown(known)}, asked is {_shown(wanted)}")
     return other, unrecorded
 
 
@@ -251,27 +243,29 @@ def _shown(value: Any) -> str:
 # ---------------------------------------------------------------- histories and proofs
 
 
-def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
+def _of_history(requirement: Requirement, got: Collected, history: Mapping[str, Any]) -> list[EvidenceRow]:
     """Return a row for each current version of a subject that was drawn from."""
-    history = got.history or {}
-    current = [check for check in history["checks"] if check["current"]] if requirement.claim == "lossless" else []
+    versions: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for check in history["checks"] if requirement.claim == "lossless" else ():
+        if check["current"]:
+            versions.setdefault((check["subject"], check["version"]), []).append(check)
     rows = []
-    for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in current):
-        checks = [c for c in current if (c["subject"], c["version"]) == (subject, version)]
-        alarms = [c for c in checks if c["state"] == "alarm"]
-        watch = sum(c["state"] == "watch" for c in checks)
-        last = max((night["night"] for c in checks for night in c.get("nights", ())), default="none")
-        limits = [c["detects"]["within"][-1] if c["detects"] else None for c in checks]
-        known = [limit["total_variation"] for limit in limits if limit and limit["total_variation"] < 1]
-        nights = max((limit["nights"] for limit in limits if limit), default=0)
-        first = alarms[0] if alarms else None
+    for (subject, version), checks in versions.items():
+        alarms = [check for check in checks if check["state"] == ALARM]
+        watch = sum(check["state"] == WATCH for check in checks)
+        last = max((night["night"] for check in checks for night in check.get("nights", ())), default="none")
+        limits = [check["detects"]["within"][-1] for check in checks if check["detects"]]
+        known = [limit["total_variation"] for limit in limits if limit["total_variation"] < 1]
+        nights = max((limit["nights"] for limit in limits), default=0)
+        shown = alarms[0]["witness"] if alarms else None
+        witness = "{sequence}: expected {expected}, observed {observed}".format(**shown) if shown else "no witness yet"
         row = EvidenceRow(
-            got.part.id, "", Strength.SAMPLED, REFUTED if alarms else NO_EVIDENCE,
+            got.id, "", Strength.SAMPLED, REFUTED if alarms else NO_EVIDENCE,
             f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
             shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm, {watch} in watch; last night {last}; "
             f"within {nights} nights; {history.get('scope')}",
-            witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
-            replay=(first["witness"] or {}).get("replay") if first else None,
+            witness=f"{alarms[0]['check']}: {witness}" if alarms else None,
+            replay=shown.get("replay") if shown else None,
         )  # fmt: skip
         rows.append(_placed(row, requirement, {"subject": subject, "digest": version, "device": "cpu"}))
     failures = [f for f in history["failures"] if f["subject"] == requirement.scope.get("subject", f["subject"])]
@@ -280,40 +274,25 @@ def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
     ]
 
 
-def _nightly_witness(check: Mapping[str, Any]) -> str:
-    shown = check["witness"]
-    return (
-        f"{shown['sequence']}: expected {shown['expected']}, observed {shown['observed']}"
-        if shown
-        else "no witness yet"
-    )
-
-
-def _of_proofs(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
-    """Return a row for each method; a proof that was not decided does not count."""
-    mine = [row for row in got.rows or () if row["claim"] == requirement.claim]
-    rows = []
-    for method in dict.fromkeys(row["method"] for row in mine):
-        rows += _by_method(requirement, got, method, [row for row in mine if row["method"] == method])
-    return rows
-
-
-def _by_method(
-    requirement: Requirement, got: Collected, method: str, every: Sequence[Mapping[str, Any]]
-) -> Iterable[EvidenceRow]:
-    place = "on record in this version, not run here" if got.recorded else "run here"
-    kinds = [((row["verdict"] == NO_EVIDENCE), proof_strength(row)) for row in every]
-    for undecided, strength in sorted(set(kinds)):
-        rows = [row for row, kind in zip(every, kinds, strict=True) if kind == (undecided, strength)]
-        verdict = merge_verdicts(row["verdict"] for row in rows)
-        same = [row for row in rows if row["verdict"] == verdict]
+def _of_proofs(requirement: Requirement, got: Collected, proofs: Iterable[Mapping[str, Any]]) -> list[EvidenceRow]:
+    """Return a row for each method and strength; proofs that were not decided do not count."""
+    place, rows = "on record in this version, not run here" if got.recorded else "run here", []
+    groups: dict[tuple[str, bool, Strength], list[Mapping[str, Any]]] = {}
+    for row in proofs:
+        if row["claim"] == requirement.claim:
+            kind = row["method"], row["verdict"] == NO_EVIDENCE, proof_strength(row)
+            groups.setdefault(kind, []).append(row)
+    for (method, undecided, strength), group in groups.items():
+        verdict = merge_verdicts(row["verdict"] for row in group)
+        same = [row for row in group if row["verdict"] == verdict]
         what = "; ".join(dict.fromkeys(f"{row['what']}: {row['size']}" for row in same))
-        row = EvidenceRow(
-            got.part.id, "exact", strength, verdict, f"{len(same)} of {len(rows)}",
+        made = EvidenceRow(
+            got.id, "exact", strength, verdict, f"{len(same)} of {len(group)}",
             shown=f"{method}, {place}: {what}", counts=not undecided, why="not decided" if undecided else None,
             witness=str(same[0]["detail"]) if verdict in (REFUTED, ERROR) else None,
         )  # fmt: skip
-        yield _placed(row, requirement, {"dtype": "exact"})
+        rows.append(_placed(made, requirement, {"dtype": "exact"}))
+    return rows
 
 
 PROOF_STRENGTH = {
@@ -328,43 +307,8 @@ EVERY_SIZE = ("every V, gamma, models with zeros, real field", "any finitely man
 """Sizes for which Coq's proofs cover the whole claim; others cover a part of it, or need assumptions."""
 
 
-def untrue(said: Mapping[str, Any], report: Report, fields: Iterable[str]) -> Iterator[str]:
-    """Say what a report's JSON form states that its own evidence does not give. report: read from it."""
-    gives = plain(report.as_json())
-    for field in fields:
-        if field in said and json.dumps(said[field], sort_keys=True) != json.dumps(gives.get(field), sort_keys=True):
-            stated = f": it says {said[field]}, and its evidence says {gives[field]}" if field == "verdict" else ""
-            yield f"{field} is not what its evidence gives{stated}"
-    for e in report.evidence:
-        beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
-        if e.claim == "lossless" and e.holds and e.strength.decides and (beyond or e.witness):
-            yield f"holds on {e.problem}, and deviates by more than it allows"
-
-
 def proof_strength(row: Mapping[str, Any]) -> Strength:
     """Return the strength of a row of proofs. Coq's are proofs only if they cover every size without conditions."""
     if row["method"] == "coq" and row["size"] not in EVERY_SIZE:
         return Strength.PARTIAL
     return PROOF_STRENGTH[row["method"]]
-
-
-def left_out(part: Mapping[str, Any]) -> list[str]:
-    """Return the problems on which a finished audit says nothing of losslessness in one of its dtypes.
-
-    Guarantee: of the problems that the plan names, and of those of every audit without any; not of restated and wide
-    ones, nor of rules for draft trees.
-    """
-    if part["kind"] != "audit" or part["state"] != "done" or "report" not in part:
-        return []
-    report, given = Report.from_json(part["report"]), part["options"].get("problems", ())
-    if report.scope and report.scope.drafting:
-        return []
-    names = set(report.subject.get("problems", ()))
-    if not given:
-        names = {problem.name for problem in [*audit_battery(), *own_problems(report.seed)]}
-    elif part["options"].get("subject") not in REFERENCES and len(names) != len(given):
-        return ["one that the plan names"]
-    absent: set[str] = set()
-    for dtype in report.subject["dtypes"]:
-        absent |= names - {e.problem for e in report.evidence if e.claim == "lossless" and e.dtype == dtype}
-    return sorted(absent)

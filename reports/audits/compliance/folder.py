@@ -6,7 +6,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +101,7 @@ def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected], rende
             (folder / PDF).unlink(missing_ok=True)
         for name, content in files.items():
             write_atomically(folder / name, content)
-        write_atomically(folder / ATTESTATION_FILE, canonical(attestation(made, digests(folder))))
+        write_atomically(folder / ATTESTATION_FILE, attestation(made, digests(folder)))
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     return Written(made, no_pdf)
@@ -124,7 +125,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: sha256_of(file) for name, file in named.items() if name not in (ATTESTATION_FILE, *SIGNATURES)}
 
 
-def attestation(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def attestation(document: Mapping[str, Any], files: Mapping[str, str]) -> bytes:
     """Return the statement on a document, with the test-result predicate; equal runs have equal bytes.
 
     subject: the audited code and the models, by file; configuration: the plan, what the run wrote, draftproof itself.
@@ -139,32 +140,28 @@ def attestation(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[s
     result = "FAILED" if named["failedTests"] else "PASSED" if passed else "WARNED"
     own = document["draftproof"]
     digested = [*sorted(files.items()), (f"draftproof {own['draftproof']}, its code", own["code"])]
-    return {
-        "_type": STATEMENT_TYPE, "subject": _subjects(document), "predicateType": PREDICATE_TYPE,
-        "predicate": {"result": result, "configuration": [_entry(*pair) for pair in digested], **named},
+    statement = {
+        "_type": STATEMENT_TYPE, "subject": _entries(_subjects(document)), "predicateType": PREDICATE_TYPE,
+        "predicate": {"result": result, "configuration": _entries(digested), **named},
     }  # fmt: skip
+    return json.dumps(statement, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _subjects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _subjects(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return each file that a part examined and each digest of loaded code; the plan where there is neither."""
     subjects: set[tuple[str, str]] = set()
     for part in document["parts"]:
         subjects |= set(part["files"].items())
-        audited = (part.get("report") or {}).get("subject", {})
+        audited = part.get("report", {}).get("subject", {})
         digest = str(audited.get("digest", UNKNOWN)).removeprefix("sha256:")
-        if len(digest) == 64 and set(digest) <= set("0123456789abcdef"):
+        if re.fullmatch("[0-9a-f]{64}", digest):
             subjects.add((f"{audited['name']}, as part {part['id']} digests it", digest))
     plan = document["plan"]
-    return [_entry(*pair) for pair in sorted(subjects) or [(plan["file"], plan["sha256"])]]
+    return sorted(subjects) or [(plan["file"], plan["sha256"])]
 
 
-def _entry(name: str, digest: str) -> dict[str, Any]:
-    return {"name": name, "digest": {"sha256": digest}}
-
-
-def canonical(data: Any) -> bytes:
-    """Return JSON with sorted keys, without spaces, in UTF-8. An attestation has no floats: equal data, equal bytes."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def _entries(digested: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [{"name": name, "digest": {"sha256": digest}} for name, digest in digested]
 
 
 def identifier(html: str) -> bytes:

@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from msgspec import Meta
 
 from ....models.errors import InputError
 from ....models.files import load_toml
-from ....models.json_files import convert
+from ....models.json_files import convert, plain
 from ....models.pairs.presets import PRESETS
 from ....models.store import StoredRow
 from ....proofs.statements import METHODS, PROVABLE_CLAIMS
@@ -262,47 +261,50 @@ def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
 
 STATES = DONE, FAILED = "done", "failed"
 
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
-@dataclass
-class Collected:
+
+class Collected(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The result of a part.
 
-    part: of the plan.
-    state: done, or failed: it could not be run, or not to its end.
-    why: the reason if it failed, in one line.
-    report: the JSON form of an audit, an engine's, an end-to-end run's, a campaign's.
-    history: of a nightly, in the JSON form of its status.
-    rows: of proofs, as ``draftproof prove --json``; recorded: whether they are those on record, not run now.
-    files: name -> SHA-256 of the files that it names, for which it is valid.
-    versions: of the packages that it names, for which it is valid.
+    what: what was examined, as the plan names it.
+    state, why: done; or failed, with the reason why it was not run to its end.
+    recorded: whether its proofs are those on record, not run now.
+    files, versions: digests of the files and versions of the packages that the plan names for it: it is valid for
+    these.
+    report: in the form of report.schema.json. history: as ``draftproof nightly status --json``. proofs: as
+    ``draftproof prove --json``.
     """
 
-    part: Part
-    state: str = DONE
+    id: Id
+    kind: Annotated[str, one_of(FIELDS)]
+    what: str
+    options: dict[str, Any]
+    state: Annotated[str, one_of(STATES)] = DONE
     why: str | None = None
-    report: dict[str, Any] | None = None
-    history: dict[str, Any] | None = None
-    rows: list[dict[str, Any]] | None = None
     recorded: bool = False
-    files: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        gave = {"report": self.report, "history": self.history, "proofs": self.rows}
-        return {
-            "id": self.part.id, "kind": self.part.kind, "what": self.part.what, "options": self.part.options,
-            "state": self.state, "why": self.why, "recorded": self.recorded, "files": self.files,
-            "versions": self.versions, **{name: value for name, value in gave.items() if value is not None},
-        }  # fmt: skip
+    files: dict[str, Digest] = {}
+    versions: dict[str, str] = {}
+    report: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    history: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    proofs: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Collected":
-        part = Part(data["id"], data["kind"], data["options"])
-        gave = (data.get("report"), data.get("history"), data.get("proofs"))
-        return cls(part, data["state"], data["why"], *gave, data["recorded"], data["files"], data["versions"])
+    def of(cls, part: Part, **gave: Any) -> "Collected":
+        """Return the result of a part, with what it gave."""
+        return cls(id=part.id, kind=part.kind, what=part.what, options=part.options, **gave)
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> "Collected":
+        """Return the result with a JSON form. Raises: InputError."""
+        return convert(cls, data, "part")
+
+    @property
+    def part(self) -> Part:
+        return Part(self.id, self.kind, self.options)
 
     def stored(self, code: str) -> StoredRow:
         """Return its row in the file of parts. code: the digest of draftproof's code that audits depend on."""
-        about = [self.part.kind, self.part.options, self.files, self.versions, code]
+        about = [self.kind, self.options, self.files, self.versions, code]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-        return StoredRow((self.part.id, digest), "", json.loads(json.dumps(self.as_json())))
+        return StoredRow((self.id, digest), "", plain(self))

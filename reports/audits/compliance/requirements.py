@@ -1,14 +1,12 @@
 """The verdict on a requirement, by one function of its rows of evidence, and what would close an open one."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from ....models.json_files import plain
 from ....verifiers.evidence import ERROR, HOLDS, REFUTED, Strength
 from ..scope import WIDE_ROUNDING
 from .evidence_rows import EvidenceRow, evidence_rows
-from .plan import Collected, Requirement, all_claims
+from .plan import Collected, Requirement, all_claims, one_of
 
 MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
 
@@ -24,6 +22,8 @@ VERDICTS = {
 """Verdicts on requirements, and what each means."""
 
 WORST_FIRST = (FAILED, OPEN, SAMPLED, MET)
+
+Verdict = Annotated[str, one_of(WORST_FIRST)]
 
 
 def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None, parts: Iterable[str] = ()) -> str:
@@ -81,65 +81,69 @@ def overall(verdicts: Iterable[str]) -> str:
     return min(verdicts, key=WORST_FIRST.index, default=OPEN)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A requirement with its evidence and the verdict that follows."""
+class Judged(Requirement, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A requirement with its evidence and the verdict that follows.
 
-    requirement: Requirement
-    rows: tuple[EvidenceRow, ...]
+    claim_says: the claim in words.
+    reading: the verdict with what it rests on, in words that say no more than the evidence.
+    strength: kinds of the evidence that counts.
+    closing: what would have to be shown for it to be met, a sentence each; empty if it is met.
+    """
 
-    @property
-    def verdict(self) -> str:
-        return verdict_of(self.rows, self.requirement.detection_limit, self.requirement.parts)
+    claim_says: str
+    verdict: Verdict
+    reading: str
+    strength: list[str]
+    closing: list[str]
+    evidence: list[EvidenceRow]
 
-    @property
-    def reading(self) -> str:
-        """Return the verdict with what it rests on, in words that say no more than the evidence."""
-        counting = [row for row in self.rows if row.counts]
-        if self.verdict == MET:
-            proved = {row.part for row in counting} == {row.part for row in counting if row.strength == "proof"}
-            widest = max(_variations(counting), default=0.0)
-            rounding = f", up to TV {widest:.2g}" if widest >= WIDE_ROUNDING else ""
-            return "met, by proof" if proved else f"met on what was examined{rounding}, not proved for all"
-        if self.verdict == SAMPLED:
-            limits = _variations(counting)
-            seen = f"; a total variation below {max(limits):.2g} remains unseen" if limits else ""
-            return f"sampled only: nothing was refuted{seen}"
-        if self.verdict == FAILED:
-            parts = dict.fromkeys(row.part for row in counting if row.verdict == REFUTED)
-            return f"refuted by the part{'s' if len(parts) > 1 else ''} {', '.join(parts)}"
-        return "open: not shown"
 
-    @property
-    def closing(self) -> list[str]:
-        """Return what would have to be shown for the requirement to be met, a sentence each; empty if it is met."""
-        if self.verdict == MET:
-            return []
-        wanted = self.requirement.detection_limit
-        silent = silent_parts(self.rows, self.requirement.parts)
-        sentences = [
-            _closing(row, wanted)
-            for row in self.rows
-            if row.counts or row.part in silent or (row.unplaced and row.verdict == REFUTED)
-        ]
-        if not self.requirement.parts:
-            sentences = ["the plan names no part that is to show it"]
-        elif self.verdict == OPEN and silent:
-            asked = ", ".join(f"{name} {value}" for name, value in self.requirement.scope.items())
-            wanted_of = f"evidence of {', '.join(silent)} on {self.requirement.claim}"
-            sentences.append(wanted_of + (f" with {asked}" if asked else ""))
-        return list(dict.fromkeys(filter(None, sentences)))
+def judged(requirement: Requirement, collected: Iterable[Collected]) -> Judged:
+    """Return a requirement with the rows of all parts that its plan names for it."""
+    rows = [row for got in collected if got.id in requirement.parts for row in evidence_rows(requirement, got)]
+    counting = [row for row in rows if row.counts]
+    verdict = verdict_of(rows, requirement.detection_limit, requirement.parts)
+    return Judged(
+        **{name: getattr(requirement, name) for name in Requirement.__struct_fields__},
+        claim_says=all_claims()[requirement.claim],
+        verdict=verdict,
+        reading=_reading(verdict, counting),
+        strength=list(dict.fromkeys(row.strength.kind for row in counting)),
+        closing=[] if verdict == MET else _what_would_close(requirement, verdict, rows),
+        evidence=rows,
+    )
 
-    def as_json(self) -> dict[str, Any]:
-        required = self.requirement
-        counting = [row for row in self.rows if row.counts]
-        return {
-            "id": required.id, "statement": required.statement, "claim": required.claim,
-            "claim_says": all_claims()[required.claim], "parts": list(required.parts), "scope": required.scope,
-            "detection_limit": required.detection_limit, "verdict": self.verdict, "reading": self.reading,
-            "strength": list(dict.fromkeys(row.strength.kind for row in counting)),
-            "closing": self.closing, "evidence": plain(self.rows),
-        }  # fmt: skip
+
+def _reading(verdict: str, counting: Sequence[EvidenceRow]) -> str:
+    limits = _variations(counting)
+    if verdict == MET:
+        if {row.part for row in counting} == {row.part for row in counting if row.strength is Strength.PROOF}:
+            return "met, by proof"
+        rounding = f", up to TV {max(limits):.2g}" if limits and max(limits) >= WIDE_ROUNDING else ""
+        return f"met on what was examined{rounding}, not proved for all"
+    if verdict == SAMPLED:
+        seen = f"; a total variation below {max(limits):.2g} remains unseen" if limits else ""
+        return f"sampled only: nothing was refuted{seen}"
+    if verdict == FAILED:
+        parts = dict.fromkeys(row.part for row in counting if row.verdict == REFUTED)
+        return f"refuted by the part{'s' if len(parts) > 1 else ''} {', '.join(parts)}"
+    return "open: not shown"
+
+
+def _what_would_close(requirement: Requirement, verdict: str, rows: Sequence[EvidenceRow]) -> list[str]:
+    if not requirement.parts:
+        return ["the plan names no part that is to show it"]
+    silent = silent_parts(rows, requirement.parts)
+    sentences = [
+        _closing(row, requirement.detection_limit)
+        for row in rows
+        if row.counts or row.part in silent or (row.unplaced and row.verdict == REFUTED)
+    ]
+    if verdict == OPEN and silent:
+        asked = ", ".join(f"{name} {value}" for name, value in requirement.scope.items())
+        wanted = f"evidence of {', '.join(silent)} on {requirement.claim}"
+        sentences.append(wanted + (f" with {asked}" if asked else ""))
+    return list(dict.fromkeys(filter(None, sentences)))
 
 
 def _closing(row: EvidenceRow, wanted: float | None) -> str:
@@ -166,9 +170,3 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
     if row.strength in ("sampled", "observed"):
         return f"{row.part}: an exact law in place of {row.strength.kind}"
     return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"
-
-
-def judged(requirement: Requirement, collected: Iterable[Collected]) -> Judged:
-    """Return a requirement with the rows of all parts that its plan names for it."""
-    mine = [got for got in collected if got.part.id in requirement.parts]
-    return Judged(requirement, tuple(row for got in mine for row in evidence_rows(requirement, got)))

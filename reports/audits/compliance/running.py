@@ -15,8 +15,8 @@ from ..migration import migrated
 from ..nightly.status import is_history, status
 from ..report import Report
 from ..settings import Progress
+from .contradictions import untrue
 from .declared import place
-from .evidence_rows import untrue
 from .plan import Collected, Part
 
 if TYPE_CHECKING:
@@ -130,12 +130,10 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     data = printable_data(read_file(dict, folder / file))
     try:
         report = Report.from_json(data)
-        made = report.as_json()
-        if not report.scoped:
-            del made["scope"], made["not_examined"]
         if wrong := next(untrue(migrated(data), report, ("verdict",)), None):
             raise InputError(f"{file}: {wrong}")
-        got.report = made
+        unsaid = () if report.scoped else ("scope", "not_examined")
+        got.report = {name: value for name, value in report.as_json().items() if name not in unsaid}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{file}: not a report of draftproof") from None
 
@@ -145,12 +143,12 @@ def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
     claims, methods = got.part.options.get("claims", ()), got.part.options.get("methods", METHODS)
     if not got.part.options.get("run"):
-        got.recorded, got.rows = True, on_record(got.part.options)
+        got.recorded, got.proofs = True, on_record(got.part.options)
         return
     proofs = all_proofs(claims, methods)
-    got.rows = []
+    got.proofs = []
     for number, row in enumerate(run(proofs), 1):
-        got.rows.append(row._asdict())
+        got.proofs.append(row._asdict())
         progress(f"{row.claim} by {row.method}", number, len(proofs))
 
 

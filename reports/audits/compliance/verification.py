@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from fnmatch import fnmatch
 from hashlib import sha256
@@ -14,33 +14,16 @@ from ....models.errors import InputError, RunFailed
 from ....models.json_files import convert, parse, plain
 from ....models.store import stored_rows
 from ....proofs.sandbox import Sandbox
-from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.registry import REFERENCES
 from ..nightly.status import is_history
-from ..report import Report
 from ..sandboxed import probe_problems
 from .collecting import PARTS, PARTS_HOLD
-from .declared import declared_files
+from .contradictions import contradictions_of_report
+from .declared import OF_CODE, declared_files
 from .document import DocumentForm, document, versions_in_use
-from .evidence_rows import left_out, untrue
-from .folder import (
-    ATTESTATION_FILE,
-    PAGE,
-    PDF,
-    PLAN,
-    REPORT,
-    Rendering,
-    attestation,
-    canonical,
-    contents,
-    digests,
-    identifier,
-)
+from .folder import ATTESTATION_FILE, PAGE, PDF, PLAN, REPORT, Rendering, attestation, contents, digests, identifier
 from .plan import DONE, Collected, load_plan
 from .running import audited_spec, on_record
-
-OF_CODE = ("audit", "engine", "campaign")
-"""Kinds of parts whose reports state a digest of loaded code."""
 
 CONTEXT = 40
 """Most characters of a difference that are shown."""
@@ -70,45 +53,37 @@ def verified(
         raise InputError(f"{folder / REPORT}: cannot be read (No such file or directory)")
     try:
         said = _document(folder)
-        plan, parts = load_plan(folder / PLAN), _kept_parts(folder)
-        made = document(plan, parts, said["date"], said["draftproof"])
+        plan = load_plan(folder / PLAN)
+        parts = [Collected.read(row.row) for row in stored_rows(folder / PARTS, PARTS_HOLD)]
+        made = document(plan, parts, said.date, said.draftproof)
         files = contents(plan, parts, made, rendering)
-        drawn = _compare_pdf(folder, files[PAGE].decode(), said["draftproof"].get("weasyprint"), rendering)
+        pdf = _compare_pdf(folder, files[PAGE].decode(), said.draftproof.get("weasyprint"), rendering)
         wrong = [f"{PLAN}: is not {agreed}"] if agreed and sha256_of(agreed) != sha256_of(folder / PLAN) else []
         if list(plan.parts) != [got.part for got in parts]:
             wrong.append(f"{PARTS}: its parts are not the plan's")
-        wrong += [*contradictions(made), *_compare_files(folder, made, files), *drawn.wrong]
-        changed, here = compare_code(made, code)
-        stated = _parts_of_code(made)
+        ours = said.draftproof == versions_in_use()
+        wrong += [*contradictions(said.date, parts, ours), *_compare_files(folder, made, files), *pdf.wrong]
+        here = compare_code(parts, code)
     except InputError as error:
         return Verification([str(error).splitlines()[0].removeprefix(f"{folder}/")], "")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"{type(error).__name__}: {error}"
         return Verification([f"{REPORT}: not a document of this version of draftproof ({why})"], "")
-    unlike, loaded = _compare_loaded(stated, code) if load and not (wrong or changed) else ([], 0)
-    changed += [f"{REPORT}: {line}" for line in unlike]
-    of_code = f"{loaded} of {len(stated)} digests of loaded code were compared{'' if load else ' (--load)'}"
-    others = "" if said["draftproof"] == versions_in_use() else "it says that other code or versions wrote it"
-    if wrong and others:
-        own = f"verify it with those (draftproof {said['draftproof'].get('draftproof')})"
-        changed.append(f"{REPORT}: was written by other code or versions; {own}")
-    return Verification(
-        wrong + changed, "; ".join(filter(None, (here, drawn.compared, of_code * bool(stated), others)))
-    )
+    loaded = _compare_loaded(parts, code, load and not (wrong or here.wrong))
+    lines = [*wrong, *here.wrong, *loaded.wrong]
+    if wrong and not ours:
+        own = f"verify it with those (draftproof {said.draftproof.get('draftproof')})"
+        lines.append(f"{REPORT}: was written by other code or versions; {own}")
+    others = "" if ours else "it says that other code or versions wrote it"
+    return Verification(lines, "; ".join(filter(None, (here.compared, pdf.compared, loaded.compared, others))))
 
 
-def _document(folder: Path) -> Any:
+def _document(folder: Path) -> DocumentForm:
     """Return what report.json holds. Raises: InputError for anything but a document."""
     data = parse((folder / REPORT).read_bytes(), REPORT)
     if not isinstance(data, Mapping) or not str(data.get("format", "")).startswith("draftproof-compliance-"):
         raise InputError(f"{REPORT}: not a compliance document")
-    convert(DocumentForm, data, REPORT)
-    return data
-
-
-def _kept_parts(folder: Path) -> list[Collected]:
-    """Return the parts that are kept. Raises: InputError for a file of anything else, or a line that was changed."""
-    return [Collected.from_json(row.row) for row in stored_rows(folder / PARTS, PARTS_HOLD)]
+    return convert(DocumentForm, data, REPORT)
 
 
 def _compare_files(folder: Path, made: Mapping[str, Any], files: Mapping[str, bytes]) -> Iterator[str]:
@@ -116,15 +91,14 @@ def _compare_files(folder: Path, made: Mapping[str, Any], files: Mapping[str, by
     for place in sorted(folder.rglob("*")):
         if place.is_symlink() or not place.is_file():
             yield f"{place.relative_to(folder).as_posix()}: is no plain file of a run"
-    there = digests(folder)
     failed = [f"{part['id']}.*.checkpoint" for part in made["parts"] if part["state"] != DONE]
     attested = {name: sha256(content).hexdigest() for name, content in files.items()}
-    for name, digest in there.items():
+    for name, digest in digests(folder).items():
         if name == PDF or any(fnmatch(name, pattern) for pattern in failed):
             attested[name] = digest
         elif name not in files:
             yield f"{name}: is no file that a run writes"
-    for name, content in [*files.items(), (ATTESTATION_FILE, canonical(attestation(made, attested)))]:
+    for name, content in {**files, ATTESTATION_FILE: attestation(made, attested)}.items():
         if not (folder / name).is_file():
             yield f"{name}: is missing"
         elif (given := (folder / name).read_bytes()) != content:
@@ -175,81 +149,50 @@ def _fonts_in(content: bytes) -> set[bytes]:
     return names
 
 
-def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what cannot be in a document, whatever was measured."""
+def contradictions(date: str, parts: Sequence[Collected], ours: bool) -> Iterator[str]:
+    """Say what cannot be in a document, whatever was measured. ours: whether this code wrote it."""
     try:
-        future = datetime.fromisoformat(data["date"]).date() > datetime.now(timezone.utc).date()
+        future = datetime.fromisoformat(date).date() > datetime.now(timezone.utc).date()
     except ValueError:
         future = True
     if future:
-        yield f"{REPORT}: its date, {data['date']}, is in the future by the clock here, or is none"
-    ours = data["draftproof"] == versions_in_use()
-    for part in data["parts"]:
-        where = f"{REPORT}: part {part['id']}"
-        if "report" in part:
-            yield from (f"{where}: {line}" for line in _contradictions_of_report(part, ours))
-        if "history" in part and not is_history(part["history"]):
+        yield f"{REPORT}: its date, {date}, is in the future by the clock here, or is none"
+    for got in parts:
+        where = f"{REPORT}: part {got.id}"
+        if got.report:
+            yield from (f"{where}: {line}" for line in contradictions_of_report(got, ours))
+        if got.history and not is_history(got.history):
             yield f"{where}: a history whose states are not those of its numbers"
-        if "proofs" in part:
-            if part["recorded"] == bool(part["options"].get("run")):
-                yield f"{where}: the plan says {'to run' if part['recorded'] else 'not to run'} the proofs"
-            if part["recorded"] and ours and part["proofs"] != plain(on_record(part["options"])):
-                yield f"{where}: its proofs are not those on record in this version"
+        if got.proofs and got.recorded == bool(got.options.get("run")):
+            yield f"{where}: the plan says {'to run' if got.recorded else 'not to run'} the proofs"
+        if got.recorded and ours and got.proofs != plain(on_record(got.options)):
+            yield f"{where}: its proofs are not those on record in this version"
 
 
-def _contradictions_of_report(part: Mapping[str, Any], ours: bool) -> Iterator[str]:
-    """Say what in a part's report is not what its evidence gives, or not what the plan names.
-
-    ours: whether this code made it, so that the problems of every audit are known.
-    """
-    said, options, report = part["report"], part["options"], Report.from_json(part["report"])
-    yield from untrue(said, report, said if ours else ("verdict", "scope", "not_examined"))
-    name = options.get("subject") if part["kind"] == "audit" else options.get("engine")
-    if name and (part["kind"] == "audit" or name in ENGINES) and said["subject"]["name"] != name:
-        yield f"is of {said['subject']['name']}, the plan names {name}"
-    if "subject" in options and options.get("dtypes", said["subject"]["dtypes"]) != said["subject"]["dtypes"]:
-        yield "is of other numbers than the plan names"
-    if ours and (absent := left_out(part)):
-        yield f"has no evidence on {', '.join(absent[:3])}"
-
-
-def compare_code(data: Mapping[str, Any], code: Path) -> Verification:
+def compare_code(parts: Sequence[Collected], code: Path) -> Verification:
     """Compare the files that parts named with those here. code: the plan's folder."""
     wrong, here, every, code = [], 0, 0, code.resolve()
-    for part in data["parts"]:
-        now = declared_files(Collected.from_json(part).part, code)
-        every += len(part["files"])
-        for name, digest in part["files"].items():
-            if name in now:
-                here += 1
-                if sha256_of(now[name]) != digest:
-                    wrong.append(f"{name}: is not the file that part {part['id']} examined")
-        new = [name for name in now if name not in part["files"]]
-        wrong += [f"{name}: was not there when part {part['id']} was examined" for name in new]
+    for got in parts:
+        now = declared_files(got.part, code)
+        every += len(got.files)
+        there = {name: digest for name, digest in got.files.items() if name in now}
+        here += len(there)
+        changed = [name for name, digest in there.items() if sha256_of(now[name]) != digest]
+        wrong += [f"{name}: is not the file that part {got.id} examined" for name in changed]
+        wrong += [f"{name}: was not there when part {got.id} was examined" for name in now if name not in got.files]
     return Verification(wrong, f"{here} of {every} audited files are here")
 
 
-def _parts_of_code(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parts of a document whose reports state a digest of loaded third-party code."""
-    parts = [part for part in data["parts"] if part["kind"] in OF_CODE and "report" in part]
-    return [part for part in parts if part["options"].get("subject") not in REFERENCES]
-
-
-class Loaded(NamedTuple):
-    """A comparison of loaded code. wrong: a line for each audit that states another digest. audits: their number."""
-
-    wrong: list[str]
-    audits: int
-
-
-def _compare_loaded(parts: list[Mapping[str, Any]], code: Path) -> Loaded:
-    """Compare the digests that audits state with those of the code in a folder.
+def _compare_loaded(parts: Sequence[Collected], code: Path, load: bool) -> Verification:
+    """Compare the digests that audits state with those of the code in a folder, if it is to be loaded.
 
     It loads that code in a child process and calls it a few times, as the audits did.
     """
-    wrong, audits = [], [part for part in parts if part["kind"] == "audit"]
-    for part in audits:
-        said, spec = part["report"]["subject"]["digest"], audited_spec(Collected.from_json(part).part, code)
+    stated = [got for got in parts if got.kind in OF_CODE and got.report]
+    stated = [got for got in stated if got.options.get("subject") not in REFERENCES]
+    wrong, audits = [], [got for got in stated if load and got.kind == "audit"]
+    for got in audits:
+        said, spec = (got.report or {})["subject"]["digest"], audited_spec(got.part, code)
         try:
             with Sandbox(
                 spec.target, spec.array, spec.dtypes[0], torch=spec.torch, folders=spec.folders, program=spec.program
@@ -258,5 +201,8 @@ def _compare_loaded(parts: list[Mapping[str, Any]], code: Path) -> Loaded:
         except (InputError, RunFailed) as failure:
             here = f"not known: {failure}"
         if here != said:
-            wrong.append(f"part {part['id']} says that the digest of the loaded code is {said}; here it is {here}")
-    return Loaded(wrong, len(audits))
+            digests = f"says that the digest of the loaded code is {said}; here it is {here}"
+            wrong.append(f"{REPORT}: part {got.id} {digests}")
+    unasked = "" if load else " (--load)"
+    of_code = f"{len(audits)} of {len(stated)} digests of loaded code were compared{unasked}"
+    return Verification(wrong, of_code if stated else "")

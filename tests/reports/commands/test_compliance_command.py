@@ -40,7 +40,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def command(*words, mine=None):
         def part(got, folder, checkpoint, progress):
-            got.rows = []
+            got.proofs = []
             if mine:
                 raise mine
 

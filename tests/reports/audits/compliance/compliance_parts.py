@@ -1,9 +1,19 @@
 """Evidence, and parts of compliance plans that have it."""
 
+from typing import Any
+
 from draftproof.reports.audits.compliance.plan import Collected, Part
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.typed_details import detail_by
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Method
+
+REQUIRED = {"R": 'statement = "s"\nclaim = "lossless"'}
+
+
+def plan_text(parts, requirements=REQUIRED):
+    """The text of a plan. parts, requirements: id -> the text of the other fields."""
+    tables = [("part", *one) for one in parts.items()] + [("requirement", *one) for one in requirements.items()]
+    return '[plan]\ntitle = "t"\n' + "".join(f'[[{kind}]]\nid = "{name}"\n{rest}\n' for kind, name, rest in tables)
 
 
 def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", **fields):
@@ -12,7 +22,7 @@ def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", **
     return Evidence(claim=claim, method=Method(method), verdict=verdict, problem=problem, detail=detail, **fields)
 
 
-def got(*evidence, **fields):
+def got(*evidence, **fields) -> Any:
     report = Report(
         {"name": "f", "source": "f.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}},
         environment={"transformers": "5.23.0"},
@@ -20,4 +30,4 @@ def got(*evidence, **fields):
     report.add(evidence)
     for name, value in fields.items():
         setattr(report, name, value)
-    return Collected(Part("a", "audit", {"subject": "f.py:f"}), report=report.as_json())
+    return Collected.of(Part("a", "audit", {"subject": "f.py:f"}), report=report.as_json())

@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -15,40 +16,22 @@ from draftproof.reports.audits.compliance.declared import declared_files, declar
 from draftproof.reports.audits.compliance.plan import Part, Requirement, load_plan
 from draftproof.reports.audits.compliance.requirements import FAILED, judged
 from draftproof.reports.audits.report import Report
-from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
+from draftproof.tests.reports.audits.compliance.compliance_parts import got, item, plan_text
 from draftproof.verifiers.evidence import REFUTED
 
 pytestmark = pytest.mark.exact
 
-
-PLAN = """
-[plan]
-title = "t"
-[[part]]
-id = "a"
-kind = "audit"
-subject = "mine.py:f"
-files = ["mine.py", "data"]
-[[part]]
-id = "s"
-kind = "server"
-url = "http://x"
-target = "x"
-[[requirement]]
-id = "R"
-statement = "s"
-claim = "lossless"
-parts = ["a"]
-"""
+MINE = 'kind = "audit"\nsubject = "mine.py:f"\nfiles = ["mine.py", "data"]'
+SERVER = 'kind = "server"\nurl = "http://x"\ntarget = "x"'
+OURS = 'kind = "audit"\nsubject = "block"'
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """The parts that were run of a plan in a folder; ``again()`` runs the plan."""
+    """The parts of kind audit that were run of plans in a folder, as its names; the folder has a subject with data."""
     (tmp_path / "mine.py").write_text("x = 1\n")
     (tmp_path / "data" / "deep").mkdir(parents=True)
     (tmp_path / "data" / "deep" / "weights").write_text("1")
-    (tmp_path / "plan.toml").write_text(PLAN)
     made = []
 
     def audited(collected, *others):
@@ -59,26 +42,29 @@ def runs(tmp_path, monkeypatch):
     return made
 
 
-def again(folder):
-    return [(one.part.id, one.state) for one in collect(load_plan(folder / "plan.toml"), folder / "out")]
+def planned(folder, *parts, **named) -> Any:
+    """What the parts of a plan in a folder give, each part the text of its fields."""
+    text = plan_text({f"p{number}": part for number, part in enumerate(parts)} | named)
+    (folder / "plan.toml").write_text(text)
+    return [*collect(load_plan(folder / "plan.toml"), folder / "out")]
+
+
+def kept(folder):
+    return [row.key[0] for row in stored_rows(folder / "out" / "parts.jsonl", PARTS_HOLD)]
 
 
 def test_a_finished_part_is_kept_until_a_declared_file_changes_and_a_failed_one_is_run_again(tmp_path, runs):
-    assert again(tmp_path) == again(tmp_path) == [("a", "done"), ("s", "failed")]
-    assert runs == ["a"]
+    for _ in range(2):
+        assert [one.state for one in planned(tmp_path, MINE, SERVER)] == ["done", "failed"]
     (tmp_path / "beside.py").write_text('"""Not declared."""')
-    again(tmp_path)
-    assert runs == ["a"]
+    planned(tmp_path, MINE)
+    assert runs == ["p0"]
     for number, name in enumerate(("mine.py", "data/deep/weights", "data/new"), 2):
         (tmp_path / name).write_text("x = 2\n")
-        again(tmp_path)
-        assert runs == ["a"] * number
-    (tmp_path / "plan.toml").write_text(PLAN.replace("[[requirement]]", "[[requirement]]\ndtype = 'float64'"))
-    again(tmp_path)
-    assert runs == ["a"] * 4
-    (tmp_path / "plan.toml").write_text(PLAN.replace('kind = "audit"', 'kind = "audit"\nseed = 1'))
-    again(tmp_path)
-    assert runs == ["a"] * 5
+        planned(tmp_path, MINE)
+        assert runs == ["p0"] * number
+    planned(tmp_path, f"{MINE}\nseed = 1")
+    assert runs == ["p0"] * 5
 
 
 def test_an_edit_of_the_code_that_audits_depend_on_drops_a_part_and_one_elsewhere_drops_nothing(
@@ -89,14 +75,11 @@ def test_an_edit_of_the_code_that_audits_depend_on_drops_a_part_and_one_elsewher
         (package / room).mkdir(parents=True)
         (package / room / "a.py").write_text('"""Before."""')
     monkeypatch.setattr(digests, "ROOT", package)
-    again(tmp_path)
-    (package / "reports/pages/a.py").write_text('"""After."""')
-    again(tmp_path)
-    assert runs == ["a"]
-    for number, room in enumerate(("proofs", "reports/audits"), 2):
+    planned(tmp_path, MINE)
+    for number, room in enumerate(("reports/pages", "proofs", "reports/audits"), 1):
         (package / room / "a.py").write_text('"""After."""')
-        again(tmp_path)
-        assert runs == ["a"] * number
+        planned(tmp_path, MINE)
+        assert runs == ["p0"] * number
 
 
 def test_a_declared_file_that_changes_while_it_is_audited_leaves_the_part_open(tmp_path, runs, monkeypatch):
@@ -105,7 +88,7 @@ def test_a_declared_file_that_changes_while_it_is_audited_leaves_the_part_open(t
         collected.report = got(item()).report
 
     monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
-    part, _ = collect(load_plan(tmp_path / "plan.toml"), tmp_path / "out")
+    (part,) = planned(tmp_path, MINE)
     assert (part.state, part.why) == ("failed", "data/deep/weights changed while it ran")
 
 
@@ -115,157 +98,31 @@ def test_an_interrupted_run_keeps_what_was_finished_and_a_part_that_is_gone_is_n
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setitem(collecting.RUNNERS, "server", interrupted)
-        again(tmp_path)
-    assert [row.key[0] for row in stored_rows(tmp_path / "out" / "parts.jsonl", PARTS_HOLD)] == ["a"]
-    again(tmp_path)
+        planned(tmp_path, a=MINE, s=SERVER)
+    assert kept(tmp_path) == ["a"]
+    planned(tmp_path, a=MINE, s=SERVER)
     assert runs == ["a"]
-    (tmp_path / "plan.toml").write_text(PLAN.replace('id = "a"', 'id = "b"').replace('["a"]', '["b"]'))
-    again(tmp_path)
-    assert [row.key[0] for row in stored_rows(tmp_path / "out" / "parts.jsonl", PARTS_HOLD)] == ["b", "s"]
-
-
-def test_the_folder_of_an_older_version_is_begun_anew_and_that_is_said(tmp_path, runs, caplog):
-    (tmp_path / "out" / "parts").mkdir(parents=True)
-    again(tmp_path)
-    assert runs == ["a"] and "parts: an older version wrote it; every part is examined again" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "absent"),
-    [
-        ("audit", {"subject": "mine.py:f"}, []),
-        ("audit", {"subject": "gone.py:f"}, ["gone.py:f"]),
-        ("audit", {"subject": "mine.py:f", "files": ["mine.py", "pkg", "numpy"]}, []),
-        ("audit", {"subject": "mine.py:f", "files": ["absent"]}, ["absent"]),
-        ("audit", {"subject": "mine.py:f", "files": ["linked"]}, ["linked"]),
-        ("audit", {"exec": "python -m helper.run"}, ["python -m helper.run"]),
-        ("audit", {"exec": "python mine.py"}, []),
-        ("audit", {"exec": "kernel --fast", "files": ["pkg"]}, ["kernel"]),
-        ("audit", {"subject": "block"}, []),
-        ("audit", {"subject": "batched-block"}, []),
-        ("audit", {"subject": "theirs"}, ["theirs"]),
-        ("audit", {"subject": "json.decoder:JSONDecoder"}, []),
-        ("engine", {"engine": "transformers"}, []),
-        ("engine", {"engine": "mine.py:f"}, []),
-        ("server", {"url": "http://localhost:1", "target": "pkg"}, ["http://localhost:1"]),
-        ("e2e", {"target": "pkg", "draft": "pkg"}, []),
-        ("e2e", {"target": "pkg", "draft": "someone/of-the-hub"}, ["someone/of-the-hub"]),
-        ("e2e", {"target": "pkg", "draft": "pkg", "prompts": "gone.txt"}, ["gone.txt"]),
-        ("e2e", {"preset": "gpt2"}, ["gpt2"]),
-        ("campaign", {"subject": "block", "problem": "{}"}, []),
-        ("proofs", {"run": True}, []),
-    ],
-)
-def test_what_a_part_names_without_a_digest_is_said(kind, options, absent, tmp_path, monkeypatch):
-    from draftproof.verifiers.adapters.registry import ADAPTERS, Adapter
-
-    monkeypatch.setitem(ADAPTERS, "theirs", Adapter("theirs", "theirs.adapter:verify", (), "", "shipped by theirs 1.0"))
-    (tmp_path / "mine.py").write_text("")
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "impl.py").write_text("")
-    (tmp_path / "linked").mkdir()
-    (tmp_path / "linked" / "a").write_text("")
-    (tmp_path / "linked" / "there").symlink_to(tmp_path / "pkg")
-    assert undeclared(Part("p", kind, options), tmp_path) == absent
-
-
-def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
-    (tmp_path / "old.json").write_text(
-        (files("draftproof.tests.reports.audits") / "reports_1_0" / "campaign.json").read_text()
-    )
-    good = got(item()).report
-    others = {
-        "lie": good | {"verdict": "refuted"},
-        "half": {"schema_version": "2.0"},
-        "beyond": got(item(total_variation=0.7, bound=0.1)).report,
-        "list": [],
-        "odd": good | {"seed": "x"},
-    }
-    for name, data in others.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(data))
-    (tmp_path / "text.json").write_text("{")
-    names = ["old", *others, "text", "absent"]
-    parts = "".join(f'[[part]]\nid = "{name}"\nkind = "report"\nfile = "{name}.json"\n' for name in names)
-    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
-    (tmp_path / "plan.toml").write_text(f'[plan]\ntitle = "t"\n{parts}{required}')
-    made = {one.part.id: one for one in collect(load_plan(tmp_path / "plan.toml"), tmp_path / "out")}
-    assert made["old"].state == "done"
-    assert judged(Requirement("R", "s", "lossless", ("old",)), made.values()).verdict == FAILED
-    for name in names[1:]:
-        assert (made[name].state, made[name].report) == ("failed", None), name
-        assert made[name].why.startswith(f"{'' if name in others else tmp_path}") and "\n" not in made[name].why
-    assert made["lie"].why.endswith("it says refuted, and its evidence says holds")
-
-
-def test_the_files_of_a_part_are_those_that_it_names_and_nothing_is_imported(tmp_path):
-    (tmp_path / "mine.py").write_text("raise SystemExit\nimport beside\n")
-    for name in ("beside.py", "pkg/impl.py", "pkg/deep/rule.py", "target/config.json", "target/shards/1", "p.json"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-
-    def names(kind, **options):
-        return [*declared_files(Part("a", kind, options), tmp_path)]
-
-    assert names("audit", subject="mine.py:f", problems=["p.json", '{"vocabulary": 2}']) == ["mine.py", "p.json"]
-    assert names("audit", exec="python mine.py pkg", files=["pkg"]) == ["mine.py", "pkg/deep/rule.py", "pkg/impl.py"]
-    assert names("e2e", target="target", draft="gone") == ["target/config.json", "target/shards/1"]
-    assert "draftproof/verifiers/token_verification.py" in names("audit", subject="token")
-    assert "transformers/generation/utils.py" in names("audit", subject="transformers")
-    assert names("audit", subject="json.decoder:JSONDecoder") == ["json/decoder.py"]
-    named = Part("a", "audit", {"subject": "mine.py:f", "files": ["mine.py", "numpy", "no-such-package"]})
-    assert declared_versions(named, tmp_path) == versions("numpy")
-
-
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        ({"run": True}, {"Block.v", "Makefile", "_CoqProject"}),
-        ({"run": True, "methods": ["coq"]}, {"Block.v"}),
-        ({"run": True, "methods": ["z3"]}, set()),
-        ({}, set()),
-    ],
-)
-def test_proofs_that_coq_is_to_run_depend_on_its_sources(options, names, tmp_path):
-    found = declared_files(Part("rules", "proofs", options), tmp_path)
-    assert {f"draftproof/proofs/mechanized/{name}" for name in names} <= found.keys()
-    assert bool(found) == bool(names)
-
-
-def planned(folder, *parts):
-    """What the parts of a plan in a folder give, each part the text of its fields."""
-    text = "".join(f'[[part]]\nid = "p{number}"\n{fields}\n' for number, fields in enumerate(parts))
-    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
-    (folder / "plan.toml").write_text(f'[plan]\ntitle = "t"\n{text}{required}')
-    return [*collect(load_plan(folder / "plan.toml"), folder / "out")]
+    planned(tmp_path, b=MINE, s=SERVER)
+    assert kept(tmp_path) == ["b", "s"]
 
 
 def test_a_kept_part_that_was_changed_is_refused(tmp_path, monkeypatch):
-    runs, wrong = [], got(item(REFUTED)).report
-
-    def audited(collected, *others):
-        runs.append(collected.part.id)
-        collected.report = wrong
-
-    monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
-    planned(tmp_path, 'kind = "audit"\nsubject = "block"')
-    kept = tmp_path / "out" / "parts.jsonl"
-    kept.write_text(kept.read_text().replace('"refuted"', '"holds"'))
+    wrong = got(item(REFUTED)).report
+    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda collected, *others: setattr(collected, "report", wrong))
+    planned(tmp_path, OURS)
+    file = tmp_path / "out" / "parts.jsonl"
+    file.write_text(file.read_text().replace('"refuted"', '"holds"'))
     with pytest.raises(InputError, match="line 2 is not what was written there"):
-        planned(tmp_path, 'kind = "audit"\nsubject = "block"')
-    kept.unlink()
-    (last,) = planned(tmp_path, 'kind = "audit"\nsubject = "block"')
-    assert (runs, last.report["evidence"][0]["verdict"]) == (["p0"] * 2, REFUTED)
+        planned(tmp_path, OURS)
 
 
 def test_a_part_that_was_kept_says_what_its_report_said(tmp_path, monkeypatch):
     """In the order of the plan's numbers, in which sentences name them: else verify would refuse what a run wrote."""
     regions = {dtype: {"rows": {"covered": 1, "of": 2}} for dtype in ("float64", "float32", "bfloat16")}
-    every = [
-        item(detail={"dtype": dtype, "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}) for dtype in regions
-    ]
-    made = got(*every, regions=regions).report
+    size = {"vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
+    made = got(*(item(detail={"dtype": dtype, **size}) for dtype in regions), regions=regions).report
     monkeypatch.setitem(collecting.RUNNERS, "audit", lambda collected, *others: setattr(collected, "report", made))
-    (part,) = planned(tmp_path, 'kind = "audit"\nsubject = "block"')
+    (part,) = planned(tmp_path, OURS)
     assert "1 of 2 in float64, 1 of 2 in float32, 1 of 2 in bfloat16" in part.report["scope"]["says"]
     assert Report.from_json(part.report).as_json()["scope"] == part.report["scope"]
 
@@ -278,6 +135,7 @@ def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done
         collected.report = got(item(), failure=failure).report
 
     monkeypatch.setitem(collecting.RUNNERS, "campaign", campaign)
+    monkeypatch.setitem(collecting.RUNNERS, "server", campaign)
     fields = 'kind = "campaign"\nsubject = "block"\nproblem = "p"\nsamples = 5'
     left = lambda: len([*(tmp_path / "out").glob("*.checkpoint")])  # noqa: E731
     assert (planned(tmp_path, fields)[0].state, left()) == ("failed", 1)
@@ -288,8 +146,84 @@ def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done
     failure = None
     assert (planned(tmp_path, fields)[0].state, left()) == ("done", 0)
     failure = {"kind": "timeout", "message": "another server may be there by the next run"}
-    monkeypatch.setitem(collecting.RUNNERS, "server", campaign)
-    assert (planned(tmp_path, 'kind = "server"\nurl = "http://x"\ntarget = "x"')[0].state, left()) == ("failed", 0)
+    assert (planned(tmp_path, SERVER)[0].state, left()) == ("failed", 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "declared", "absent"),
+    [
+        ("audit", {"subject": "mine.py:f", "problems": ["p.json", '{"vocabulary": 2}']}, ["mine.py", "p.json"], []),
+        ("audit", {"subject": "gone.py:f"}, [], ["gone.py:f"]),
+        ("audit", {"subject": "mine.py:f", "files": ["pkg", "numpy"]},
+         ["mine.py", "pkg/deep/rule.py", "pkg/impl.py"], []),
+        ("audit", {"subject": "mine.py:f", "files": ["absent"]}, ["mine.py"], ["absent"]),
+        ("audit", {"subject": "mine.py:f", "files": ["linked"]}, ["linked/a", "mine.py"], ["linked"]),
+        ("audit", {"exec": "python -m helper.run"}, [], ["python -m helper.run"]),
+        ("audit", {"exec": "python mine.py pkg"}, ["mine.py"], []),
+        ("audit", {"exec": "kernel --fast", "files": ["p.json"]}, ["p.json"], ["kernel"]),
+        ("audit", {"subject": "theirs"}, [], ["theirs"]),
+        ("audit", {"subject": "json.decoder:JSONDecoder"}, ["json/decoder.py"], []),
+        ("engine", {"engine": "mine.py:f"}, ["mine.py"], []),
+        ("server", {"url": "http://localhost:1", "target": "p.json"}, ["p.json"], ["http://localhost:1"]),
+        ("e2e", {"target": "p.json", "draft": "someone/of-the-hub"}, ["p.json"], ["someone/of-the-hub"]),
+        ("e2e", {"target": "pkg", "draft": "pkg", "prompts": "gone.txt"},
+         ["pkg/deep/rule.py", "pkg/impl.py"], ["gone.txt"]),
+        ("e2e", {"preset": "gpt2"}, [], ["gpt2"]),
+        ("proofs", {}, [], []),
+        ("proofs", {"run": True, "methods": ["z3"]}, [], []),
+    ],
+)  # fmt: skip
+def test_a_part_is_valid_for_the_files_that_it_names_and_what_has_no_digest_is_said(
+    kind, options, declared, absent, tmp_path, monkeypatch
+):
+    from draftproof.verifiers.adapters.registry import ADAPTERS, Adapter
+
+    monkeypatch.setitem(ADAPTERS, "theirs", Adapter("theirs", "theirs.adapter:verify", (), "", "shipped by theirs 1.0"))
+    (tmp_path / "mine.py").write_text("raise SystemExit\nimport beside\n")
+    for name in ("beside.py", "pkg/impl.py", "pkg/deep/rule.py", "p.json", "linked/a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "linked" / "there").symlink_to(tmp_path / "pkg")
+    part = Part("p", kind, options)
+    assert ([*declared_files(part, tmp_path)], undeclared(part, tmp_path)) == (declared, absent)
+    assert declared_versions(part, tmp_path) == versions(*[n for n in options.get("files", ()) if n == "numpy"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "one"),
+    [
+        ("audit", {"subject": "block"}, "draftproof/verifiers/token_verification.py"),
+        ("audit", {"subject": "transformers"}, "transformers/generation/utils.py"),
+        ("campaign", {"subject": "block", "problem": "{}"}, "draftproof/verifiers/token_verification.py"),
+        ("proofs", {"run": True}, "draftproof/proofs/mechanized/Block.v"),
+        ("proofs", {"run": True, "methods": ["coq"]}, "draftproof/proofs/mechanized/_CoqProject"),
+    ],
+)
+def test_what_draftproof_brings_has_digests_too(kind, options, one, tmp_path):
+    part = Part("p", kind, options)
+    assert one in declared_files(part, tmp_path) and undeclared(part, tmp_path) == []
+
+
+def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
+    older = (files("draftproof.tests.reports.audits") / "reports_1_0" / "campaign.json").read_text()
+    good = got(item()).report
+    others = {
+        "lie": good | {"verdict": "refuted"},
+        "half": {"schema_version": "2.0"},
+        "beyond": got(item(total_variation=0.7, bound=0.1)).report,
+        "list": [],
+        "odd": good | {"seed": "x"},
+    }
+    for name, text in {"old": older, "text": "{", **{name: json.dumps(data) for name, data in others.items()}}.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    names = ["old", *others, "text", "absent"]
+    every = planned(tmp_path, **{name: f'kind = "report"\nfile = "{name}.json"' for name in names})
+    made = {one.id: one for one in every}
+    assert judged(Requirement("R", "s", "lossless", ("old",)), every).verdict == FAILED
+    for name in names[1:]:
+        assert (made[name].state, bool(made[name].report)) == ("failed", False), name
+        assert "\n" not in made[name].why
+    assert made["lie"].why.endswith("it says refuted, and its evidence says holds")
 
 
 def test_an_interrupted_report_is_a_part_that_failed_and_ends_no_run(tmp_path):
@@ -299,25 +233,18 @@ def test_an_interrupted_report_is_a_part_that_failed_and_ends_no_run(tmp_path):
     assert (made.state, made.why, rules.state) == ("failed", "interrupted after 1 problem", "done")
 
 
-CHECK = {
-    "subject": "f", "version": "1", "current": True, "check": "c", "state": "quiet", "log_e": 0.1, "largest_log_e": 0.2,
-    "alarm_at": 7.9, "watch_at": "inf", "draws": 10, "detects": {"within": [{"nights": 1, "total_variation": 0.1}]},
-    "witness": None, "impossible": None, "nights": [{"night": "2026-11-20", "log_e": 0.1, "draws": 10}],
-}  # fmt: skip
-
-
 def test_a_history_that_is_not_whole_is_a_part_that_failed(tmp_path):
-    whole = {"checks": [CHECK], "state": "quiet", "failures": [], "lifetime_alpha": 0.001, "scope": None}
-    without = [{name: value for name, value in CHECK.items() if name != gone} for gone in CHECK]
-    odd = [
-        CHECK | {"nights": [{"night": "x", "log_e": 1}]},
-        CHECK | {"state": "good"},
-        CHECK | {"witness": {"sequence": "1"}},
-    ]
-    histories = [whole, *(whole | {"checks": [check]} for check in (*without, *odd)), whole | {"failures": [{}]}, [], 1]
+    check = {
+        "subject": "f", "version": "1", "current": True, "check": "c", "state": "quiet", "log_e": 0.1,
+        "largest_log_e": 0.2, "alarm_at": 7.9, "watch_at": "inf", "draws": 10, "witness": None, "impossible": None,
+        "detects": {"within": [{"nights": 1, "total_variation": 0.1}]},
+        "nights": [{"night": "2026-11-20", "log_e": 0.1, "draws": 10}],
+    }  # fmt: skip
+    whole = {"checks": [check], "state": "quiet", "failures": [], "lifetime_alpha": 0.001, "scope": None}
+    odd = [check | {"nights": [{"night": "x", "log_e": 1}]}, check | {"state": "good"}]
+    odd += [check | {"witness": {"sequence": "1"}}, {name: check[name] for name in check if name != "alarm_at"}]
+    histories = [whole, *(whole | {"checks": [one]} for one in odd), whole | {"failures": [{}]}, [], 1]
     for number, history in enumerate(histories):
         (tmp_path / f"{number}.json").write_text(json.dumps(history))
-    parts = [f'kind = "nightly"\nfile = "{number}.json"' for number in range(len(histories))]
-    first, *others = planned(tmp_path, *parts)
-    assert first.state == "done"
-    assert [(one.state, one.history) for one in others] == [("failed", None)] * (len(histories) - 1)
+    made = planned(tmp_path, *(f'kind = "nightly"\nfile = "{number}.json"' for number in range(len(histories))))
+    assert [(one.state, bool(one.history)) for one in made] == [("done", True)] + [("failed", False)] * 7

@@ -3,116 +3,29 @@
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.compliance.first_plan import first_plan
 from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.pages.compliance.first_plan import first_plan
+from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
 
 pytestmark = pytest.mark.exact
 
-
-BAD = """
-[plan]
-title = "x"
-[[part]]
-id = "a"
-kind = "audit"
-[[part]]
-id = "A"
-kind = "audit"
-subject = "block"
-[[part]]
-id = "a"
-kind = "audit"
-subject = "block"
-[[part]]
-id = "../../etc"
-kind = "audit"
-subject = "block"
-[[part]]
-id = "b"
-kind = "oracle"
-[[part]]
-id = "c"
-kind = "e2e"
-target = "x"
-temperature = -1
-gamma = "four"
-preset = "tiny"
-[[part]]
-id = "d"
-kind = "nightly"
-file = "x"
-db = "y"
-[[part]]
-id = "e"
-kind = "campaign"
-subject = "block"
-samples = 0
-[[part]]
-id = "f"
-kind = "proofs"
-claims = ["theorem-9"]
-methods = ["faith"]
-[[requirement]]
-id = "R1"
-statement = "two\\nlines"
-claim = "magic"
-verdict = "met"
-parts = ["zzz"]
-[[requirement]]
-id = "R2"
-parts = []
-detection_limit = nan
-versions = "5"
-[[requirement]]
-id = "R3"
-statement = "s"
-claim = "lossless"
-parts = ["nowhere"]
-"""
+AUDIT = 'kind = "audit"\nsubject = "block"'
 
 
 def test_a_plan_that_is_bad_in_many_ways_gives_a_line_each(tmp_path):
-    (tmp_path / "plan.toml").write_text(BAD)
-    with pytest.raises(InputError) as refused:
-        load_plan(tmp_path / "plan.toml")
-    lines = str(refused.value).splitlines()
-    assert len(lines) >= 14
-    assert all(line.startswith(f"{tmp_path / 'plan.toml'}: ") for line in lines)
-    for text in (
-        "('a'): expected subject or exec, not both", "part a is there twice", "id is '../../etc': expected",
-        "kind is 'oracle'", "gamma is 'four': expected int", "temperature is -1: expected", "samples is 0: expected",
-        "part 7 ('d'): expected file or db, not both", "no claim 'theorem-9'", "no method 'faith'",
-        "statement is 'two\\nlines', expected a line of text", "detection_limit is nan", "versions is '5': expected",
-        "parts is []", "no part 'nowhere'",
-    ):  # fmt: skip
-        assert any(text in line for line in lines), text
-
-
-@pytest.mark.parametrize(
-    ("statement", "asked", "line"),
-    [
-        ("Lossless in bfloat16", "", "its statement says bfloat16; expected the same as dtype"),
-        (
-            "Lossless in float32 and bfloat16",
-            "dtype = 'float32'",
-            "says bfloat16 and float32; expected the same as dtype",
-        ),
-        ("Lossless at temperature 0.7", "dtype = 'float32'", "expected temperature = 0.7"),
-        ("Lossless at a temperature of 0.7", "temperature = 1", "expected temperature = 0.7"),
-        ("Lossless in bfloat16 at temperature 0.70.", "temperature = 0.7\ndtype = 'bfloat16'", None),
-    ],
-)
-def test_a_statement_that_says_more_than_the_requirement_asks_is_refused(statement, asked, line, tmp_path):
     file = tmp_path / "plan.toml"
-    file.write_text(
-        "[plan]\ntitle = 't'\n[[part]]\nid = 'a'\nkind = 'audit'\nsubject = 'block'\n[[requirement]]\nid = 'R'\n"
-        f"statement = '{statement}'\nclaim = 'lossless'\nparts = ['a']\n{asked}\n"
-    )
-    if line is None:
-        assert load_plan(file).requirements[0].statement == statement
-        return
-    with pytest.raises(InputError, match=line):
+    parts = {"a": 'kind = "audit"', "A": AUDIT, "../../etc": AUDIT, "b": 'kind = "oracle"'}
+    wrong = 'statement = "two\\nlines"\nclaim = "magic"\nverdict = "met"\nparts = ["zzz"]'
+    file.write_text(plan_text(parts, {"R1": wrong, "R3": 'statement = "s"\nclaim = "lossless"\nparts = ["no"]'}))
+    with pytest.raises(InputError) as refused:
         load_plan(file)
+    lines = str(refused.value).splitlines()
+    assert all(line.startswith(f"{file}: ") for line in lines)
+    for said in (
+        "('a'): expected subject or exec, not both", "id is '../../etc': expected", "kind is 'oracle'",
+        "statement is 'two\\nlines', expected a line of text", "no part 'no'",
+    ):  # fmt: skip
+        assert any(said in line for line in lines), said
 
 
 @pytest.mark.parametrize(
@@ -121,21 +34,57 @@ def test_a_statement_that_says_more_than_the_requirement_asks_is_refused(stateme
         ('kind = "e2e"\ntarget = "x"', "expected target with draft"),
         ('kind = "e2e"\npreset = "tiny"', "no preset 'tiny'; expected one of vicuna"),
         ('kind = "e2e"\npreset = "gpt2"\ntarget = "x"\ndraft = "y"', "expected preset or target, not both"),
+        ('kind = "e2e"\npreset = "gpt2"\ngamma = "four"', "gamma is 'four': expected int"),
+        ('kind = "e2e"\npreset = "gpt2"\ntemperature = -1', "temperature is -1: expected"),
+        ('kind = "nightly"\nfile = "x"\ndb = "y"', "expected file or db, not both"),
         ('kind = "campaign"\nsubject = "block"\nsamples = 1', "problem is missing"),
+        ('kind = "campaign"\nsubject = "block"\nsamples = 0', "samples is 0: expected"),
+        ('kind = "proofs"\nclaims = ["theorem-9"]', "no claim 'theorem-9'"),
+        ('kind = "proofs"\nmethods = ["faith"]', "no method 'faith'"),
         ('kind = "server"\nurl = "x"', "target is missing"),
         ('kind = "report"\nfile = "x"\nverdict = "met"', "unknown field 'verdict'"),
         ('kind = "audit"\nsubject = "a\\u202eb"', "expected a line of text"),
         ('kind = "audit"\nsubject = "a"\nquick = 1', "quick is 1: expected bool"),
         ('kind = "audit"\nsubject = "a"\ntimeout = inf', "timeout is inf"),
         ('kind = "engine"\nengine = "a"\nsettings = {x = "\\u0007"}', "settings is '\\x07', expected a line"),
+        (f'{AUDIT}\n[[part]]\nid = "P"\n{AUDIT}', "part P is there twice"),
     ],
 )
 def test_a_part_that_is_not_as_its_kind_asks_is_refused(part, said, tmp_path):
-    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
-    (tmp_path / "plan.toml").write_text(f'[plan]\ntitle = "t"\n[[part]]\nid = "p"\n{part}\n{required}')
+    (tmp_path / "plan.toml").write_text(plan_text({"p": part}))
     with pytest.raises(InputError) as refused:
         load_plan(tmp_path / "plan.toml")
     assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+DTYPE_SAID = "its statement says bfloat16; expected the same as dtype"
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked", "said"),
+    [
+        ("Lossless in bfloat16", "", DTYPE_SAID),
+        ("Lossless in float32 and bfloat16", "dtype = 'float32'", "bfloat16 and float32; expected the same as dtype"),
+        ("Lossless at temperature 0.7", "dtype = 'float32'", "expected temperature = 0.7"),
+        ("Lossless at a temperature of 0.7", "temperature = 1", "expected temperature = 0.7"),
+        ("Lossless in bfloat16 at temperature 0.70.", "temperature = 0.7\ndtype = 'bfloat16'", None),
+        ("s", "claim = 'magic'", "no claim 'magic'"),
+        ("s", "detection_limit = nan", "detection_limit is nan"),
+        ("s", "versions = '5'", "versions is '5': expected"),
+        ("s", "parts = []", "parts is []"),
+        ("s", "parts = ['zzz']", "no part 'zzz'"),
+    ],
+)  # fmt: skip
+def test_a_requirement_asks_for_what_its_statement_says_and_for_what_there_is(statement, asked, said, tmp_path):
+    file = tmp_path / "plan.toml"
+    claim = "" if "claim" in asked else "claim = 'lossless'\n"
+    file.write_text(plan_text({"a": AUDIT}, {"R": f"statement = '{statement}'\n{claim}{asked}\n"}))
+    if said is None:
+        assert load_plan(file).requirements[0].statement == statement
+        return
+    with pytest.raises(InputError) as refused:
+        load_plan(file)
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -155,25 +104,13 @@ def test_what_is_no_plan_is_refused_in_lines(text, tmp_path):
         load_plan(tmp_path / "plan.toml")
 
 
-def test_the_first_plan_is_a_plan_and_has_what_is_in_the_folder(tmp_path):
-    (tmp_path / "mine.py").write_text("1 / 0\n\ndef verify(target_probs, draft_probs, draft_tokens, rng):\n    pass\n")
+def test_the_first_plan_is_a_plan_and_names_what_is_in_the_folder_and_can_be_shown(tmp_path):
+    for name in ("ver😀.py", "bad\x1b.py", "bad\x7f.py"):
+        (tmp_path / name).write_text("1 / 0\n\ndef f(target_probs, draft_probs, draft_tokens, rng):\n    pass\n")
     (tmp_path / "broken.py").write_text("def (")
     (tmp_path / "draftproof-nightly.sqlite").write_text("")
-    (tmp_path / "compliance.toml").write_text(first_plan(tmp_path))
+    (tmp_path / "compliance.toml").write_text(first_plan(tmp_path), encoding="utf-8")
     plan = load_plan(tmp_path / "compliance.toml")
-    assert {"own1": "mine.py:verify", "nights": "draftproof-nightly.sqlite"}.items() <= {
-        p.id: p.what for p in plan.parts
-    }.items()
-    assert {"V1-1", "V1-2", "N1", "T1", "T2"} <= {r.id for r in plan.requirements}
-
-
-# ---------------------------------------------------------------- parts
-
-
-def test_the_first_plan_names_files_as_they_are_and_none_whose_name_cannot_be_shown(tmp_path):
-    for name in ("ver😀.py", "ä.py", "bad\x1b.py", "bad\x7f.py"):
-        (tmp_path / name).write_text("def f(target_probs, draft_probs, draft_tokens, rng): ...\n")
-    (tmp_path / "plan.toml").write_text(first_plan(tmp_path), encoding="utf-8")
-    subjects = [part.options.get("subject") for part in load_plan(tmp_path / "plan.toml").parts]
-    assert subjects[:2] == ["ver😀.py:f", "ä.py:f"] or subjects[:2] == ["ä.py:f", "ver😀.py:f"]
-    assert not any("bad" in str(subject) for subject in subjects)
+    made = {part.id: part.what for part in plan.parts}
+    assert {"own1": "ver😀.py:f", "nights": "draftproof-nightly.sqlite"}.items() <= made.items()
+    assert {"V1-1", "V1-2", "N1", "T1", "T2"} <= {r.id for r in plan.requirements} and "own2" not in made

@@ -2,12 +2,13 @@
 
 import dataclasses
 import itertools
+from typing import Any
 
 import msgspec
 import pytest
 
 from draftproof.proofs.statements import standing
-from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow, evidence_rows
+from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow
 from draftproof.reports.audits.compliance.plan import Collected, Part, Requirement
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
 from draftproof.reports.audits.report import EndToEnd
@@ -29,15 +30,17 @@ from draftproof.verifiers.evidence import (
 pytestmark = pytest.mark.exact
 
 
-def replace(made, **fields):
+def replace(made, **fields) -> Any:
     """A dataclass, or a struct, with other fields."""
-    return (msgspec.structs if isinstance(made, msgspec.Struct) else dataclasses).replace(made, **fields)
+    kind: Any = msgspec.structs if isinstance(made, msgspec.Struct) else dataclasses
+    return kind.replace(made, **fields)
 
 
 EXACT = EvidenceRow("a", "float64", Strength("lattice"), HOLDS, "3 of 3", 1e-13)
 DRAWN = EvidenceRow("b", "float64", Strength("sampled"), NO_EVIDENCE, "3 of 3", 0.02)
 SEEN = EvidenceRow("c", "float64", Strength("observed"), HOLDS, "1 of 1")
 SMALLEST = Witness(sequence="0", expected="1", observed="0", smallest=True)
+WRONG_TOKEN = Witness(sequence="0", expected="1", observed="0")
 WRONG = replace(EXACT, verdict=REFUTED)
 BROKEN = EvidenceRow("d", "", Strength("none"), ERROR, "", why="it crashed")
 
@@ -85,6 +88,11 @@ def test_the_verdict_is_that_of_the_worst_row_that_counts(rows, limit, expected)
     assert verdict_of(rows, limit) == expected
 
 
+def test_the_whole_is_as_good_as_its_worst_requirement():
+    every = [], [MET], [MET, SAMPLED], [SAMPLED, OPEN], [OPEN, FAILED]
+    assert [overall(verdicts) for verdicts in every] == [OPEN, MET, SAMPLED, OPEN, FAILED]
+
+
 def test_only_exact_rows_that_count_and_hold_are_met():
     """Every pair of rows: met never comes of a row that does not decide, does not hold, or does not count alone."""
     every = [
@@ -100,12 +108,6 @@ def test_only_exact_rows_that_count_and_hold_are_met():
         assert verdict_of(pair, parts=["a", "another"]) != MET
         apart = (pair[0], replace(pair[1], part="b"))
         assert (verdict_of(apart) == MET) == (len(counting) == 2 and set(counting) <= good)
-
-
-def test_the_whole_is_as_good_as_its_worst_requirement():
-    assert [overall(v) for v in ([], [MET], [MET, SAMPLED], [SAMPLED, OPEN], [OPEN, FAILED])] == [
-        OPEN, MET, SAMPLED, OPEN, FAILED,
-    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------- what evidence speaks of
@@ -221,47 +223,44 @@ NO_DTYPE = "it does not record its dtype, asked is float32"
 )  # fmt: skip
 def test_evidence_counts_only_for_what_it_speaks_of_and_says_why_it_does_not(part, scope, expected, why):
     made = judged(Requirement("R1", "it is lossless", "lossless", ("a",), scope), [part])
-    assert (made.verdict, made.rows[0].counts, made.rows[0].why) == (expected, why is None, why)
+    assert (made.verdict, made.evidence[0].counts, made.evidence[0].why) == (expected, why is None, why)
     assert why is None or f"a does not count: {why}" in made.closing
 
 
-def test_a_report_says_which_device_was_examined_where_that_is_known():
-    for part, known in ((of_program(), True), (of_program(program="kernel 1"), False)):
-        assert any("ran on the CPU" in said for said in part.report["not_examined"]) == known
-    assert not any("rows in" in sentence for sentence in of_server().report["not_examined"])
+REQUIRED = Requirement("R1", "it is lossless", "lossless", ("a",))
+CHECK = {
+    "subject": "f", "version": "sha256:1", "check": "p", "current": True, "witness": None,
+    "detects": {"within": [{"nights": 1, "total_variation": 0.05}, {"nights": 7, "total_variation": 0.02}]},
+}  # fmt: skip
 
 
-def test_what_would_close_a_requirement_names_no_rows_of_other_numbers_beside_rows_that_count():
-    drawn = item(NO_EVIDENCE, "chi-square", bound=0.1)
-    required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
-    made = judged(required, [got(drawn, item(detail={"dtype": "float32"}))])
-    assert (made.verdict, [row.counts for row in made.rows]) == (SAMPLED, [True, False])
-    assert made.closing == ["a: an exact law in place of sampled, with a detection limit"]
+def night(state, *failures):
+    """A part that is a history with one check."""
+    history = {"checks": [CHECK | {"state": state}], "state": state, "failures": [*failures], "scope": "1 problem"}
+    return Collected.of(Part("n", "nightly", {"file": "n.json"}), history=history)
+
+
+@pytest.mark.parametrize(("state", "expected"), [("quiet", SAMPLED), ("watch", SAMPLED), ("alarm", FAILED)])
+def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples(state, expected):
+    asked = replace(REQUIRED, parts=("n",))
+    made = judged(asked, [night(state)])
+    assert (made.verdict, made.evidence[0].limit) == (expected, 0.02)
+    failed = judged(asked, [night(state, {"subject": "f", "message": "no import"})])
+    assert failed.verdict == (FAILED if expected == FAILED else OPEN)
 
 
 def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
     """An audit that holds beside a history in alarm that records no dtype, and a refuted report without a device."""
-    check = {
-        "subject": "f",
-        "version": "sha256:1",
-        "check": "p",
-        "current": True,
-        "state": "alarm",
-        "witness": None,
-        "detects": None,
-    }
-    history = {"checks": [check], "state": "alarm", "failures": [], "scope": "1 problem"}
-    night = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
-    other = replace(got(item(REFUTED, witness=SMALLEST)), part=Part("srv", "report", {"file": "r.json"}))
-    other.report["subject"].pop("convention")
-    scope = {"dtype": "float64", "device": "cpu"}
-    alone = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
-    assert judged(alone, [got(item()), night, other]).verdict == MET
-    for part in (night, other):
-        made = judged(replace(alone, parts=("a", part.part.id)), [got(item()), part])
-        assert (made.verdict, made.rows[1].unplaced) == (OPEN, True)
-        assert f"evidence of {part.part.id} on lossless with dtype float64, device cpu" in made.closing
-    assert judged(replace(alone, parts=("a", "n"), scope={"device": "cpu"}), [got(item()), night]).verdict == FAILED
+    alarm, other = night("alarm"), got(item(REFUTED, witness=SMALLEST))
+    other.id = "srv"
+    del other.report["subject"]["convention"]
+    alone = replace(REQUIRED, scope={"dtype": "float64", "device": "cpu"})
+    assert judged(alone, [got(item()), alarm, other]).verdict == MET
+    for part in (alarm, other):
+        made = judged(replace(alone, parts=("a", part.id)), [got(item()), part])
+        assert (made.verdict, made.evidence[1].unplaced) == (OPEN, True)
+        assert f"evidence of {part.id} on lossless with dtype float64, device cpu" in made.closing
+    assert judged(replace(alone, parts=("a", "n"), scope={"device": "cpu"}), [got(item()), alarm]).verdict == FAILED
     assert judged(replace(alone, parts=("a", "gone")), [got(item())]).verdict == OPEN
 
 
@@ -297,58 +296,40 @@ def test_what_losslessness_rests_on_is_not_passed_over():
 
 
 def test_a_part_that_failed_leaves_open_what_it_should_have_shown():
-    required = Requirement("R1", "it is lossless", "lossless", ("a",))
-    for failed in (got(item()), Collected(Part("a", "server", {"url": "http://x"}))):
+    for failed in (got(item()), Collected.of(Part("a", "server", {"url": "http://x"}))):
         failed.state, failed.why = "failed", "it crashed"
-        made = judged(required, [failed])
-        assert made.verdict == OPEN
-        assert any("it crashed" in sentence for sentence in made.closing)
-    assert judged(required, []).verdict == OPEN
+        made = judged(REQUIRED, [failed])
+        assert made.verdict == OPEN and any("it crashed" in sentence for sentence in made.closing)
+    assert judged(REQUIRED, []).verdict == OPEN
 
 
-def test_proofs_on_record_count_for_exact_numbers_alone():
-    part = Part("rules", "proofs", {"claims": ["lemma-8"]})
-    row = {"claim": "lemma-8", "method": "coq", "what": "lemma_8", "size": "every V", "seconds": 1, "detail": None}
-    required = Requirement("T1", "Lemma 8", "lemma-8", ("rules",))
-    for said, expected in ((HOLDS, MET), (NO_EVIDENCE, OPEN), (REFUTED, FAILED), (ERROR, OPEN)):
-        given = Collected(part, rows=[row | {"verdict": said}], recorded=True)
-        assert judged(required, [given]).verdict == expected
-        assert judged(replace(required, scope={"dtype": "bfloat16"}), [given]).verdict == OPEN
-    assert "on record in this version, not run here" in evidence_rows(required, given)[0].shown
+PROVED, EXAMINED = "met, by proof", "met on what was examined, not proved for all"
 
 
 @pytest.mark.parametrize(
-    ("size", "reading"),
+    ("size", "said", "scope", "reading"),
     [
-        ("every V, gamma, models with zeros, real field", "met, by proof"),
-        ("V 2, gamma 2", "met on what was examined, not proved for all"),
-        (
-            "every V, gamma, models with zeros, real field; an assumption",
-            "met on what was examined, not proved for all",
-        ),
+        ("every V, gamma, models with zeros, real field", HOLDS, {}, PROVED),
+        ("V 2, gamma 2", HOLDS, {}, EXAMINED),
+        ("every V, gamma, models with zeros, real field; an assumption", HOLDS, {}, EXAMINED),
+        ("every V", HOLDS, {"dtype": "bfloat16"}, "open: not shown"),
+        ("every V", NO_EVIDENCE, {}, "open: not shown"),
+        ("every V", ERROR, {}, "open: not shown"),
+        ("every V", REFUTED, {}, "refuted by the part rules"),
     ],
 )
-def test_only_a_proof_of_every_size_is_read_as_one(size, reading):
-    row = {
-        "claim": "lemma-8",
-        "method": "coq",
-        "what": "lemma_8",
-        "size": size,
-        "seconds": 1,
-        "detail": None,
-        "verdict": HOLDS,
-    }
-    given = Collected(Part("rules", "proofs"), rows=[row], recorded=True)
-    assert judged(Requirement("T1", "Lemma 8", "lemma-8", ("rules",)), [given]).reading == reading
+def test_only_a_proof_of_every_size_is_read_as_one(size, said, scope, reading):
+    row = {"claim": "lemma-8", "method": "coq", "what": "w", "size": size, "seconds": 1, "detail": None}
+    given = Collected.of(Part("rules", "proofs"), proofs=[row | {"verdict": said}], recorded=True)
+    made = judged(Requirement("T1", "Lemma 8", "lemma-8", ("rules",), scope), [given])
+    assert made.reading == reading and "on record in this version, not run here" in made.evidence[0].shown
 
 
 def test_of_what_is_on_record_only_whole_claims_are_read_as_proved():
     rows = standing()
-    given = Collected(Part("rules", "proofs"), rows=rows, recorded=True)
-    proved = {
-        claim for claim in {row["claim"] for row in rows}
-        if judged(Requirement("T", claim, claim, ("rules",)), [given]).reading == "met, by proof"
-    }  # fmt: skip
+    given = Collected.of(Part("rules", "proofs"), proofs=rows, recorded=True)
+    claims = {row["claim"] for row in rows}
+    proved = {c for c in claims if judged(Requirement("T", c, c, ("rules",)), [given]).reading == PROVED}
     assert {"lemma-2", "theorem-1", "theorem-2", "lemma-8", "theorem-3"} <= proved
     assert not proved & {
         "lemma-1",
@@ -360,47 +341,24 @@ def test_of_what_is_on_record_only_whole_claims_are_read_as_proved():
     }
 
 
-def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples():
-    check = {
-        "subject": "f", "version": "v1", "check": "p", "current": True, "state": "quiet", "witness": None,
-        "detects": {"within": [{"nights": 1, "total_variation": 0.05}, {"nights": 7, "total_variation": 0.02}]},
-    }  # fmt: skip
-    for state, expected in (("quiet", SAMPLED), ("watch", SAMPLED), ("alarm", FAILED)):
-        history = {"checks": [check | {"state": state}], "state": state, "failures": [], "scope": "1 problem"}
-        given = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
-        made = judged(Requirement("N1", "no alarm", "lossless", ("n",)), [given])
-        assert (made.verdict, made.rows[0].limit) == (expected, 0.02)
-        history["failures"] = [{"subject": "f", "message": "no import"}]
-        assert judged(made.requirement, [given]).verdict == (FAILED if expected == FAILED else OPEN)
-
-
-def test_the_reading_states_no_limit_that_is_none_of_a_total_variation():
-    required = Requirement("R1", "it is lossless", "lossless", ("a",))
-    unsaid = judged(required, [got(item(method="enumeration", bound=1e-13))])
-    assert (unsaid.verdict, unsaid.reading) == (SAMPLED, "sampled only: nothing was refuted")
-    tokens = judged(replace(required, claim="optimal"), [got(item(claim="optimal", bound=0.5))])
-    assert tokens.reading == "met on what was examined, not proved for all"
-
-
-def test_laws_that_are_not_known_are_taken_for_the_weaker_kind():
-    assert item(method="reading").strength is Strength.OBSERVED
-    assert item(method="mean").strength is Strength.SAMPLED
-    assert item(detail={"exactness": "not interceptable"}).strength is Strength.OBSERVED
-
-
-def test_the_reading_of_a_report_stands_only_beside_claims_that_decide_it():
-    given = got(item(), item(claim="optimal"))
-    shown = {
-        claim: evidence_rows(Requirement("R", "s", claim, ("a",)), given)[0].shown for claim in ("lossless", "optimal")
-    }
-    assert shown["lossless"].startswith("holds: ") and "holds: " not in shown["optimal"]
-
-
-def test_that_no_impossible_token_is_emitted_is_not_met_where_no_token_is_impossible():
-    requirement = Requirement("R1", "no such token", "support", ("a",))
-    none, some = (item(claim="support", problem=f"{zeros}", detail={"zeros": zeros}) for zeros in (False, True))
-    assert [judged(requirement, [got(*given)]).verdict for given in ([none], [none, some], [some])] == [OPEN, MET, MET]
-    closing = judged(requirement, [got(none)]).closing
-    assert "a does not count: no problem of it has a token that the target gives probability 0" in closing
-    wrong = replace(none, verdict=REFUTED, witness=replace(SMALLEST, smallest=False))
-    assert judged(requirement, [got(wrong)]).verdict == FAILED, "a token outside the vocabulary"
+@pytest.mark.parametrize(
+    ("claim", "evidence", "reading", "closing"),
+    [
+        ("lossless", [item(method="enumeration", bound=1e-13)], "sampled only: nothing was refuted", None),
+        ("optimal", [item(claim="optimal", bound=0.5)], EXAMINED, None),
+        # what would close it names no rows of other numbers beside rows that count
+        ("lossless", [item(NO_EVIDENCE, "chi-square", bound=0.1), item(detail={"dtype": "float32"})],
+         "sampled only: nothing was refuted; a total variation below 0.1 remains unseen",
+         "a: an exact law in place of sampled, with a detection limit"),
+        # without a token that is impossible nothing is shown of support
+        ("support", [item(claim="support", detail={"zeros": False})], "open: not shown",
+         "a does not count: no problem of it has a token that the target gives probability 0"),
+        ("support", [item(claim="support", problem=f"{z}", detail={"zeros": z > 0}) for z in (0, 1)], EXAMINED, None),
+        ("support", [item(REFUTED, claim="support", detail={"zeros": False}, witness=WRONG_TOKEN)],
+         "refuted by the part a", None),
+    ],
+)  # fmt: skip
+def test_the_reading_and_what_would_close_it_say_no_more_than_the_evidence(claim, evidence, reading, closing):
+    made = judged(replace(REQUIRED, claim=claim, scope={"dtype": "float64"}), [got(*evidence)])
+    assert made.reading == reading and (closing is None or closing in made.closing)
+    assert claim == "lossless" or "holds: " not in made.evidence[0].shown, "that is the reading of another claim"
