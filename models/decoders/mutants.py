@@ -1,6 +1,6 @@
-"""Wrong decoders, one bug each: of settings, ends, caches, logprobs and batches."""
+"""Wrong decoders, one bug each: of settings, ends, caches, logprobs and batches. Plain decoding is always right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import Any
 
@@ -24,10 +24,7 @@ class OnOneSide(Decoder):
     of_block, of_bonus = True, True
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        if self.draft is None:
-            return super().target_row(text, place)
-        bonus = place >= self.placed
-        lose = self.of_bonus if bonus else self.of_block
+        lose = self.of_bonus if place >= self.placed else self.of_block
         return self.row(self.target, text, without(self.settings, *self.lost) if lose else self.settings)
 
     placed = 0
@@ -37,46 +34,24 @@ class OnOneSide(Decoder):
         return super().verified(block)
 
 
-class BonusWithoutTemperature(OnOneSide):
-    lost, of_block = ("temperature",), False
+def losing(*lost: str, of_block: bool = True, of_bonus: bool = True) -> type[Decoder]:
+    """Return the decoder that loses these settings on a side."""
+    return type("Losing", (OnOneSide,), {"lost": lost, "of_block": of_block, "of_bonus": of_bonus})
 
 
-class MinPOfTheBonusAlone(OnOneSide):
-    lost, of_bonus = ("min_p",), False
-
-
-class BiasOfNeitherSide(OnOneSide):
-    lost = ("logit_bias",)
-
-
-class BannedInTheBonus(OnOneSide):
-    lost, of_block = ("banned",), False
-
-
-class TopKOfTheDraftAlone(OnOneSide):
-    lost = ("top_k",)
-
-
-class AllowedInTheDraftAlone(OnOneSide):
-    lost, of_bonus = ("allowed",), False
-
-
-class GreedyVerifiedBySampling(OnOneSide):
-    lost, of_bonus = ("temperature",), False
-
-
-class PenaltyOfTheDraftAlone(OnOneSide):
-    lost = ("repetition_penalty",)
-
-
-class EosOfTheBonusTooEarly(OnOneSide):
-    lost, of_block = ("min_tokens",), False
+BonusWithoutTemperature = losing("temperature", of_block=False)
+MinPOfTheBonusAlone = losing("min_p", of_bonus=False)
+BiasOfNeitherSide = losing("logit_bias")
+BannedInTheBonus = losing("banned", of_block=False)
+TopKOfTheDraftAlone = losing("top_k")
+AllowedInTheDraftAlone = losing("allowed", of_bonus=False)
+GreedyVerifiedBySampling = losing("temperature", of_bonus=False)
+PenaltyOfTheDraftAlone = losing("repetition_penalty")
+EosOfTheBonusTooEarly = losing("min_tokens", of_block=False)
 
 
 class TopPBeforeTemperature(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
-        if self.draft is None:
-            return super().target_row(text, place)
         late = self.settings.get("temperature", 1.0)
         kept = self.row(self.target, text, without(self.settings, "temperature"))
         heated = [p ** (1 / late) for p in kept]
@@ -96,10 +71,7 @@ class BlockAsOfItsStart(WithAnotherHistory):
     """A decoder that looks at the history once a block: the tokens of the block are not in it."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        fresh = super().target_row(text, place)
-        if not place or self.draft is None:
-            return fresh
-        return self.row_as_of(text, self.text)
+        return self.row_as_of(text, self.text if place else text)
 
 
 class PenaltiesOfRejectedTokens(WithAnotherHistory):
@@ -124,16 +96,14 @@ class PenaltiesTwice(WithAnotherHistory):
 
 class PenaltiesWithoutThePrompt(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
-        asked = TextRequest(() if self.draft is not None else self.prompt, text, self.tokens, self.settings)
+        asked = TextRequest((), text, self.tokens, self.settings)
         return modified(self.target.row(self.prompt + text), asked, self.order)
 
 
 class FrequencyAsPresence(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
-        settings = dict(self.settings)
-        if self.draft is not None:
-            settings["presence_penalty"] = settings.pop("frequency_penalty", 0.0)
-        return self.row(self.target, text, settings)
+        penalty = {"presence_penalty": self.settings.get("frequency_penalty", 0.0)}
+        return self.row(self.target, text, without(self.settings, "frequency_penalty") | penalty)
 
 
 class BehindEos(Decoder):
@@ -185,11 +155,39 @@ class StopsAtABlocksEnd(Decoder):
                 self.text += (token,)
 
 
+class RejectedEosEnds(Decoder):
+    """A decoder that ends the text at a drafted end token, whether or not it was kept."""
+
+    drafted_eos = False
+
+    def verified(self, block: Sequence[DrawnToken]) -> list[int]:
+        self.drafted_eos |= any(token in (self.settings.get("eos") or ()) for token, _ in block)
+        return super().verified(block)
+
+    @property
+    def over(self) -> bool:
+        return self.drafted_eos or super().over
+
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
+        for token in emitted:
+            if not ended(self.text, self.tokens, self.settings):
+                self.text += (token,)
+
+
+class FirstOfTheEnds(Decoder):
+    """A decoder that ends a text at the first of several end tokens and stop sequences alone."""
+
+    @property
+    def over(self) -> bool:
+        first = {name: (self.settings.get(name) or ())[:1] for name in ("eos", "stop")}
+        return ended(self.text, self.tokens, {**self.settings, **first})
+
+
 class ForcedWhereNothingWasDrafted(Decoder):
     """A decoder that forces the end by a row of the bonus token alone."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        settings = without(self.settings, "forced_eos") if place < self.gamma and self.draft else self.settings
+        settings = without(self.settings, "forced_eos") if place < self.gamma else self.settings
         return self.row(self.target, text, settings)
 
 
@@ -243,9 +241,24 @@ class ReplacedByItsContinuation(Decoder):
         return [*kept, self.bonus(self.text + tuple(kept), len(block))]
 
 
-class ReplacedFromTheTarget(Decoder):
-    def replacement(self, p: Row, q: Row, text: Prefix) -> int:
-        return self.chance.draw(p)
+def from_the_target(wrong: Callable[[Any], bool]) -> type[Decoder]:
+    """Return the decoder that replaces a rejected token from the target's row where a condition on it holds."""
+
+    class FromTheTarget(Decoder):
+        def replacement(self, p: Row, q: Row, text: Prefix) -> int:
+            return self.chance.draw(p) if wrong(self) else super().replacement(p, q, text)
+
+    return FromTheTarget
+
+
+PAGE = 16
+"""Tokens of a page of a cache."""
+
+ReplacedFromTheTarget = from_the_target(lambda decoder: True)
+FromTheThirdBlockOn = from_the_target(lambda decoder: decoder.blocks >= 2)
+InABatch = from_the_target(lambda decoder: len(decoder.batch) > 1)
+BehindAPage = from_the_target(lambda decoder: 1 + len(decoder.prompt) + len(decoder.text) >= PAGE)
+SeveralTogether = from_the_target(lambda decoder: {"min_p", "repetition_penalty", "eos"} <= {*decoder.settings})
 
 
 class DraftRowsOfAnotherTemperature(Decoder):
@@ -263,6 +276,14 @@ class LookedUpAndKept(Decoder):
         return p[token] > 0 if self.settings.get("lookup") else super().accepts(p, q, token)
 
 
+class GreedyLookupKept(Decoder):
+    """A decoder whose greedy requests keep whatever was looked up."""
+
+    def accepts(self, p: Row, q: Row, token: int) -> bool:
+        greedy = self.settings.get("temperature") == 0
+        return bool(greedy and self.settings.get("lookup")) or super().accepts(p, q, token)
+
+
 class VerifiedByArgmax(Decoder):
     """A decoder that keeps a drafted token if it is the target's most probable one. Only the bonus token is drawn."""
 
@@ -277,53 +298,51 @@ class VerifiedByArgmax(Decoder):
 
 
 class SettingsOfANeighbour(Decoder):
-    """A decoder that makes all rows of a batch under the settings of its last request."""
-
-    def beside(self, batch: Sequence[Decoder]) -> None:
-        self.neighbours = batch[-1].settings
+    """A decoder that makes all rows of a batch under the temperature of its last request."""
 
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
-        mixed = self.draft is not None and {**settings, "temperature": self.neighbours.get("temperature", 1.0)}
-        return super().row(model, text, mixed or settings)
+        last = self.batch[-1].settings.get("temperature", 1.0)
+        return super().row(model, text, {**settings, "temperature": last})
 
 
 class GreedyWithItsBatch(Decoder):
     """A decoder that is greedy for a whole batch if one of its requests is."""
 
-    def beside(self, batch: Sequence[Decoder]) -> None:
-        self.greedy = self.draft is not None and any(one.settings.get("temperature") == 0 for one in batch)
-
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
-        return super().row(model, text, {**settings, "temperature": 0} if self.greedy else settings)
+        greedy = any(one.settings.get("temperature") == 0 for one in self.batch)
+        return super().row(model, text, {**settings, "temperature": 0} if greedy else settings)
 
 
 class ChoicesAlike(Decoder):
     """A decoder whose choices of one request draw the same numbers."""
 
-    first: Decoder | None = None
-
-    def beside(self, batch: Sequence[Decoder]) -> None:
-        self.first = batch[0] if self.draft is not None and batch[0].settings == self.settings else None
+    @property
+    def alike(self) -> bool:
+        return self is not self.batch[0] and self.batch[0].settings == self.settings
 
     def step(self) -> None:
-        if self.first in (None, self):
-            super().step()
+        if self.alike:
+            self.text, self.blocks = self.batch[0].text, self.blocks + 1
         else:
-            assert self.first is not None
-            self.text = self.first.text
+            super().step()
+
+
+class ChoicesAlikeInTheirFirstBlock(ChoicesAlike):
+    """A decoder whose choices of one request draw the same numbers for the first block, if one is drafted."""
+
+    @property
+    def alike(self) -> bool:
+        return super().alike and self.room > 0 and not self.blocks
 
 
 class PromptOfANeighbour(Decoder):
     """A decoder that reads the first rows of a batch behind the last request's prompt."""
 
-    def beside(self, batch: Sequence[Decoder]) -> None:
-        self.other = batch[-1].prompt if self.draft is not None else self.prompt
-
     def target_row(self, text: Prefix, place: int) -> Row:
         if text:
             return super().target_row(text, place)
-        asked = TextRequest(self.other, text, self.tokens, self.settings)
-        return modified(self.target.row(self.other + text), asked, self.order)
+        other = self.batch[-1].prompt
+        return modified(self.target.row(other), TextRequest(other, (), self.tokens, self.settings), self.order)
 
 
 class NeverWritten(Decoder):

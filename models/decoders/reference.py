@@ -24,6 +24,7 @@ class Decoder:
     tokens: the cap. gamma: drafted tokens of a block.
     settings: of ``decoding_settings``. chance: of all draws.
     text, blocks: what was written so far, in how many blocks. logprobs: of the text's tokens.
+    batch: the requests that are decoded together, this one among them. A right decoder needs none of the others.
     """
 
     order: Sequence[str] = ORDERS["draftproof-reference"]
@@ -36,16 +37,12 @@ class Decoder:
         self.text: Prefix = ()
         self.logprobs: Row = []
         self.blocks = 0
+        self.batch: Sequence[Decoder] = (self,)
 
     @property
     def over(self) -> bool:
         """Return whether the text has ended."""
         return ended(self.text, self.tokens, self.settings)
-
-    def beside(self, batch: Sequence["Decoder"]) -> None:
-        """Note the requests that are decoded together, this one among them. A right decoder needs none of the
-        others.
-        """
 
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
         """Return a model's row after prompt and text, under the settings."""
@@ -137,10 +134,14 @@ class Decoder:
 
 def texts_of(kind: type[Decoder], target: Model, draft: Model | None, tokens: int, gamma: int,
              settings: Mapping[str, Any], chance: Chance) -> list[Decoder]:  # fmt: skip
-    """Run the decoders of one call to their ends, a block of each in turn: n of the request, then its neighbours."""
+    """Run the decoders of one call to their ends, a block of each in turn: n of the request, then its neighbours.
+
+    Plain decoding is right, whatever the kind.
+    """
+    kind = kind if draft is not None else Decoder
     batch = [kind(target, draft, tokens, gamma, one, chance) for one in requests_of(settings)]
     for one in batch:
-        one.beside(batch)
+        one.batch = batch
     while going := [one for one in batch if not one.over]:
         for one in going:
             one.step()

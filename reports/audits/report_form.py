@@ -165,6 +165,7 @@ class Loop(Struct, kw_only=True):
     """An end-to-end run: the pair, the device and the loop as it was run.
 
     paths: draft paths of a text; nodes, drafting, children: of several: tokens at most, how drawn, by depth.
+    mutant: of reports before ``--loop``.
     """
 
     target: str
@@ -173,10 +174,10 @@ class Loop(Struct, kw_only=True):
     dtype: str
     loop: str
     lossy: str
-    mutant: str | None
     command: str
     figures: Figures
     drift: dict[Literal["target", "draft"], list[DriftForm]]
+    mutant: str | None = None
     paths: Count = 1
     drafting: str | None = None
     nodes: Count | None = None

@@ -19,15 +19,16 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
 @click.option(
     "--verifier",
     metavar="NAME",
-    help="token, block, greedy-block, block-stream, or lenient-token:L, which is "
-    "lossy; or a rule for trees, with --paths.  [default: block]",
+    default="block",
+    show_default=True,
+    help="token, block, greedy-block, block-stream, or lenient-token:L, which is lossy; or a rule for trees.",
 )
 @click.option(
     "--paths",
     type=click.IntRange(1),
+    default=1,
     metavar="K",
-    help="Independent draft paths of each text, for a rule for trees "
-    "(spec-infer, k-seq, traversal, ...).  [default: 1]",
+    help="Independent draft paths of each text, for a rule for trees (spec-infer, k-seq, traversal, ...).",
 )
 @click.option("--gamma", default="4", show_default=True, metavar="N", help="Draft tokens of a block, or adaptive.")
 @device_option
@@ -35,11 +36,13 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
 @click.option(
     "--temperature",
     type=float,
+    default=1.0,
+    show_default=True,
     metavar="T",
-    help="Temperature of target and draft; 0 is greedy decoding.  [default: 1]",
+    help="Temperature of target and draft; 0 is greedy decoding.",
 )
-@click.option("--top-k", type=int, metavar="K", help="Sample from the K most probable tokens; 0 for all.  [default: 0]")
-@click.option("--top-p", type=float, metavar="P", help="Sample from a nucleus of this mass.  [default: 1]")
+@click.option("--top-k", type=int, default=0, metavar="K", help="Sample from the K most probable tokens; 0 for all.")
+@click.option("--top-p", type=float, default=1.0, metavar="P", help="Sample from a nucleus of this mass.")
 @click.option("--eos", type=int, metavar="ID", help="The token that ends a text.  [default: the model's own]")
 @click.option("--prompts", metavar="FILE", help="JSON Lines, a data set's name, or a trained pair's folder.")
 @click.option("--new-tokens", type=click.IntRange(min=1), default=64, show_default=True, help="Tokens of a text.")
@@ -47,12 +50,7 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
               help="Texts.  [default: 20000 short ones on a forged pair, else 64]")  # fmt: skip
 @click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Rows decoded together.  [default: 8]")
 @seed_option
-@click.option(
-    "--mutant",
-    "--defect",
-    metavar="L01",
-    help="Decode with a mutant of the loop (L01 to L18), to see it refuted; --defect in earlier reports.",
-)
+@click.option("--loop", metavar="CLASS", help="Your own subclass of DecodingLoop to decode with: FILE.py:CLASS.")
 @timeout_option(None, 1, "Seconds.  [default: 600, of smollm2 240]")
 @report_options
 def command(

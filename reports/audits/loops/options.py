@@ -1,8 +1,6 @@
 """What an end-to-end run is asked to do, and the command that asks for it again."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ....models.errors import InputError
 from ....models.generating.draft_length import Adaptive
@@ -20,19 +18,18 @@ class LoopOptions:
     target, draft: folders, or names of the Hub.
     preset: a named pair.
     drafter: which drafter of the preset.
-    verifier: a name of ``loop_verifiers.loop_verifier``, or of a rule for trees; None for the mutant's, or block
-        verification.
-    paths: draft paths of a text, for a rule for trees; None for the mutant's, or one.
+    verifier: a name of ``loop_verifiers.loop_verifier``, or of a rule for trees.
+    paths: draft paths of a text, for a rule for trees.
     gamma: a number, "adaptive", or "adaptive:C" with a given cost ratio C.
     device, dtype: of both models.
-    temperature, top_k, top_p: None for the mutant's, or those of ``LoopSettings``.
-    eos: the token that ends a text; None for the mutant's, or the model's own.
+    temperature, top_k, top_p: those of ``LoopSettings``.
+    eos: the token that ends a text; None for the model's own.
     prompts: a file or a name of ``models.pairs.prompts``.
     new_tokens: tokens of a text.
     samples: texts, after the start token of a forged pair or the prompts of another.
     batch: rows decoded together.
     seed: for every random choice.
-    mutant: the name of a loop with a known bug, to decode with.
+    loop: a subclass of ``DecodingLoop`` to decode with, as ``package.module:Class`` or ``path/to/file.py:Class``.
     timeout: limit for the whole run, in seconds.
     Raises: InputError for no pair, or two.
     """
@@ -41,21 +38,21 @@ class LoopOptions:
     draft: str | None = None
     preset: str | None = None
     drafter: int = 0
-    verifier: str | None = None
-    paths: int | None = None
+    verifier: str = "block"
+    paths: int = 1
     gamma: str = "4"
     device: str = "cpu"
     dtype: str = "float32"
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
     eos: int | None = None
     prompts: str | None = None
     new_tokens: int = 64
     samples: int | None = None
     batch: int | None = None
     seed: int = 0
-    mutant: str | None = None
+    loop: str | None = None
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
@@ -70,17 +67,14 @@ class LoopOptions:
         given = {name: getattr(self, name) for name in defaults}
         return command_line("e2e", **{n: v for n, v in given.items() if n == "gamma" or v != defaults[n]})
 
-    def settings(self, mutant: Mapping[str, Any] | None = None) -> LoopSettings:
+    def settings(self) -> LoopSettings:
         """Return the settings of the loop, without end tokens if none are given.
 
-        mutant: a mutant's settings, used where the options say nothing.
         Raises: InputError for one out of its range.
         """
-        options = {name: getattr(self, name) for name in ("temperature", "top_k", "top_p", "eos")}
-        given = {name: value for name, value in options.items() if value is not None}
-        return LoopSettings(
-            gamma=self.draft_length(), max_new_tokens=self.new_tokens, seed=self.seed, **{**(mutant or {}), **given}
-        )
+        sampling = self.temperature, self.top_k, self.top_p
+        ends = () if self.eos is None else self.eos
+        return LoopSettings(self.draft_length(), *sampling, self.new_tokens, ends, self.seed)
 
     def draft_length(self) -> int | Adaptive:
         """Return gamma as the loop takes it. Raises: InputError."""

@@ -45,7 +45,7 @@ def run_e2e(options: LoopOptions, progress: Progress = silent) -> Report:
 
     Guarantee: a loop that is lossless, reads its texts and draws its drafts from their rows is refuted by a statistical
     test with probability at most ALPHA, all tests together. The evidence has the detection limit of each test.
-    If memory runs out, the run is interrupted or a mutant raises, the report has the failure and everything before it.
+    If memory runs out, the run is interrupted or the user's loop raises, the report has the failure and what was found.
     If time runs out, the report has what there is, is at best inconclusive, and says what was not examined.
     Raises: InputError for what cannot be run at all.
     """
@@ -62,8 +62,8 @@ def _examined(session: LoopSession) -> Report:
     if verifier.lossy:
         lossy = f"{verifier.name} is lossy by name ({verifier.lossy}): it does not claim the target's law"
         report.notice({"lossy": lossy})
-    if session.mutant:
-        report.notice({"planted": f"this loop is the mutant {session.mutant.name}: {session.mutant.title}"})
+    if options.loop:
+        report.notice({"own loop": f"decoded by {options.loop} in the place of draftproof's loop"})
     drift = DriftMeasurement(session)
     if examine(report, [drift], MEMORY_HINT):
         alpha = ALPHA / STATISTICAL_TESTS
@@ -109,9 +109,9 @@ def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], Enumer
 
 
 def _subject(session: LoopSession) -> dict[str, Any]:
-    name = _decoding(session)
+    name, own = _decoding(session), session.options.loop
     return {
-        "name": f"{name}, mutant {session.mutant.name}" if session.mutant else name,
+        "name": f"{name}, loop {own}" if own else name,
         "source": " and ".join(session.pair.names), "digest": _digest(session), "dtypes": [session.pair.dtype],
         "lossy": session.verifier.lossy,
     }  # fmt: skip
@@ -128,7 +128,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
         f"{options.new_tokens} new tokens",
         "gamma": options.gamma, "paths": session.verifier.paths, **sampling, "eos": sorted(session.settings.end_tokens),
         "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy,
-        "mutant": session.mutant.name if session.mutant else None, "command": options.command(),
+        "command": options.command(),
     }  # fmt: skip
     if session.verifier.rule:  # how the longest paths are drawn, as of a problem that draws trees
         drafting = independent_paths(session.verifier.paths, session.settings.longest_gamma)
@@ -138,7 +138,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
 
 def _decoding(session: LoopSession) -> str:
     """Return the verifier's name, and the draft paths that it is given of each text."""
-    name, paths = session.options.verifier or session.verifier.name, session.verifier.paths
+    name, paths = session.options.verifier, session.verifier.paths
     return f"{name} with {paths} draft paths" if session.verifier.rule else name
 
 

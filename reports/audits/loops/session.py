@@ -21,13 +21,14 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ....proofs.interception.loading import load
 from ....proofs.time_limits import WALL_CLOCK_FACTOR
+from ....verifiers.adapters.calling_convention import NotASubject
 from ....verifiers.chance import Chance
 from ....verifiers.details import AnyDetail
 from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
 from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
 from ..settings import Progress, silent
-from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import LoopOptions
 
 DEFAULT_BATCH = 8
@@ -44,7 +45,7 @@ class LoopSession:
     options: what was asked for.
     pair: target and draft, loaded.
     verifier: that of the loop.
-    mutant: the loop with a known bug that is examined instead, if any.
+    loop: the class that decodes.
     settings: of the loop; each batch has its own seed and length.
     start: the start token of a forged pair, else None.
     prompts: token ids after which texts are written.
@@ -55,19 +56,13 @@ class LoopSession:
     options: LoopOptions
     pair: Pair
     verifier: LoopVerifier
-    mutant: LoopMutant | None
+    loop: type[DecodingLoop]
     settings: LoopSettings
     start: int | None
     prompts: list[list[int]]
     progress: Progress = silent
     began: float = field(default_factory=monotonic)
     used: float = field(default_factory=process_time)
-
-    @property
-    def loop(self) -> type[DecodingLoop]:
-        if self.mutant:
-            return self.mutant.loop
-        return DecodingLoop if self.verifier.rule is None else SeveralPaths
 
     @property
     def exact_verifier(self) -> LoopVerifier:
@@ -126,7 +121,7 @@ class LoopSession:
 
         loop, verifier: those to use instead of the session's.
         chance: see ``loop.generate``.
-        Raises: RunFailed for a mutant that raises, and before an iteration or a draft token when the time is up.
+        Raises: RunFailed if the user's loop raises, and before an iteration or a draft token when the time is up.
         """
         settings = replace(self.settings, seed=seed, max_new_tokens=length)
         verifier, (target, draft) = verifier or self.verifier, self.models.values()
@@ -134,7 +129,7 @@ class LoopSession:
         try:
             return running.run()
         except Exception as error:
-            if self.mutant is None or isinstance(error, (RunFailed, InputError)) or means_no_memory(error):
+            if self.options.loop is None or isinstance(error, (RunFailed, InputError)) or means_no_memory(error):
                 raise
             raise RunFailed("raises", f"the loop raised {type(error).__name__}: {reason(error)}") from error
 
@@ -169,11 +164,10 @@ def open_session(options: LoopOptions, progress: Progress = silent) -> LoopSessi
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
     """
-    if options.mutant is not None and options.mutant not in LOOP_MUTANTS:
-        raise InputError(f"no mutant {options.mutant!r}; known: {', '.join(LOOP_MUTANTS)}")
-    mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
-    settings = options.settings(mutant.settings if mutant else None)
-    verifier = _verifier(options, mutant, settings.longest_gamma)
+    settings, name, paths = options.settings(), options.verifier, options.paths
+    of_trees = name in TREE_REFERENCES or paths > 1
+    verifier = path_verifier(name, paths, settings.longest_gamma) if of_trees else loop_verifier(name)
+    loop = _loop(options.loop, SeveralPaths if of_trees else DecodingLoop)
     began, used = monotonic(), process_time()
     progress("loading", 0, 1)
     if options.preset:
@@ -190,17 +184,22 @@ def open_session(options: LoopOptions, progress: Progress = silent) -> LoopSessi
         texts = forged_prompts(start, pair, options)
     else:
         texts = [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]
-    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress, began, used)
+    return LoopSession(options, pair, verifier, loop, settings, start, texts, progress, began, used)
 
 
-def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> LoopVerifier:
-    name = options.verifier or (mutant.verifier if mutant else "block")
-    paths = options.paths or (mutant.paths if mutant else 1)
-    verifier = path_verifier(name, paths, gamma) if name in TREE_REFERENCES or paths > 1 else loop_verifier(name)
-    if mutant and issubclass(mutant.loop, SeveralPaths) != (verifier.rule is not None):
-        given = f"mutant {mutant.name}: {name} with {paths} draft paths a text"
-        raise InputError(f"{given}; expected a verifier as {mutant.verifier} with {mutant.paths}")
-    return verifier
+def _loop(name: str | None, usual: type[DecodingLoop]) -> type[DecodingLoop]:
+    """Return the class of that name, the usual one if there is no name. Raises: InputError for another kind of loop."""
+    if name is None:
+        return usual
+    try:
+        given = load(name)
+    except NotASubject as error:
+        raise InputError(str(error)) from None
+    if not (isinstance(given, type) and issubclass(given, DecodingLoop)):
+        raise InputError(f"loop {name}: expected a subclass of {DecodingLoop.__module__}.DecodingLoop")
+    if issubclass(given, SeveralPaths) != (usual is SeveralPaths):
+        raise InputError(f"loop {name}: expected a subclass of {usual.__name__} for this verifier")
+    return given
 
 
 def start_token(pair: Pair) -> int | None:

@@ -75,14 +75,16 @@ def test_the_distilled_drafter_accepts_with_the_rate_that_the_documents_state(pa
     assert 0.2 < float(acceptance(target, own)[5:].mean()) < 0.6
 
 
-@pytest.mark.parametrize(("mutant", "verdict"), [(None, "inconclusive"), ("L01", "refuted")])
-def test_the_loop_is_not_refuted_and_a_wrong_one_is(tmp_path, mutant, verdict):
+@pytest.mark.parametrize(
+    ("loop", "verdict"), [(None, "inconclusive"), ("draftproof.tests.subjects.wrong_loops:L01", "refuted")]
+)
+def test_the_loop_is_not_refuted_and_a_wrong_one_is(tmp_path, loop, verdict):
     from draftproof.tests.reports.audits.loops.e2e_parts import command
 
     file = tmp_path / "report.json"
     words = ["--preset", "smollm2", "--new-tokens", 16, "--samples", 8, "--batch", 4, "--timeout", 1800, "--json", file]
-    status, out, _ = command(*words, *(["--mutant", mutant] if mutant else []))
+    status, out, _ = command(*words, *(["--loop", loop] if loop else []))
     report = json.loads(file.read_text())
     assert report["verdict"] == verdict, out
-    assert status == (1 if mutant else 0)
+    assert status == (1 if loop else 0)
     assert report["failure"] is None

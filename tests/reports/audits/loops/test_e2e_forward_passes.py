@@ -16,9 +16,9 @@ from draftproof.reports.audits.loops.forward_passes import (
     padded_pass,
     row_distance,
 )
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.audits.loops.observed_loop import Observations, observed
 from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.subjects import wrong_loops
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
 
@@ -127,7 +127,7 @@ def test_to_be_watched_changes_nothing(name):
 
 @pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
 def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model):
-    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name))
     assert {wrong.model for wrong in observations.misread} == {model}
     first = observations.misread[0]
     assert first.part == "tokens"
@@ -138,17 +138,16 @@ def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model)
 
 
 def test_positions_and_masks_that_are_off_show_in_what_was_read():
-    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L04"].loop)
+    observations, _ = observed_run("llama", loop=wrong_loops.L04)
     assert {wrong.part for wrong in observations.misread} == {"positions"}
-    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L05"].loop)
+    observations, _ = observed_run("llama", loop=wrong_loops.L05)
     assert {wrong.part for wrong in observations.misread} == {"tokens"}
     assert {wrong.model for wrong in observations.misread} == {"target", "draft"}
 
 
 @pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
 def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
-    mutant = LOOP_MUTANTS[name]
-    observations, _ = observed_run("llama", loop=mutant.loop, **mutant.settings)
+    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name), **wrong_loops.SHOWN_WITH[name])
     assert {seen.model for seen in observations.laws if seen.distance > 1e-3} == {model}
     assert observations.misread == []
     assert max(seen.distance for seen in observations.rows) < 1e-5
@@ -172,7 +171,7 @@ def observed_paths(loop, **settings):
     ],
 )
 def test_loops_of_several_paths_are_observed_as_those_of_one(name, parts_misread, law_off, numbers_twice):
-    observations = observed_paths(LOOP_MUTANTS[name].loop if name else SeveralPaths)
+    observations = observed_paths(getattr(wrong_loops, name) if name else SeveralPaths)
     assert {wrong.part for wrong in observations.misread} == parts_misread
     assert {seen.prompt for seen in observations.rows} == {0, 1, 2, 3}
     assert (max(seen.distance for seen in observations.laws) > 1e-3) == law_off
@@ -213,7 +212,7 @@ def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
     torch.manual_seed(0)
     target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
     observations = Observations()
-    watched = observed(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, observations)
+    watched = observed(wrong_loops.L01 if loop == "L01" else DecodingLoop, observations)
     run = generate(target, draft, RAGGED, loop=watched, gamma=3, max_new_tokens=20)
     assert observations.unobserved == {}
     assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
@@ -261,7 +260,7 @@ def test_a_right_loop_uses_every_random_number_once(name):
     ],
 )
 def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
-    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name))
     assert [str(use) for use in observations.numbers.reused[0][1:]] == [first, second]
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from draftproof.tests.reports.audits.loops.e2e_parts import examined, refuted
+from draftproof.tests.subjects.wrong_loops import wrong_loop
 
 pytestmark = [
     pytest.mark.engine,
@@ -36,12 +37,12 @@ def test_the_right_loop_is_not_refuted_on_the_gpu_and_device_and_precision_are_n
 
 @pytest.mark.parametrize("name", ["L01", "L02", "L03", "L04", "L05", "L06", "L07", "L08", "L09", "L12", "L13", "L14"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_mutants_are_refuted_on_the_gpu(trained, name, dtype):
-    assert examined(trained, mutant=name, dtype=dtype).verdict == "refuted"
+def test_wrong_loops_are_refuted_on_the_gpu(trained, name, dtype):
+    assert examined(trained, dtype=dtype, **wrong_loop(name)).verdict == "refuted"
 
 
-def test_the_law_of_texts_from_the_gpu_gives_a_mutant_away(forged):
-    assert {("lossless", "enumeration"), ("lossless", "chi-square")} <= refuted(examined(forged, mutant="L11"))
+def test_the_law_of_texts_from_the_gpu_gives_a_wrong_loop_away(forged):
+    assert {("lossless", "enumeration"), ("lossless", "chi-square")} <= refuted(examined(forged, **wrong_loop("L11")))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

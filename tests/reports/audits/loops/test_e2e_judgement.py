@@ -8,13 +8,10 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.loop import DecodingLoop
-from draftproof.models.generating.sampling import warp
 from draftproof.reports.audits.loops import forged_law, session
 from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.forward_passes import Drift
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LoopMutant
 from draftproof.reports.audits.loops.observed_loop import RowDistance
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import open_session
@@ -31,6 +28,7 @@ from draftproof.tests.reports.audits.loops.e2e_parts import (
     words_of,
 )
 from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.subjects.wrong_loops import Raises, wrong_loop
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 pytestmark = pytest.mark.engine
@@ -43,17 +41,6 @@ def trained(trained):
     return {**trained, "samples": 8, "new_tokens": 12}
 
 
-@pytest.fixture
-def mutant_options(monkeypatch):
-    """Options of a run with a loop of the test's own."""
-
-    def options(loop):
-        monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "a loop of the test", "text", "", ""))
-        return {"mutant": "L99"}
-
-    return options
-
-
 def evidence_on(report, claim, method):
     return next(item for item in report.evidence if (item.claim, item.method) == (claim, method))
 
@@ -64,17 +51,6 @@ def summary_of(item):
 
 
 # ---------------------------------------------------------------- drift
-
-
-@pytest.mark.long
-def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(trained):
-    short = {**trained, "dtype": "bfloat16", "new_tokens": 1, "gamma": "6"}
-    report = examined(short)
-    assert refuted(report) == set()
-    shapes = report.end_to_end.drift["target"]
-    assert all(shape["positions"] > 2 * 32 for shape in shapes)
-    assert any(shape["total_variation"]["max"] > 0 for shape in shapes)  # some kernels give a shape's rows exactly
-    assert ("rows", "warp") in refuted(examined(short, mutant="L06"))
 
 
 def test_texts_that_measure_drift_are_long_enough_and_stay_in_the_context(trained):
@@ -148,20 +124,8 @@ def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
 # ---------------------------------------------------------------- temperature 0
 
 
-class RunnerUp(DecodingLoop):
-    """Takes the second most probable token of the target wherever it can."""
-
-    def target_scores(self, logits):
-        self.second = logits[..., : self.vocabulary].topk(2).indices[..., 1:]
-        return super().target_scores(logits)
-
-    def verified(self, drafted):
-        target = torch.full_like(drafted.target, -torch.inf).scatter_(-1, self.second, 0.0)
-        return super().verified(drafted._replace(target=target))
-
-
-def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, mutant_options, monkeypatch):
-    wrong = {**trained, "temperature": 0.0, **mutant_options(RunnerUp)}
+def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, monkeypatch):
+    wrong = {**trained, "temperature": 0.0, **wrong_loop("RunnerUp")}
     assert ("lossless", "argmax") in refuted(examined(wrong))
     monkeypatch.setattr(DriftMeasurement, "tie", 1e9)
     item = evidence_on(examined(wrong), "lossless", "argmax")
@@ -181,13 +145,13 @@ def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(traine
     assert "agrees with the target's argmax on 48 tokens of 4 texts" in report.findings["reach"]
 
 
-def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, mutant_options, monkeypatch):
+def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, monkeypatch):
     greedy = {**forged, "temperature": 0.0}
     report = shared_report(greedy)
     assert report.verdict == "holds"
     assert report.findings["reach"].endswith("for texts of 24 tokens after the start token")
     assert evidence_on(report, "lossless", "enumeration").detail.tokens == 24
-    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | mutant_options(RunnerUp)))
+    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | wrong_loop("RunnerUp")))
     monkeypatch.setattr(forged_law, "MAX_GREEDY_TOKENS", 8)
     report = examined(greedy)
     assert report.verdict == "inconclusive"
@@ -198,48 +162,8 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
 # ---------------------------------------------------------------- loops of another build
 
 
-class OwnDrafts(DecodingLoop):
-    """Right, but drafts without ``proposal``."""
-
-    def drafts(self, texts, gamma):
-        tokens, scores, draft = [], [], self.caches["draft"]
-        read, real = draft.unread(texts)
-        for _ in range(gamma):
-            scores.append(self.warp(draft.logits(read, real)[:, -1, : self.vocabulary]))
-            tokens.append(self.draw(scores[-1]))
-            read, real = tokens[-1][:, None], None
-        return torch.stack(tokens, 1), torch.stack(scores, 1)
-
-    def draw(self, scores):
-        return self.chances.draw(scores)
-
-
-class UnloggedDrafts(OwnDrafts):
-    """Draws its drafts from one stream of its own, begun anew for each token."""
-
-    def draw(self, scores):
-        return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))[:, 0]
-
-
-class OtherWarp(DecodingLoop):
-    """Has made its own temperature of the settings."""
-
-    def __init__(self, *arguments, **named):
-        super().__init__(*arguments, **named)
-        self.warp = warp(1.1 * self.settings.temperature)
-
-
-class Raises(DecodingLoop):
-    """Raises in its third iteration."""
-
-    def iteration(self):
-        if len(self.result.iterations) == 2:
-            raise ZeroDivisionError("no room\nleft")
-        return super().iteration()
-
-
-def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained, mutant_options):
-    report = examined(trained | mutant_options(OwnDrafts))
+def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained):
+    report = examined(trained | wrong_loop("OwnDrafts"))
     assert refuted(report) == set()
     assert report.failure is None
     assert "proposal()" in report.findings["left out: draft rows"]
@@ -247,21 +171,21 @@ def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_not
     assert evidence_on(report, "noise", "listening").verdict == HOLDS
 
 
-def test_numbers_of_drafts_that_were_not_logged_are_no_evidence(trained, mutant_options):
-    item = evidence_on(examined(trained | mutant_options(UnloggedDrafts)), "noise", "listening")
+def test_numbers_of_drafts_that_were_not_logged_are_no_evidence(trained):
+    item = evidence_on(examined(trained | wrong_loop("UnloggedDrafts")), "noise", "listening")
     assert item.verdict == NO_EVIDENCE
     assert item.detail.draft_numbers_heard == 0
     assert f"0 for {item.detail.draft_tokens:,} draft tokens" in summary_of(item).how
 
 
-def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained, mutant_options):
-    assert ("rows", "warp") in refuted(examined(trained | mutant_options(OtherWarp)))
+def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained):
+    assert ("rows", "warp") in refuted(examined(trained | wrong_loop("OtherWarp")))
 
 
-def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_measured(
-    trained, mutant_options, monkeypatch, tmp_path
+def test_a_loop_of_the_users_that_raises_ends_the_run_with_status_3_and_what_was_measured(
+    trained, monkeypatch, tmp_path
 ):
-    options, file = trained | mutant_options(Raises), tmp_path / "report.json"
+    options, file = trained | wrong_loop("Raises"), tmp_path / "report.json"
     status, _, _ = command(*words_of(options), "--json", file)
     report = json.loads(file.read_text())
     validate(report)

@@ -10,11 +10,11 @@ from draftproof.reports.audits.loops.options import LoopOptions
 
 def test_the_replay_command_says_what_is_not_the_usual():
     options = LoopOptions(
-        "a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, mutant="L03"
+        "a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, loop="a.py:Loop"
     )
     assert shlex.split(options.command()) == [
         *("draftproof", "e2e", "--target", "a b", "--draft", "c", "--verifier", "token", "--gamma", "8"),
-        *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--mutant", "L03"),
+        *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--loop", "a.py:Loop"),
     ]
     assert LoopOptions(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
 

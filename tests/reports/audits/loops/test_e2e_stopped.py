@@ -17,6 +17,7 @@ from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.audits.loops.e2e_parts import command, examined, timed_twice, words_of
 from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.subjects.wrong_loops import wrong_loop
 
 pytestmark = pytest.mark.needs("transformers")
 
@@ -89,7 +90,7 @@ def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monke
     monkeypatch.setattr(forged_law.TextCounts, "run", interrupted)
     monkeypatch.setattr(forged_law, "COUNTED_ROWS", 500)
     monkeypatch.setattr(forged_law.TextCounts, "samples", 10_000, raising=False)
-    report = examined(forged, mutant="L12")
+    report = examined(forged, **wrong_loop("L12"))
     assert report.failure["kind"] == "interrupted"
     law = [item for item in report.evidence if item.method == "chi-square"]
     assert [item.verdict for item in law] == ["no-evidence"]
@@ -249,7 +250,7 @@ def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(t
         ({"verifier": "tokn"}, "no verifier 'tokn'; expected one of token, block, greedy-block, block-stream"),
         ({"verifier": "lenient-token"}, "verifier 'lenient-token': expected lenient-token:L"),
         ({"verifier": "lenient-token:2"}, "lenience 2.0: expected a number above 0 and at most 1"),
-        ({"mutant": "L99"}, "no mutant 'L99'; known: L01, L02"),
+        ({"loop": "nowhere.py:L99"}, "nowhere.py"),
         ({"eos": "100000"}, "eos 100000: expected a token, 0 to "),
         ({"prompts": "nowhere.jsonl"}, "nowhere.jsonl: no such prompts; expected a JSON Lines file or one of embedded"),
         (
