@@ -1,18 +1,15 @@
-"""Defects in one region, given or drawn at random: verifiers that have them, and the exact bias of each.
+"""Defects in one region: verifiers that have them, and the exact bias of each.
 
-Drawn as source texts, with conditions on sizes besides, they are in ``tests/deceivers/drawn.py``.
+Drawn at random, as source texts, they are in ``tests/deceivers/drawn.py``.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float, as_fraction
-from draftproof.models.regions import VISIBLE
-from draftproof.proofs.enumeration import ONE
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import completed, enumerated_law, joint_law, total_variation
 from draftproof.verifiers.arithmetic import minimum, ratio, residual
@@ -46,29 +43,6 @@ class Place:
         """The draft's."""
         return _number(max(self.draft) if self.token is None else self.draft[self.token])
 
-    @property
-    def drafted(self) -> bool:
-        return self.draft is not None
-
-    @property
-    def left(self) -> float:
-        """The mass of token verification's residual; -1 after the block."""
-        if not self.drafted:
-            return -1.0
-        return as_float(sum(residual(self.target, self.draft)))
-
-    @property
-    def ties(self) -> int:
-        """Tokens that the target gives as much as the draft token; 0 where one is drawn."""
-        if self.token is None:
-            return 0
-        return sum(p == self.target[self.token] for p in self.target)
-
-    @property
-    def equal(self) -> bool:
-        """Whether both models have the same row."""
-        return self.drafted and all(p == q for p, q in zip(self.target, self.draft))
-
 
 def _number(x: Any) -> Any:
     return x if isinstance(x, float) else as_fraction(x)
@@ -78,35 +52,25 @@ def _number(x: Any) -> Any:
 class Defect:
     """A mistake at some places.
 
-    where: the places. mistake: of the coin, a name of ``regions``, or of the draw, a name of ``DRAWS``. share: how
-        often.
+    where: the places. mistake: of the coin, a name of ``regions``, or of the draw, a name of ``DRAWS``.
     instead: of ``DRAWS``, what is drawn from after the coin's mistake.
     """
 
     where: Callable[[Place], bool]
     mistake: str
-    share: Any = ONE
     instead: str = ""
 
-    def coin(self, place: Place, coin: Any) -> Any:
-        """The probability to keep the draft token, where it should be ``coin``."""
-        wrong = {"accept": 1, "reject": 0, "other": 0}.get(self.mistake)
-        return coin + (wrong - coin) * self.share if wrong is not None and self.where(place) else coin
-
     def decides(self, place: Place, chance: Chance, coin: Any) -> bool:
-        """Whether the draft token is kept."""
-        return chance.flip(self.coin(place, coin))
+        """Whether the draft token is kept, where the probability of that should be ``coin``."""
+        wrong = {"accept": 1, "reject": 0, "other": 0}.get(self.mistake)
+        return chance.flip(wrong if wrong is not None and self.where(place) else coin)
 
     def draws(self, place: Place, chance: Chance, weights: list) -> int:
         """The token that comes after the kept ones."""
         if not sum(weights):
             weights = list(place.target)
         drawn_from = DRAWS.get(self.instead or self.mistake)
-        if drawn_from and self.where(place):
-            wrong = drawn_from(place, weights)
-            if self.share == 1 or chance.flip(self.share):
-                weights = wrong
-        return chance.draw(weights)
+        return chance.draw(drawn_from(place, weights) if drawn_from and self.where(place) else weights)
 
 
 def _without_smallest(place: Place, weights: list) -> list:
@@ -114,77 +78,17 @@ def _without_smallest(place: Place, weights: list) -> list:
     return [0 if w == smallest else w for w in weights] if len(set(filter(None, weights))) > 1 else weights
 
 
+def _largest(place: Place, weights: list) -> list:
+    best = max(range(len(weights)), key=weights.__getitem__)
+    return [int(k == best) for k in range(len(weights))]
+
+
 DRAWS = {
     "target": lambda place, weights: list(place.target),
-    "draft": lambda place, weights: list(place.draft or weights),
-    "largest": lambda place, weights: [
-        int(k == max(range(len(weights)), key=weights.__getitem__)) for k in range(len(weights))
-    ],
+    "largest": _largest,
     "smallest dropped": _without_smallest,
-    "flat": lambda place, weights: [int(w > 0) for w in weights],
 }
 """Mistakes with a draw: what is drawn from instead."""
-
-
-def window(draw: random.Random) -> tuple[float, float]:
-    """An interval of probabilities, its ends uniform in log-odds between 1e-9 and 1 - 1e-9, or open to one side."""
-    low, high = sorted(1 / (1 + 10 ** draw.uniform(-9, 9)) for _ in range(2))
-    return draw.choice([(0, high), (low, 1), (low, high)])
-
-
-def drawn_region(draw: random.Random) -> tuple[str, Callable[[Place], bool]]:
-    """A region drawn at random, by name and as a condition."""
-    (low, high), (least, most) = window(draw), window(draw)
-    number, token, above = draw.randint(1, 5), draw.randint(-2, 4), draw.random() < 0.5
-    regions: dict[str, Callable[[Place], Any]] = {
-        "p": lambda x: low <= x.p <= high,
-        "q": lambda x: x.drafted and low <= x.q <= high,
-        "p and q": lambda x: x.drafted and low <= x.p <= high and least <= x.q <= most,
-        "p / q": lambda x: x.drafted and low <= min(x.p, x.q) / max(x.p, x.q, VISIBLE) <= high and above == (x.p > x.q),
-        "survival": lambda x: low <= x.survival <= high,
-        "residual": lambda x: low <= x.left <= high,
-        "position": lambda x: x.i == number,
-        "gamma": lambda x: x.block.gamma == number,
-        "id": lambda x: x.token in (token, len(x.target) + token),
-        "repeats": lambda x: len(set(x.block.tokens)) < x.block.gamma,
-        "equal rows": lambda x: x.equal,
-        "ties": lambda x: x.ties > 1,
-    }
-    return draw.choice([*regions.items()])
-
-
-class Drawn(NamedTuple):
-    """A defect drawn at random.
-
-    region: its name, or two. one_in: how often the mistake is made there. algorithm: token or block.
-    """
-
-    region: str
-    one_in: int
-    algorithm: str
-    defect: Defect
-
-    @property
-    def words(self) -> str:
-        return f"{self.algorithm}: {self.defect.mistake}, one in {self.one_in}, by {self.region}"
-
-    @property
-    def reference(self) -> Reference:
-        """The verifier with it, as a program over chance."""
-        return {"token": token_verifier, "block": block_verifier}[self.algorithm](self.defect)
-
-
-def drawn_defect(seed: int) -> Drawn:
-    """The defect of that seed: region (or two), mistake, size, algorithm."""
-    draw = random.Random(f"defect/{seed}")
-    (name, first), (other, second) = drawn_region(draw), drawn_region(draw)
-    if draw.random() < 0.7:
-        other, second = "", lambda place: True
-    mistake, one_in = draw.choice(["accept", "reject", *DRAWS]), draw.choice([1, 1, 10, 1000, 10**6])
-    algorithm = draw.choice(["token", "block"])
-    defect = Defect(lambda place: bool(first(place) and second(place)), mistake, ONE / one_in)
-    return Drawn(name + (f" and {other}" if other else ""), one_in, algorithm, defect)
-
 
 ALL = Fraction(1)
 

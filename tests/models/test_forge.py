@@ -46,31 +46,13 @@ def small(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "problem",
-    [
-        toy(3),
-        drawn_markov(4, 2),
-        drawn_markov(5, 2, "peaked"),
-        drawn_markov(16, 2, "mixed"),
-        drawn_markov(63, 2, "zeros"),
-        drawn_markov(64, 2, "mixed"),
-    ],
+    [toy(3), drawn_markov(5, 2, "peaked"), drawn_markov(63, 2, "zeros"), drawn_markov(64, 2, "mixed")],
     ids=lambda p: p.name,
 )
 def test_the_law_comes_back_to_a_millionth_and_zeros_are_exact(problem, tmp_path):
     forged = forge(problem, tmp_path)
     assert furthest(law_of_checkpoint(forged.target), problem.target, problem.vocabulary) < 1e-6
     assert furthest(law_of_checkpoint(forged.draft), problem.draft, problem.vocabulary) < 1e-6
-
-
-def test_a_law_that_is_off_by_two_millionths_or_has_its_rows_in_another_order_is_told_apart():
-    law = as_markov(SMALL.target, 3, "target")
-    floats = [tuple(map(float, row)) for row in rows(law)]
-    moved = Markov((floats[0][0] - 2e-6, floats[0][1] + 2e-6, 0.0), tuple(floats[1:]))
-    assert furthest(moved, SMALL.target, 3) > 1e-6
-    late = drawn_markov(4, 1).target
-    assert furthest(Markov(late.start, late.after[1:] + late.after[:1]), late, 4) > 1e-6
-    with pytest.raises(AssertionError):
-        furthest(Markov((floats[0][0] - 1e-9, floats[0][1], 1e-9), tuple(floats[1:])), SMALL.target, 3)
 
 
 def test_the_law_after_longer_texts_is_that_after_their_last_token_with_and_without_a_cache(small):
@@ -123,8 +105,8 @@ def test_in_every_precision_logits_are_finite_zeros_are_exact_and_the_rest_is_of
         assert all(abs(float(p) - q) <= float(p) * (exp(2 * off) - 1) + 1e-7 for p, q in zip(row, other, strict=True))
 
 
-def test_the_tokenizer_takes_texts_to_tokens_and_back(small):
-    from transformers import AutoTokenizer
+def test_the_tokenizer_takes_texts_to_tokens_and_back_and_sampling_truncates_nothing(small):
+    from transformers import AutoTokenizer, GenerationConfig
 
     for folder in (small.target, small.draft):
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -133,13 +115,9 @@ def test_the_tokenizer_takes_texts_to_tokens_and_back(small):
         assert tokenizer.decode([small.start, 0, 2, 1], skip_special_tokens=True) == "0 2 1"
         assert [tokenizer.decode([t]) for t in range(5)] == ["0", "1", "2", "<s>", "</s>"]
         assert (tokenizer.bos_token_id, tokenizer.eos_token_id) == (3, 4)
-
-
-def test_by_default_the_checkpoint_is_sampled_at_temperature_1_and_not_truncated(small):
-    from transformers import GenerationConfig
-
-    found = GenerationConfig.from_pretrained(small.target)
-    assert (found.do_sample, found.temperature, found.top_k, found.top_p) == (True, 1.0, 0, 1.0)
+        assert tokenizer("0 a,b 1").input_ids == [3, 0, 4, 1], "engines try words of their own"
+        found = GenerationConfig.from_pretrained(folder)
+        assert (found.do_sample, found.temperature, found.top_k, found.top_p) == (True, 1.0, 0, 1.0)
 
 
 def test_a_table_that_is_of_order_one_is_forged_and_one_that_is_not_is_refused_by_its_first_such_row(tmp_path):
@@ -205,18 +183,14 @@ def test_without_transformers_the_extra_to_install_is_named(tmp_path, monkeypatc
             call()
 
 
-def test_folders_that_are_no_forged_checkpoints_are_refused(small, tmp_path):
+def test_a_checkpoint_that_is_not_forged_damaged_or_gives_mass_to_an_id_beyond_is_refused(small, tmp_path):
+    from transformers import AutoModelForCausalLM
+
     with pytest.raises(InputError, match="not a forged checkpoint"):
         law_of_checkpoint(tmp_path)
-    config = (small.target / "config.json").read_text()
-    (tmp_path / "config.json").write_text(config)
-    with pytest.raises(InputError, match=r"cannot be loaded \(") as caught:
+    (tmp_path / "config.json").write_text((small.target / "config.json").read_text())
+    with pytest.raises(InputError, match=r"cannot be loaded \("):
         law_of_checkpoint(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_checkpoint_in_which_an_id_beyond_the_problems_tokens_is_possible_is_refused(tmp_path):
-    from transformers import AutoModelForCausalLM
 
     forged = forge(SMALL, tmp_path / "forged")
     model = AutoModelForCausalLM.from_pretrained(forged.target)
@@ -244,12 +218,6 @@ def test_gguf_files_have_the_weights_the_ids_and_a_character_for_each_token(tmp_
         assert (tensors["token_embd.weight"] == weights["model.embed_tokens.weight"]).all()
     with pytest.raises(InputError, match="a GGUF file is written from weights in float32"):
         forge(SMALL, tmp_path / "half", dtype="float16", gguf=True)
-
-
-def test_a_word_that_is_no_token_is_the_end_token_for_engines_that_try_their_own(small):
-    from transformers import AutoTokenizer
-
-    assert AutoTokenizer.from_pretrained(small.target)("0 a,b 1").input_ids == [3, 0, 4, 1]
 
 
 @pytest.mark.parametrize("problem", [drawn_markov(3, 2), drawn_markov(8, 2)], ids=lambda p: p.name)

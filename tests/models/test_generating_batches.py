@@ -1,17 +1,15 @@
 """The decoding loop as it runs: batched verifiers, seeded streams, many rows at once, prompts of several lengths."""
 
 from collections import Counter
-from itertools import product
 
 import pytest
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
-from draftproof.models.generating.sampling import Streams
 from draftproof.models.law import Markov
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.stattests.design import Refuted, assert_goodness, min_detectable_goodness
 from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.subjects import wrong_loops
 
 pytestmark = pytest.mark.engine
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
@@ -52,39 +50,10 @@ def test_texts_follow_the_target_behind_prompts_of_several_lengths_in_one_batch(
 
 @pytest.mark.parametrize("name", ["L12", "L13", "L14"])
 def test_shared_noise_is_refuted(name):
-    defect = LOOP_MUTANTS[name]
-    counts = counts_by_prompt(defect.verifier, defect.loop, rows=ROWS // 3)
+    counts = counts_by_prompt("block", getattr(wrong_loops, name), rows=ROWS // 3)
     with pytest.raises(Refuted):
         for prompt, law in laws_by_prompt().items():
             assert_goodness(counts[prompt], law)
-
-
-class SharedByTwo(Streams):
-    """A row in two has the numbers of the row before it."""
-
-    def generators(self, seed, row):
-        return super().generators(seed, row - row % 2)
-
-
-class InPairs(DecodingLoop):
-    streams = SharedByTwo
-
-
-def test_neighbours_in_a_batch_are_independent_and_seen_where_they_are_not():
-    """Their law is the product of both; a deviation of 17% in total variation would be seen."""
-    target, draft, start = parts.forged(*THREE)
-    alone = parts.law_of_text(drawn_markov(3, 2).target, 2)
-    both = {pair: alone[pair[0]] * alone[pair[1]] for pair in product(alone, repeat=2)}
-
-    def neighbours(loop):
-        found = generate(target, draft, [[start]] * 4000, "block", gamma=2, max_new_tokens=2, seed=2, loop=loop)
-        texts = list(map(tuple, found.tokens))
-        return Counter(zip(texts[::2], texts[1::2], strict=True))
-
-    assert_goodness(neighbours(DecodingLoop), both)
-    assert min_detectable_goodness(2000, 81) < 0.17
-    with pytest.raises(Refuted):
-        assert_goodness(neighbours(InPairs), both)
 
 
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
@@ -97,15 +66,6 @@ def test_a_seed_repeats_itself_and_a_row_does_not_depend_on_those_beside_it(name
     assert first != other
     for count in (1, 2, 3):
         assert generate(target, draft, prompts[:count], name, seed=1, **settings).tokens == first[:count]
-
-
-def test_streams_are_of_their_own_for_every_row_and_purpose():
-    streams = Streams(7, 3)
-    numbers = [g.random() for kind in (streams.drafts, streams.acceptance, streams.residual) for g in kind]
-    assert len(set(numbers)) == 9
-    again = Streams(7, 3)
-    again.select([2, 0])
-    assert [g.random() for g in again.acceptance] == [numbers[5], numbers[3]]
 
 
 def test_the_result_tells_what_was_accepted_and_how_long_it_took():

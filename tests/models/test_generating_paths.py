@@ -11,8 +11,8 @@ from draftproof.models.errors import InputError
 from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths, tree_of_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, KeepsTheFirstPath, RowsOfAnotherPath
 from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.subjects import wrong_loops
 from draftproof.verifiers.trees.draft_tree import Drafting
 
 pytestmark = pytest.mark.engine
@@ -22,27 +22,8 @@ TWO = (drawn_markov, 2, 2)
 ROUNDING = 1e-6
 
 
-def exact_law(rule, paths=2, loop=None, **settings):
-    """The law of what the loop emits on a forged pair, by running it for every way chance can fall."""
-    target, draft, start = parts.forged(*TWO)
-    law, scripts = {}, [((), 1.0)]
-    while scripts:
-        walks = []
-        for script in scripts:
-            walks.append(Branching(1.0))
-            walks[-1].pending = [script]
-            walks[-1].begin()
-        chances = [EnumeratedChance(walk) for walk in walks]
-        prompts = [[start]] * len(walks)
-        given = generate_by_paths(target, draft, prompts, rule, paths, chance=chances, loop=loop, **settings)
-        for text, walk in zip(given.tokens, walks, strict=True):
-            law[tuple(text)] = law.get(tuple(text), 0.0) + walk.probability
-        scripts = [script for walk in walks for script in walk.pending]
-    return law
-
-
 def off(rule, length, **settings):
-    law = exact_law(rule, max_new_tokens=length, **settings)
+    law = parts.exact_law(parts.forged(*TWO), rule, run=generate_by_paths, max_new_tokens=length, **settings)
     assert sum(law.values()) == pytest.approx(1)
     return parts.distance(law, parts.law_of_text(drawn_markov(2, 2).target, length))
 
@@ -61,7 +42,7 @@ def test_texts_follow_the_target_exactly(rule):
 
 def test_a_lossy_rule_and_rows_of_another_path_do_not():
     assert off("thresholds", 2, gamma=1) > 1e-3
-    assert off("spec-infer", 3, gamma=2, loop=RowsOfAnotherPath) > 1e-3
+    assert off("spec-infer", 3, gamma=2, loop=wrong_loops.L17) > 1e-3
 
 
 def furthest(loop: Any, seed=0):
@@ -89,7 +70,7 @@ def test_every_path_is_verified_with_the_rows_of_its_own_text():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, LOOP_MUTANTS["L16"].loop])
+@pytest.mark.parametrize("loop", [wrong_loops.L15, wrong_loops.L17, wrong_loops.L16])
 def test_loops_that_mix_paths_up_have_other_rows(loop):
     assert furthest(loop) > 1e-3
 

@@ -1,8 +1,6 @@
 """Pairs from folders and the Hub's cache: one vocabulary for both, and whatever is wrong is said in one line."""
 
-import hashlib
 import json
-import os
 import shutil
 
 import pytest
@@ -10,13 +8,13 @@ import torch
 import transformers
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.settings import LoopSettings
 from draftproof.models.pairs.loading import load_pair, must_agree
 from draftproof.tests.models.pairs_parts import WORDS, save
 
 pytestmark = pytest.mark.engine
 
 NAME = "somebody/model"
+COMMIT = "89abcdef" * 5
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +22,6 @@ def folders(tmp_path_factory):
     """By rows: the same model, its ids padded to 320 and 352."""
     where = tmp_path_factory.mktemp("checkpoints")
     return {rows: save(where / str(rows), rows) for rows in (WORDS, 320, 352)}
-
-
-@pytest.fixture
-def broken(folders, tmp_path):
-    """A copy to be broken."""
-    return shutil.copytree(folders[WORDS], tmp_path / "broken")
 
 
 @pytest.fixture
@@ -44,57 +36,36 @@ def message_of(*arguments, **options) -> str:
     """What is said to be wrong, in one line."""
     with pytest.raises(InputError) as raised:
         load_pair(*arguments, **options)
-    message = str(raised.value)
-    assert "\n" not in message
-    assert "Traceback" not in message
-    return message
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
 
 
-def laws(model, masked):
+def test_models_padded_differently_have_one_law_once_masked_and_padding_takes_mass_without(folders):
+    pair, alone = load_pair(folders[320], folders[352]), load_pair(folders[WORDS], folders[WORDS])
     with torch.no_grad():
-        return masked(model(torch.tensor([[0, 5, 7]])).logits).softmax(-1)
-
-
-def test_models_padded_differently_have_one_law_once_masked(folders):
-    pair = load_pair(folders[320], folders[352])
-    assert pair.vocabulary == WORDS
-    target, draft = laws(pair.target, pair.mask), laws(pair.draft, pair.mask)
-    alone = load_pair(folders[WORDS], folders[WORDS])
-    assert target.shape == (1, 3, WORDS)
-    assert torch.equal(target, draft)
-    assert torch.equal(target, laws(alone.target, alone.mask))
-
-
-def test_without_the_mask_padding_takes_mass_and_after_the_softmax_it_is_lost(folders):
-    pair = load_pair(folders[320], folders[352])
-    target, draft = laws(pair.target, lambda rows: rows), laws(pair.draft, lambda rows: rows)
-    for law in (target, draft):
-        assert law[..., WORDS:].sum(-1).min() > 0.05
-    assert (target[..., :WORDS] - draft[..., :WORDS]).abs().sum(-1).min() > 0.01
+        rows = [model(torch.tensor([[0, 5, 7]])).logits for model in (pair.target, pair.draft, alone.target)]
+    target, draft, unpadded = (pair.mask(row).softmax(-1) for row in rows)
+    assert pair.vocabulary == WORDS and target.shape == (1, 3, WORDS)
+    assert torch.equal(target, draft) and torch.equal(target, unpadded)
+    assert all(row.softmax(-1)[..., WORDS:].sum(-1).min() > 0.05 for row in rows[:2])
 
 
 def test_a_pair_knows_where_texts_end_and_how_long_they_may_be(folders, tmp_path):
     pair = load_pair(folders[WORDS], save(tmp_path / "d", eos=[1, 5], context=24), template="Q: {prompt} A:")
     assert (pair.end, pair.pad, pair.context) == ((1,), 1, 24)
     assert pair.decode(pair.encode("def f")) == "Q: def f A:"
-    assert pair.encode("x")[0] == 0
     with pytest.raises(InputError, match=r"prompt 'x+': .* tokens and 8 to come; expected at most 24, the context of"):
         pair.encode("x" * 20, room=8)
-    swapped = load_pair(tmp_path / "d", folders[WORDS])
-    assert swapped.end == (1, 5)
-
-
-def test_ends_beyond_the_vocabulary_are_none_and_the_tokenizer_s_stand_in_for_what_is_not_said(folders, tmp_path):
-    beyond = save(tmp_path / "beyond", eos=[400, 1])
-    assert load_pair(beyond, folders[WORDS]).end == (1,)
+    assert load_pair(tmp_path / "d", folders[WORDS]).end == (1, 5)
+    assert load_pair(save(tmp_path / "beyond", eos=[400, 1]), folders[WORDS]).end == (1,)
     silent = save(tmp_path / "silent")
     for file in ("generation_config.json", "config.json"):
         settings = json.loads((silent / file).read_text())
         (silent / file).write_text(json.dumps({**settings, "eos_token_id": None}))
-    assert load_pair(silent, folders[WORDS]).end == (1,)
+    assert load_pair(silent, folders[WORDS]).end == (1,), "the tokenizer's"
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_both_models_are_in_the_precision_asked_for_and_evaluate(folders, dtype):
     pair = load_pair(folders[WORDS], folders[320], dtype=dtype)
     for model in (pair.target, pair.draft):
@@ -102,140 +73,92 @@ def test_both_models_are_in_the_precision_asked_for_and_evaluate(folders, dtype)
         assert not model.training
 
 
-def test_tokenizers_that_differ_are_rejected_with_the_first_id_that_differs():
+def test_tokenizers_that_differ_are_rejected_with_the_first_id_that_differs(folders, tmp_path):
     ours = {"a": 0, "b": 1, "c": 2}
     must_agree(("x", "y"), [ours, dict(ours)], 3)
-    with pytest.raises(InputError, match="the tokenizers differ: id 1 is 'b' to x, and 'c' to y; expected"):
-        must_agree(("x", "y"), [ours, {"a": 0, "c": 1, "b": 2}], 3)
-    with pytest.raises(InputError, match="id 2 is 'c' to x, and nothing to y"):
-        must_agree(("x", "y"), [ours, {"a": 0, "b": 1}], 3)
-    with pytest.raises(InputError, match="id 0 is 'a' to x, and 'a' and 'z' to y"):
-        must_agree(("x", "y"), [ours, {**ours, "z": 0}], 3)
-
-
-def test_tokens_that_a_model_has_no_row_for_may_differ():
-    must_agree(("x", "y"), [{"a": 0, "b": 1, "<pad>": 2}, {"a": 0, "b": 1}], 2)
-
-
-def test_a_pair_with_other_tokenizers_is_not_loaded(folders, tmp_path):
+    must_agree(("x", "y"), [{"a": 0, "b": 1, "<pad>": 2}, {"a": 0, "b": 1}], 2)  # no model has a row for it
+    for other, said in (
+        ({"a": 0, "c": 1, "b": 2}, "the tokenizers differ: id 1 is 'b' to x, and 'c' to y; expected"),
+        ({"a": 0, "b": 1}, "id 2 is 'c' to x, and nothing to y"),
+        ({**ours, "z": 0}, "id 0 is 'a' to x, and 'a' and 'z' to y"),
+    ):
+        with pytest.raises(InputError, match=said):
+            must_agree(("x", "y"), [ours, other], 3)
     other = save(tmp_path / "other", rows=320, words=WORDS - 4)
-    message = message_of(folders[320], other)
-    assert message.startswith(f"the tokenizers differ: id {WORDS - 4} is ")
-    assert f"and nothing to {other}; expected models with one tokenizer" in message
+    assert message_of(folders[320], other).startswith(f"the tokenizers differ: id {WORDS - 4} is ")
 
 
-def test_a_folder_that_is_not_a_checkpoint_says_what_it_lacks(folders, broken, tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert message_of(tmp_path / "empty", folders[WORDS]).startswith(
-        f"{tmp_path}/empty: not a checkpoint, it has no config"
-    )
-    (broken / "model.safetensors").unlink()
-    assert f"{broken}: not a checkpoint, it has no model.safetensors" in message_of(folders[WORDS], broken)
-    index = broken / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {"a": "model-1-of-1.safetensors"}}))
-    assert "it has no model-1-of-1.safetensors" in message_of(folders[WORDS], broken)
-    index.write_text("[]")
-    assert "expected object, got array" in message_of(folders[WORDS], broken)
+def _lose_weights(folder):
+    (folder / "model.safetensors").unlink()
 
 
-def test_a_file_that_cannot_be_used_is_told_with_the_folder(folders, broken, monkeypatch):
-    weights = (broken / "model.safetensors").read_bytes()
-    (broken / "model.safetensors").write_bytes(weights[:1000])
-    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: cannot be loaded (")
-    (broken / "tokenizer.json").write_text("{")
-    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: its tokenizer cannot be loaded (")
-    (broken / "tokenizer.json").unlink()
-    monkeypatch.setattr("draftproof.models.pairs.loading.find_spec", lambda package: None)
-    assert message_of(broken, folders[WORDS]).endswith(
-        "without a tokenizer.json it needs the packages sentencepiece and protobuf"
-    )
-    (broken / "config.json").write_text('{"model_type": "none"}')
-    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: its config.json cannot be used (")
+def _lose_a_part(folder):
+    _lose_weights(folder)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
 
 
-def test_weights_of_another_model_are_not_taken(folders, broken):
-    """transformers would draw the missing ones at random, and only warn."""
+def _wrong_index(folder):
+    _lose_weights(folder)
+    (folder / "model.safetensors.index.json").write_text("[]")
+
+
+def _cut_short(folder):
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1000])
+
+
+def _lose_a_weight(folder):
+    """transformers would draw it at random, and only warn."""
     from safetensors.torch import load_file, save_file
 
-    weights = load_file(broken / "model.safetensors")
+    weights = load_file(folder / "model.safetensors")
     del weights["model.layers.0.mlp.up_proj.weight"]
-    save_file(weights, broken / "model.safetensors", {"format": "pt"})
-    assert "its weights have no model.layers.0.mlp.up_proj.weight" in message_of(broken, folders[WORDS])
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
 
 
-@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c"])
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_lose_weights, "not a checkpoint, it has no model.safetensors"),
+        (_lose_a_part, "it has no model-1.safetensors"),
+        (_wrong_index, "expected object, got array"),
+        (_cut_short, "cannot be loaded ("),
+        (_lose_a_weight, "its weights have no model.layers.0.mlp.up_proj.weight"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "its tokenizer cannot be loaded ("),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "needs the packages sentencepiece and protobuf"),
+        (lambda folder: (folder / "config.json").write_text('{"model_type": "none"}'), "its config.json cannot be"),
+        (lambda folder: (folder / "config.json").unlink(), "not a checkpoint, it has no config.json"),
+    ],
+)
+def test_a_folder_that_is_damaged_says_what_is_wrong(damage, said, folders, tmp_path, monkeypatch):
+    monkeypatch.setattr("draftproof.models.pairs.loading.find_spec", lambda package: None)
+    broken = shutil.copytree(folders[WORDS], tmp_path / "broken")
+    damage(broken)
+    message = message_of(broken, folders[WORDS])
+    assert message.startswith(str(broken)) and said in message
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "~/nowhere", "a/b/c"])
 def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, folders):
-    assert message_of(name, folders[WORDS]) == (
-        f"{name}: no such folder; expected one with a checkpoint, or a name of the Hub"
-    )
+    said = f"{name}: no such folder; expected one with a checkpoint, or a name of the Hub"
+    assert message_of(name, folders[WORDS]) == said
 
 
-def test_offline_a_model_that_is_not_in_the_cache_says_what_to_download_and_where_to_put_it(hub, folders):
+def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit_and_what_it_lacks_is_said(hub, folders):
     message = message_of(NAME, folders[WORDS])
     assert message.startswith(f"{NAME}: not downloaded yet, and HF_HUB_OFFLINE is set; hf download {NAME}, or put its")
-    assert str(hub.parent) in message
-    assert "(HF_HOME)" in message
-
-
-def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit(hub, folders):
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    shutil.copytree(folders[320], hub / "snapshots" / commit)
+    assert str(hub.parent) in message and "(HF_HOME)" in message
+    snapshot = hub / "snapshots" / COMMIT
+    shutil.copytree(folders[320], snapshot)
     (hub / "refs").mkdir()
-    (hub / "refs" / "main").write_text(commit)
+    (hub / "refs" / "main").write_text(COMMIT)
+    model = transformers.AutoModelForCausalLM.from_pretrained(snapshot)
+    (snapshot / "model.safetensors").unlink()
+    model.save_pretrained(snapshot, max_shard_size="20KB")
+    assert len([*snapshot.glob("model-*.safetensors")]) > 1
     pair = load_pair(NAME, folders[WORDS])
-    assert pair.names == (NAME, str(folders[WORDS]))
-    assert pair.commits == (commit, None)
-    (hub / "snapshots" / commit / "model.safetensors").unlink()
+    assert (pair.names, pair.commits) == ((NAME, str(folders[WORDS])), (COMMIT, None))
+    next(snapshot.glob("model-*.safetensors")).unlink()  # a download that was cut short
     assert "not downloaded yet" in message_of(NAME, folders[WORDS])
-
-
-def mirror(cache, name, folder):
-    """A model in the Hub's layout: blobs, a snapshot of links to them, refs/main."""
-    place, commit = cache / f"models--{name.replace('/', '--')}", "89abcdef" * 5
-    snapshot = place / "snapshots" / commit
-    for part in (snapshot, place / "blobs", place / "refs"):
-        part.mkdir(parents=True)
-    (place / "refs" / "main").write_text(commit)
-    for file in folder.iterdir():
-        blob = place / "blobs" / hashlib.sha256(file.read_bytes()).hexdigest()
-        shutil.copy(file, blob)
-        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
-    return snapshot
-
-
-def sharded(folder, tied, **said):
-    """The same checkpoint in several files, with what else models of the Hub have."""
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
-    model.config.tie_word_embeddings = tied
-    model.tie_weights()
-    model.generation_config = transformers.GenerationConfig(**said)
-    for file in folder.glob("model*"):
-        file.unlink()
-    model.save_pretrained(folder, max_shard_size="20KB")
-    assert len([*folder.glob("model-*.safetensors")]) > 1
-    return folder
-
-
-def test_a_mirror_in_the_hubs_layout_is_loaded_offline_in_shards_with_tied_weights_and_settings_of_its_own(
-    hub, tmp_path
-):
-    settings = {"do_sample": True, "temperature": 0.6, "top_k": 20, "eos_token_id": [1, 5]}
-    snapshots = [
-        mirror(hub.parent, name, sharded(save(tmp_path / name, 320, seed=k), tied=bool(k), **settings))
-        for k, name in enumerate(("org/target", "org/draft"))
-    ]
-    pair = load_pair("org/target", "org/draft")
-    assert (pair.vocabulary, pair.end) == (WORDS, (1, 5)) and pair.commits == ("89abcdef" * 5,) * 2
-    assert pair.draft.get_input_embeddings().weight is pair.draft.get_output_embeddings().weight
-    assert pair.target.get_input_embeddings().weight is not pair.target.get_output_embeddings().weight
-    assert LoopSettings().temperature == 1.0, "what a model recommends is not what is verified"
-    mirror(hub.parent, "org/other", save(tmp_path / "other", words=264))
-    assert message_of("org/target", "org/other").startswith("the tokenizers differ: id 264 is ")
-    next(snapshots[0].glob("model-*.safetensors")).resolve().unlink()  # a download that was cut short
-    assert message_of("org/target", "org/draft").startswith("org/target: not downloaded yet, and HF_HUB_OFFLINE is set")
-    (snapshots[1] / "model.safetensors.index.json").unlink()
-    (snapshots[1] / "model.safetensors.index.json").write_text("[]")
-    assert "expected object, got array" in message_of("org/draft", "org/draft")
 
 
 @pytest.mark.parametrize(
@@ -260,24 +183,13 @@ def test_what_the_hub_answers_is_told_in_one_line(error, message, hub, folders, 
     assert f"{NAME}: {message}" in message_of(NAME, folders[WORDS])
 
 
-def test_a_name_that_the_hub_cannot_have_is_an_error(hub, folders):
-    assert message_of("no such name!", folders[WORDS]) == (
+def test_a_name_a_device_or_a_precision_that_there_is_not_is_an_error(hub, folders):
+    same = folders[WORDS], folders[WORDS]
+    assert message_of("no such name!", same[0]) == (
         "'no such name!': neither a folder nor a name of the Hub; expected OWNER/MODEL"
     )
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_cuda_where_there_is_none_is_one_line(folders):
-    assert message_of(folders[WORDS], folders[WORDS], device="cuda").startswith(
-        "device 'cuda': not available here; expected"
-    )
-
-
-def test_a_device_or_precision_there_is_not_is_an_error(folders):
-    assert message_of(folders[WORDS], folders[WORDS], device="abacus").startswith("device 'abacus': not available here")
-    assert message_of(folders[WORDS], folders[WORDS], dtype="int8") == (
-        "dtype 'int8': expected one of float32, bfloat16, float16, float64"
-    )
+    assert message_of(*same, device="abacus").startswith("device 'abacus': not available here")
+    assert message_of(*same, dtype="int8") == "dtype 'int8': expected one of float32, bfloat16, float16, float64"
 
 
 @pytest.mark.parametrize("where", ["gpu", "its runtime", "machine"])
