@@ -8,7 +8,6 @@ from draftproof.models.decoding_settings import checked_settings
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import asked_cells, zeros_problem
-from draftproof.reports.audits.engines.exact_texts import rules_out
 from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
@@ -54,13 +53,6 @@ def test_as_many_ways_as_without_a_draft_are_said():
     assert any(one.startswith("speculation: its random") for one in said(asked(ways_of_plain=True)))
     few = said(asked(ways_of_plain=True), asked(ways_of_plain=False))
     assert any(one.startswith("speculation in 1 request of 2: ") for one in few)
-
-
-def test_a_law_rules_out_what_its_settings_or_its_rows_do():
-    problem = zeros_problem()
-    assert rules_out({(0,): 0.5, (1,): 0.5}, problem)
-    assert not rules_out({(0,): 0.5, (1,): 0.25, (2, 0): 0.1, (2, 1): 0.1, (2, 2): 0.05}, problem)
-    assert rules_out({(0, -1, 0): 0.5, (1, -1, 0): 0.25, (2, -1, 0): 0.25}, problem)
 
 
 def test_where_nothing_but_the_engine_is_named_rows_with_zeros_are_asked():

@@ -11,12 +11,11 @@ import pytest
 
 from draftproof.models.battery import drawn_markov, toy
 from draftproof.models.errors import InputError
-from draftproof.models.forge import forge
 from draftproof.models.problem import as_json, problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import joint_law
-from draftproof.reports.audits.engines.audit import audit_engine, engine_from, sampled
+from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.texts import judged, text_length
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
@@ -104,17 +103,9 @@ def test_a_single_token_of_probability_0_refutes_even_where_sampling_was_cut_sho
     assert evidence.verdict == REFUTED
     assert (evidence.witness.sequence, evidence.witness.expected) == ("0,0,0,5", "0")
     assert (evidence.witness.observed, evidence.detail.impossible) == ("1/1001", 1)
-
-
-@pytest.mark.exact
-def test_a_step_of_probability_0_late_in_a_text_refutes():
     start = np.flatnonzero([float(p) == 0 for p in MARKOV.target.after[0]])[0]
-    text = (0, 2, 0, int(start), 1)
-    assert judged(MARKOV, counted(MARKOV, 500, 3) + Counter([text]), 1e-6).witness.sequence == f"0,2,0,{start}"
-
-
-@pytest.mark.exact
-def test_windows_of_too_many_outcomes_are_refused():
+    late = counted(MARKOV, 500, 3) + Counter([(0, 2, 0, int(start), 1)])
+    assert judged(MARKOV, late, 1e-6).witness.sequence == f"0,2,0,{start}"
     with pytest.raises(InputError, match=r"64\^3 outcomes of gamma \+ 1 tokens are too many"):
         text_length(drawn_markov(64, 2))
 
@@ -190,22 +181,6 @@ def test_what_an_engine_prints_is_not_taken_for_an_answer():
     assert (report.verdict, report.evidence[0].detail.samples) == ("inconclusive", 500)
 
 
-@pytest.mark.engine
-def test_equal_seeds_give_equal_counts_and_other_seeds_others(tmp_path):
-    def counts(seeds):
-        forged = forge(MARKOV, tmp_path / str(len(list(tmp_path.iterdir()))))
-        job = {"target": str(forged.target), "draft": str(forged.draft), "start": forged.start}
-        job |= {"tokens": 3, "gamma": 2, "seeds": seeds}
-        request = {"sample": f"{PLANTED}:speculative", "jobs": [job], "settings": {}, "packages": ["numpy"]}
-        (found,), about = sampled(request, 60.0, lambda n: None)
-        assert (found.failure, list(about["versions"])) == (None, ["numpy"])
-        return found.counts
-
-    first = counts(list(range(300)))
-    assert first == counts(list(range(300)))
-    assert first != counts(list(range(300, 600)))
-
-
 def test_an_engine_that_is_not_installed_says_what_to_install():
     engine = Engine("nothing", "", "", ("no_such_package",), "openvino")
     with pytest.raises(InputError, match=r"nothing needs no_such_package; install draftproof\[openvino\]"):
@@ -249,55 +224,22 @@ def test_wrong_use_of_the_command_is_one_line(words, message):
 
 
 @pytest.mark.engine
-@pytest.mark.long  # its law is exact elsewhere
-def test_transformers_assisted_generation_passes_with_a_detection_limit():
-    report = audit_engine(ENGINES["transformers"], [MARKOV], samples=500)
-    assert report.verdict == "inconclusive", report.failure
-    (evidence,) = report.evidence
-    assert evidence.detail.samples == 500
-    assert evidence.bound < 0.3
-
-
-@pytest.mark.long
-@pytest.mark.engine
-def test_transformers_own_lossy_mode_is_refuted():
-    generation = pytest.importorskip("transformers").GenerationConfig()
-    if not hasattr(generation, "assistant_ensemble_weight"):
-        pytest.skip("this release of transformers has no assistant_ensemble_weight")
-    settings = {"assistant_ensemble_weight": 0.5}
-    report = audit_engine(ENGINES["transformers"], [MARKOV], samples=300, settings=settings)
-    assert report.verdict == "refuted"
-
-
-@pytest.mark.engine
 @needs_openvino
 @pytest.mark.long
-def test_plain_sampling_of_openvino_genai_passes_with_a_detection_limit():
+def test_plain_sampling_of_openvino_genai_passes_and_speculation_of_2026_4_is_refuted():
     report = audit_engine(OPENVINO, [REVERSED, MARKOV], plain=True, samples=2000)
     assert report.verdict == "inconclusive", report.failure
     # A sixteenth of the law of four tokens of "reversed" is in pooled cells, and counts in the limit.
     assert all(e.bound < 0.3 for e in report.evidence)
+    if not report.environment["openvino-genai"].startswith("2026.4."):
+        pytest.skip("the defect is known of 2026.4")
+    (evidence,) = audit_engine(OPENVINO, [REVERSED], samples=1500).evidence
+    assert (evidence.verdict, evidence.witness.expected) == (REFUTED, "0")
 
 
 @pytest.mark.engine
 @needs_openvino
-@pytest.mark.long
-def test_speculative_sampling_of_openvino_genai_2026_4_is_refuted_with_its_witness():
-    report = audit_engine(OPENVINO, [REVERSED], samples=1500)
-    release = report.environment["openvino-genai"]
-    if not release.startswith("2026.4."):
-        pytest.skip(f"openvino-genai {release}: the defect is known of 2026.4")
-    assert report.verdict == "refuted"
-    (evidence,) = report.evidence
-    assert evidence.witness.expected == "0"
-    laws = [row for row in evidence.witness.laws if "=" in row.sequence]
-    assert [row.expected for row in laws[:4]] == ROW
-    assert Fraction(laws[0].observed) < Fraction(1, 4) < Fraction(laws[3].observed)
-
-
-@pytest.mark.engine
-@needs_openvino
-def test_the_openvino_model_of_a_llama_computes_what_transformers_computes_with_and_without_a_cache(tmp_path):
+def test_the_openvino_model_of_a_llama_computes_what_transformers_computes(tmp_path):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from draftproof_engines.adapters.openvino_llama import convert, ov
 
@@ -314,22 +256,15 @@ def test_the_openvino_model_of_a_llama_computes_what_transformers_computes_with_
     tokens = torch.randint(0, 50, (2, 9))
 
     def logits(first, last):
-        inputs = {
+        return run.infer({
             "input_ids": tokens[:, first:last].numpy(),
             "attention_mask": np.ones((2, last), np.int64),
             "position_ids": np.tile(np.arange(first, last), (2, 1)),
             "beam_idx": np.arange(2, dtype=np.int32),
-        }
-        return run.infer(inputs)["logits"].copy()
+        })["logits"].copy()  # fmt: skip
 
     with torch.no_grad():
         expected = llama(tokens).logits.numpy()
     assert np.abs(expected).max() > 1
-    assert np.abs(logits(0, 9) - expected).max() < 1e-3
-    run.reset_state()
-    parts = np.concatenate([logits(0, 4), logits(4, 7), logits(7, 9)], 1)
+    parts = np.concatenate([logits(0, 4), logits(4, 7), logits(7, 9)], 1)  # on its cache
     assert np.abs(parts - expected).max() < 1e-3
-    llama.config.hidden_act = "gelu"
-    llama.save_pretrained(tmp_path / "other")
-    with pytest.raises(ValueError, match="hidden_act is 'gelu', expected 'silu'"):
-        convert(tmp_path / "other")

@@ -99,15 +99,11 @@ def observed_run(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **se
 VERIFIERS = ["token", "block", "greedy-block", "block-stream"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        pytest.param(kind, name, marks=[] if kind == "llama" or name == "block" else [pytest.mark.long])
-        for kind in (*EVERY, "mistral")
-        for name in VERIFIERS
-    ],
-)
-def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
+RIGHT = [("llama", name) for name in VERIFIERS] + [(kind, "block") for kind in ("gpt2", "qwen2", "gpt_neox", "mistral")]
+
+
+@pytest.mark.parametrize(("kind", "name"), RIGHT)
+def test_a_right_loop_reads_its_texts_is_given_the_models_rows_and_uses_numbers_once(kind, name):
     prompts = RAGGED[:1] if kind == "mistral" else RAGGED  # a window of 8 columns, which no batch may outgrow
     observations, run = observed_run(kind, name, prompts=prompts)
     assert observations.misread == []
@@ -116,13 +112,13 @@ def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
     assert observations.blocks == len(run.iterations)
     assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
     assert {seen.model for seen in observations.rows} == {"target", "draft"}
-
-
-@pytest.mark.parametrize("name", ["token", "greedy-block"])
-def test_to_be_watched_changes_nothing(name):
-    _, run = observed_run("llama", name)
-    again = generate(*parts.attentive("llama"), RAGGED, name, gamma=3, seed=3, max_new_tokens=20)
-    assert run.tokens == again.tokens
+    assert observations.numbers.reused == []
+    assert observations.numbers.count > sum(len(each.rows) * each.gamma for each in run.iterations)
+    models = parts.attentive(kind)
+    assert not any(m._forward_pre_hooks or m._forward_hooks for one in models for m in (one, one.base_model))
+    if kind == "llama":
+        unwatched = generate(*models, prompts, name, gamma=3, seed=3, max_new_tokens=20)
+        assert run.tokens == unwatched.tokens, "to be watched changes nothing"
 
 
 @pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
@@ -143,14 +139,6 @@ def test_positions_and_masks_that_are_off_show_in_what_was_read():
     observations, _ = observed_run("llama", loop=wrong_loops.L05)
     assert {wrong.part for wrong in observations.misread} == {"tokens"}
     assert {wrong.model for wrong in observations.misread} == {"target", "draft"}
-
-
-@pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
-def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
-    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name), **wrong_loops.SHOWN_WITH[name])
-    assert {seen.model for seen in observations.laws if seen.distance > 1e-3} == {model}
-    assert observations.misread == []
-    assert max(seen.distance for seen in observations.rows) < 1e-5
 
 
 def observed_paths(loop, **settings):
@@ -180,26 +168,6 @@ def test_loops_of_several_paths_are_observed_as_those_of_one(name, parts_misread
         assert max(seen.distance for seen in observations.rows) > 1e-3
     else:
         assert max(seen.distance for seen in observations.rows) < 1e-5
-
-
-def test_draft_tokens_are_handed_on_with_the_law_that_they_should_have():
-    blocks = []
-    observations = Observations(lambda law, tokens: blocks.append((law, tokens)))
-    generate(
-        *parts.attentive("llama"),
-        RAGGED,
-        "token",
-        loop=observed(DecodingLoop, observations),
-        gamma=3,
-        max_new_tokens=12,
-        top_k=3,
-    )
-    assert len(blocks) == len([seen for seen in observations.rows if seen.model == "draft"]) // 3
-    for law, tokens in blocks:
-        assert law.shape == (3, 10)
-        assert tokens.shape == (3,)
-        assert ((law > 0).sum(-1) == 3).all()
-        assert (law.gather(1, tokens[:, None]) > 0).all()
 
 
 @pytest.mark.parametrize("loop", ["right", "L01"])
@@ -233,22 +201,6 @@ def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
         "fewer passes of the draft were recorded than a block takes"
     )
     assert observations.passes > 0
-
-
-def test_hooks_are_gone_when_a_watched_loop_has_ended():
-    target, draft = parts.attentive("llama")
-    observed_run("llama")
-    for module in (target, target.base_model, draft, draft.base_model):
-        assert not module._forward_pre_hooks
-        assert not module._forward_hooks
-
-
-@pytest.mark.parametrize("name", VERIFIERS)
-def test_a_right_loop_uses_every_random_number_once(name):
-    observations, run = observed_run("llama", name)
-    assert observations.numbers.reused == []
-    drafted = sum(len(each.rows) * each.gamma for each in run.iterations)
-    assert observations.numbers.count > drafted
 
 
 @pytest.mark.parametrize(
