@@ -1,9 +1,6 @@
 """Coq's files are compiled one by one and each is kept: what was stopped goes on, and nothing that changed is taken."""
 
 import re
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -81,25 +78,6 @@ def test_half_a_file_is_never_taken(building, tmp_path):
         build.compile(["A"])
         assert begun == ["A.v"]
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {"A.vo", "A.time", "compiled.jsonl"}
-
-
-def test_what_was_there_before_a_kill_is_there_after_it(building, tmp_path):
-    endless = "From Draftproof Require Import A.\nLtac for_ever := idtac; for_ever.\n"
-    endless += "Theorem b : True. Proof. for_ever. Qed.\n"
-    build, _ = building(B=endless)
-    start = (
-        "from draftproof.corpus.coq import Build; from pathlib import Path; import sys;"
-        "Build(Path(sys.argv[1]), Path(sys.argv[2]), 5).compile(['A', 'B'])"
-    )
-    with subprocess.Popen([sys.executable, "-c", start, str(build.place), str(tmp_path / "kept")]) as process:
-        until = time.monotonic() + 60
-        rows = tmp_path / "kept" / "compiled.jsonl"
-        while not stored_rows(rows, "files that Coq compiled") and time.monotonic() < until:
-            time.sleep(0.05)
-        process.kill()
-    build, begun = building()
-    assert [row.verdict for row in build.check(["a", "b"])] == [HOLDS] * 2
-    assert begun == ["B.v"]
 
 
 def test_rows_of_proofs_come_one_by_one_and_go_on(building, tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """vLLM's V1 engine on a CPU, driven: its law, bugs planted in it, and the noise of its compiled operator."""
 
-import subprocess
-
 import pytest
 
 from draftproof.models.decoding_settings import ORDERS, text_law
@@ -147,34 +145,6 @@ def test_as_published_what_it_emits_depends_on_memory_that_was_never_written():
     report = audit_engine(ENGINES["vllm"], levels=("exact",), tokens=TOKENS)
     assert report.verdict == "refuted"
     assert "rejection_sampler.py:expand_batch_to_tokens" in report.evidence[0].witness.why
-
-
-@installed
-@pytest.mark.decoders
-def test_the_noise_of_its_operator_is_that_of_a_race():
-    """The compiled operator, whose noise is a hash of seed and token, is replaced where it is driven: alone it has the
-    frequencies of softmax, for seeds in a row as for seeds drawn at random, and one seed gives one token."""
-    script = """
-import torch, vllm._C  # noqa
-row = torch.tensor([0.55, 0.15, 0.3]).log()
-n = 200_000
-for seeds in (torch.arange(n), torch.randint(0, 2**31, (n,), generator=torch.Generator().manual_seed(1))):
-    tokens = torch.ops._C.fused_gumbel_argmax(row.repeat(n, 1).contiguous(), seeds)
-    again = torch.ops._C.fused_gumbel_argmax(row.repeat(n, 1).contiguous(), seeds)
-    assert torch.equal(tokens, again)
-    print(*torch.bincount(tokens, minlength=3).tolist())
-    pairs = tokens[:-1] * 3 + tokens[1:]
-    print(*torch.bincount(pairs, minlength=9).tolist())
-"""
-    made = subprocess.run([str(decoder_python("vllm")), "-c", script], capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr[-300:]
-    lines = [[*map(int, line.split())] for line in made.stdout.splitlines() if line[:1].isdigit()]
-    row = [0.55, 0.15, 0.3]
-    for counts in lines:
-        expected = row if len(counts) == 3 else [p * q for p in row for q in row]
-        total = sum(counts)
-        statistic = sum((seen - total * p) ** 2 / (total * p) for seen, p in zip(counts, expected))
-        assert statistic < 45  # chance 1e-9 at 8 degrees of freedom, without the overlap of pairs
 
 
 def test_its_grid_has_at_least_12_settings_with_two_ways_of_drafting():

@@ -10,58 +10,20 @@ from draftproof.corpus.site.engine_modes import MODES, UNPACKED
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
+from draftproof.tests.corpus.engines.test_mends import mended
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
-MENDED_2026 = """
-from functools import partial
-from draftproof_engines.adapters import ipex_llm, mlx_engines, tensorrt_llm, tree_posteriors, whole_decoders
-from draftproof_engines.adapters.ipex_llm import Edit
 
-def lifted(module, *changes, **more):
-    lift = module.lift
-    def changed(engine, path, names, given, edits=(), **said):
-        text = engine_file(engine, path).read_text()
-        mine = [edit for edit in changes if edit.old in text]
-        return lift(engine, path, names, given, [*edits, *mine], **said)
-    module.lift = changed
-    return lambda made: (made(), setattr(module, "lift", lift))[0]
-
-from draftproof_engines.lifted import engine_file
-STRICT = Edit("> accept_probs", ">= accept_probs", "the uniform 0 accepts nothing that is impossible")
-WIDE = Edit("torch.rand_like(accept_draft_prob) > accept", "torch.rand(accept_draft_prob.shape) >= accept", "float32")
-IPEX = (Edit("device=self.device, dtype=self.dtype)", "device=self.device)", "float32"),
-        Edit("random_probs[:drafted_n_tokens] > accept", "random_probs[:drafted_n_tokens] >= accept", "strict"))
-SHIFT = Edit("last_target - last_draft", "last_target", "planted: what is drawn anew comes from the target's row")
-tensorrt = lifted(tensorrt_llm, STRICT)(lambda: tensorrt_llm.verification(True))
-planted = lifted(tensorrt_llm, SHIFT)(lambda: tensorrt_llm.verification(True))
-gpt_fast = lifted(whole_decoders, WIDE)(whole_decoders.gpt_fast)
-ipex = lifted(ipex_llm, *IPEX)(ipex_llm.block)
-angelslim = lifted(tree_posteriors, Edit("if r <= acp:", "if r < acp:", "strict"))(tree_posteriors.angelslim)
-"""
-ENGINES_2026 = {"tensorrt": "tensorrt-llm", "gpt_fast": "gpt-fast", "ipex": "ipex-llm", "angelslim": "angelslim"}
-
-
-@pytest.mark.parametrize("name", ENGINES_2026)
-def test_with_a_strict_test_in_float32_nothing_impossible_comes_out_and_the_law_stays(name, tmp_path):
-    mode = MODES[ENGINES_2026[name]]
-    if missing := mode.missing():
+def test_tensorrt_llm_loses_the_law_by_padding_and_by_a_planted_shift(tmp_path):
+    if missing := MODES["tensorrt-llm"].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
-    settings = {"explain": False, "dtypes": mode.dtypes[:1], "timeout": 600.0}
-    found = audit(mode.target, [drawn(3, 1, "zeros")], **settings)
-    refuted = {e.claim: e for e in found.evidence if e.refuted}
-    assert "support" in refuted and "lossless" not in refuted
-    if mode.dtypes[0] == "bfloat16":  # one uniform of 256, of a drafted token that the target never says
-        assert 1e-4 < float(refuted["support"].witness.observed) < 1 / 256
-    (tmp_path / "mended.py").write_text(MENDED_2026)
-    mended = audit(f"{tmp_path / 'mended.py'}:{name}", [drawn(3, 1, "zeros")], **settings)
-    assert {e.claim for e in mended.evidence if e.holds} >= {"lossless", "support"}
-    assert not {e.claim for e in mended.evidence if e.refuted} & {"lossless", "support"}
-    if name == "tensorrt":
-        assert audit(f"{tmp_path / 'mended.py'}:planted", [toy(1)], **settings).verdict == "refuted"
-        padded = audit(mode.target.replace(":tested", ":padded"), [toy(2)], **settings)
-        law = next(e for e in padded.evidence if e.claim == "lossless")
-        assert law.total_variation == pytest.approx(4 / 9, abs=1e-6)
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    planted = mended(tmp_path, MODES["tensorrt-llm"].target, ("last_target - last_draft", "last_target"))
+    assert audit(planted, [toy(1)], **settings).verdict == "refuted"
+    padded = audit(f"{UNPACKED}.tensorrt_llm:padded", [toy(2)], **settings)
+    law = next(e for e in padded.evidence if e.claim == "lossless")
+    assert law.total_variation == pytest.approx(4 / 9, abs=1e-6)
 
 
 def test_medusas_nucleus_draws_anew_what_it_compared_with_and_mended_it_holds(tmp_path):
@@ -110,39 +72,9 @@ tree_posteriors.lift = lift
 """
 
 
-EACH = """
-from functools import partial
-from draftproof_engines.adapters import mlx_engines
-from draftproof_engines.adapters.mlx_engines import Edit
-
-own = "residual_tokens_by_uid[uid], residual_logprobs_by_uid[uid] = draft_token, verify_distribution[row]"
-edit = Edit("if not accepted and batch_size == 1:", f"if accepted:\\n{' ' * 24}{own}\\n{' ' * 20}else:", "each its own")
-lift = mlx_engines.lift
-
-def mended(engine, path, names, given, edits=(), **said):
-    return lift(engine, path, names, given, [*edits, edit], **said)
-
-mlx_engines.lift = mended
-beside = mlx_engines.MultiTokenPrediction(True)
-"""
-
-
-def test_vllm_mlx_keeps_the_law_alone_and_loses_it_beside_another_request_until_each_has_its_own_token(tmp_path):
-    if missing := MODES["vllm-mlx"].missing():
-        pytest.skip(f"needs {' and '.join(missing)}: make engines")
-    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
-    alone, beside = (
-        next(e for e in audit(MODES[name].target, [toy(1)], **settings).evidence if e.claim == "lossless")
-        for name in ("vllm-mlx", "vllm-mlx-beside")
-    )
-    assert alone.holds and alone.total_variation < 1e-6
-    assert beside.refuted and beside.total_variation == pytest.approx(1 / 9, abs=1e-6)
-    (tmp_path / "mended.py").write_text(EACH)
-    mended = audit(f"{tmp_path / 'mended.py'}:beside", [toy(1)], **settings)
-    assert mended.verdict == "holds" and {e.claim for e in mended.evidence if e.holds} >= {"lossless", "support"}
-
-
-@pytest.mark.parametrize("name", ["tensorrt-llm-equality", "litgpt", "mlx-vlm", "mlx-vlm-seeded", "vllm-watermark"])
+@pytest.mark.parametrize(
+    "name", ["tensorrt-llm-equality", "litgpt", "mlx-vlm", "mlx-vlm-seeded", "vllm-mlx", "vllm-watermark"]
+)
 def test_what_draws_as_its_target_does_holds(name):
     if missing := MODES[name].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from draftproof.corpus.site.engine_modes import MODES
 from draftproof.corpus.site.survey import SURVEYED
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
@@ -16,19 +17,28 @@ from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.verifiers.adapters.registry import ENGINES, engine_folder
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
+ADAPTERS = "draftproof_engines.adapters"
 
-MENDED = """
-from draftproof_engines.lifted import Edit, engine_file
-from draftproof.verifiers.adapters{package} import {module} as module
 
-def mended(engine, path, names, given, edits=(), **said):
-    text = engine_file(engine, path).read_text(encoding="utf-8")
-    mine = [Edit(old, new, "the mend that the issue proposes") for old, new in {edits!r} if old in text]
+def mended(folder, subject, *edits):
+    """Write a module whose ``verify`` is the subject with these lines of its engine changed; return its name."""
+    module, _, made = subject.partition(":")
+    file = folder / f"mended_{len([*folder.iterdir()])}.py"
+    file.write_text(f"""
+from draftproof_engines.lifted import Edit
+import {module} as module
+
+def changed(engine, path, names, given, edits=(), **said):
+    text = lift(engine, path, names, given, edits, **said).text
+    mine = [Edit(old, new, "the change that is tried") for old, new in {edits!r} if old in text]
     return lift(engine, path, names, given, [*edits, *mine], **said)
 
-lift, module.lift = module.lift, mended
-verify = module.{attribute}
-"""
+lift, module.lift = module.lift, changed
+verify = module.{made}
+""", encoding="utf-8")  # fmt: skip
+    return f"{file}:verify"
+
+
 BLOCK = """pi = pi.clamp(max=1.0)
     pi = torch.cumprod(pi, dim=-1)
     cum_uniform_token_probs = torch.cumprod(uniform_token_probs, dim=-1)
@@ -54,27 +64,43 @@ ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=
     {TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, one_hot, ")})"""
 """Of sglang-jax's kernel: a greedy row is what is likeliest, and nothing that ties with it."""
 
+FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
+CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]"
+"""Of hierarchical decoding: the ratio that decides on the whole block, and the fix that the issue proposes."""
+
+OWN = "residual_tokens_by_uid[uid], residual_logprobs_by_uid[uid] = draft_token, verify_distribution[row]"
+EACH_ITS_OWN = f"if accepted:\n{' ' * 24}{OWN}\n{' ' * 20}else:"
+
 MENDS = {
-    "eagle-support": ("eagle", "", "eagle_posterior", "verify", [("if r <= acp:", "if r < acp:")]),
-    "hsd-support": ("hsd", ".unpacked", "hsd_sampling", "hierarchical", [RATIO]),
-    "hsd-token-support": ("hsd", ".unpacked", "hsd_sampling", "token", [RATIO]),
-    "vllm-ascend-token-support": ("vllm-ascend-token", "", "vllm_ascend", "token", [STRICT]),
-    "vllm-ascend-block-support": ("vllm-ascend-block", "", "vllm_ascend", "block", [
+    "eagle-support": ("eagle", "eagle_posterior:verify", [("if r <= acp:", "if r < acp:")]),
+    "hsd-support": ("hsd", "hsd_sampling:hierarchical", [RATIO]),
+    "hsd-token-support": ("hsd", "hsd_sampling:token", [RATIO]),
+    "hsd-lossless": ("hsd", "hsd_sampling:hierarchical", [(FINAL, FINAL + CAP)]),
+    "vllm-ascend-token-support": ("vllm-ascend-token", "vllm_ascend:token", [STRICT]),
+    "vllm-ascend-block-support": ("vllm-ascend-block", "vllm_ascend:block", [
         STRICT, (">= cum_uniform_token_probs", "> cum_uniform_token_probs")]),
-    "vllm-ascend-block-batch": ("vllm-ascend-block", "", "vllm_ascend", "block", [
-        ("max_spec_len >= 3 and bool", "bool")]),
-    "vllm-ascend-block-lossless": ("vllm-ascend-block", "", "vllm_ascend", "block", [(BLOCK, AS_PUBLISHED), RECOVERED]),
-    "lmdeploy-kernels-support": ("lmdeploy-kernels", ".unpacked", "lmdeploy_agent", "kernels", [
+    "vllm-ascend-block-batch": ("vllm-ascend-block", "vllm_ascend:block", [("max_spec_len >= 3 and bool", "bool")]),
+    "vllm-ascend-block-lossless": ("vllm-ascend-block", "vllm_ascend:block", [(BLOCK, AS_PUBLISHED), RECOVERED]),
+    "lmdeploy-kernels-support": ("lmdeploy-kernels", "lmdeploy_agent:kernels", [
         (">= uniform_prob:", "> uniform_prob:")]),
-    "sglang-jax-plain-lossless": ("sglang-jax", ".unpacked", "sglang_jax", "plain", [
+    "sglang-jax-plain-lossless": ("sglang-jax", "sglang_jax:plain", [
         (TEMPERATURE, f"logits = jnp.divide(logits, temperatures.astype(logits.dtype)); {TEMPERATURE}"),
         ("    logits = jnp.divide(logits, temperatures)\n", "")]),
-    "sglang-jax-tree-batch": ("sglang-jax", ".unpacked", "sglang_jax", "tree", [(TIES, ONE_HOT)]),
-    "litgpt-top-p-lossless": ("litgpt", ".unpacked", "whole_decoders", "litgpt_top_p", [
+    "sglang-jax-tree-batch": ("sglang-jax", "sglang_jax:tree", [(TIES, ONE_HOT)]),
+    "litgpt-top-p-lossless": ("litgpt", "whole_decoders:litgpt_top_p", [
         ("new_token, _ = sample(adjusted_distribution[None, None, ...], apply_softmax=False, **sample_kwargs)",
          "new_token = multinomial_num_samples_1(adjusted_distribution)")]),
+    "tensorrt-llm-support": ("tensorrt-llm", "tensorrt_llm:tested", [("> accept_probs", ">= accept_probs")]),
+    "gpt-fast-support": ("gpt-fast", "whole_decoders:gpt_fast_plain", [
+        ("torch.rand_like(accept_draft_prob) > accept", "torch.rand(accept_draft_prob.shape) >= accept")]),
+    "ipex-llm-support": ("ipex-llm", "ipex_llm:plain", [
+        ("device=self.device, dtype=self.dtype)", "device=self.device)"),
+        ("random_probs[:drafted_n_tokens] > accept", "random_probs[:drafted_n_tokens] >= accept")]),
+    "angelslim-support": ("angelslim", "tree_posteriors:angelslim_path", [("if r <= acp:", "if r < acp:")]),
+    "vllm-mlx-beside-lossless": ("vllm-mlx-beside", "mlx_engines:beside", [
+        ("if not accepted and batch_size == 1:", EACH_ITS_OWN)]),
 }  # fmt: skip
-"""By issue: the adapter, where it is, and lines before and after."""
+"""By issue: the adapter, its verifier, and lines of the engine before and after."""
 
 ASKED = {"name": "asked", "vocabulary": 4, "gamma": 1, "target": ["8/22", "7/22", "6/22", "1/22"],
          "draft": ["1/4", "3/4", "0", "0"], "law": {"temperature": "1/2", "top_k": 3, "top_p": "3/4"}}  # fmt: skip
@@ -89,8 +115,11 @@ def refuted(subject, key):
         "litgpt-top-p-lossless": [tree_problem_from(CUT)],
         "vllm-ascend-block-lossless": [toy(3)], "vllm-ascend-block-batch": [toy(2)],
         "sglang-jax-tree-batch": [drawing(drawn(3, 1, "generic"), 2, how=TOP)],
+        "hsd-lossless": [toy(2), toy(3), drawn(3, 2, "zeros")], "vllm-mlx-beside-lossless": [toy(1)],
     }.get(key, [drawn(3, 1, "zeros")])  # fmt: skip
-    report = audit(subject, problems, explain=False, dtypes=["float32"], timeout=600.0)
+    adapter, *_ = MENDS.get(key, ("",))
+    dtypes = SURVEYED[adapter].dtypes[:1] if adapter in MODES else ["float32"]
+    report = audit(subject, problems, explain=False, dtypes=dtypes, timeout=600.0)
     assert report.failure is None
     asked = {problem.name for problem in problems}  # of rows near them a tie at a cut is another matter
     return {e.claim for e in report.evidence if e.refuted and (e.claim == "batch" or e.problem in asked)}
@@ -98,14 +127,13 @@ def refuted(subject, key):
 
 @pytest.mark.parametrize("key", MENDS)
 def test_a_mend_clears_what_was_refuted(key, tmp_path):
-    adapter, package, module, attribute, edits = MENDS[key]
+    adapter, subject, edits = MENDS[key]
     if missing := SURVEYED[adapter].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
-    text = MENDED.format(package=package, module=module, attribute=attribute, edits=edits)
-    (tmp_path / "mended.py").write_text(text, encoding="utf-8")
     claim = key.rpartition("-")[2]
-    assert claim in refuted(f"draftproof.verifiers.adapters{package}.{module}:{attribute}", key)
-    assert claim not in refuted(f"{tmp_path / 'mended.py'}:verify", key)
+    published = refuted(f"{ADAPTERS}.{subject}", key)
+    assert claim in published and (claim != "support" or adapter not in MODES or "lossless" not in published)
+    assert not refuted(mended(tmp_path, f"{ADAPTERS}.{subject}", *edits), key) & {claim, "lossless"}
 
 
 TRANSFORMERS = f"""

@@ -235,13 +235,6 @@ def test_a_text_is_audited_by_the_worker_of_a_dask_cluster_which_needs_no_file_o
     assert len((tmp_path / "kept" / "texts.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 2
 
 
-def test_a_cluster_that_does_not_answer_is_one_line(index, tmp_path, monkeypatch):
-    pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
-    with pytest.raises(InputError, match=r"dask://127\.0\.0\.1:9: no scheduler answers there"):
-        history_of(index, tmp_path, only=lambda r: r.version == "1.3", cluster="dask://127.0.0.1:9")
-
-
 def test_an_index_that_lacks_the_package_or_the_file_is_one_line(index, tmp_path):
     with pytest.raises(InputError, match=r"none of 6 releases has toy/other\.py"):
         history_of(msgspec.structs.replace(index, files=(File("toy/other.py"),)), tmp_path)
@@ -258,14 +251,6 @@ def test_the_page_is_what_the_kept_histories_say():
         assert isinstance(found, ExaminedHistory) and not any(v.verdict == "error" for v in found.texts.values()), (
             found.name
         )
-
-
-def test_the_known_story_of_block_verification_in_vllm_ascend():
-    """Wrong in 0.13.0, whose only rule from three tokens on it is; what 0.11.0 had was right."""
-    found = {found.name: found for found in kept()}["vllm-ascend"]
-    verdicts = {row.version: found.verdict(row) for row in found.releases}
-    assert verdicts["0.11.0"].verdict == "holds" and verdicts["0.13.0"].verdict == "refuted"
-    assert verdicts["0.13.0"].findings[0].problem.startswith("paper-example-gamma3")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ from draftproof.reports.audits.engines.audit import audit_engine, engine_problem
 from draftproof.verifiers.adapters.registry import ADAPTERS, ENGINES, engine_folder
 from draftproof_engines.adapters import onnxruntime_round
 
+from .test_mends import ADAPTERS as ADAPTERS_OF
+from .test_mends import CAP, FINAL, ONE_HOT, TIES, mended
+
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
 GUMBEL = "vllm/v1/worker/gpu/sample/gumbel.py"
 
@@ -89,55 +92,20 @@ def test_vllms_block_verification_compares_coins_again_until_its_blocks_have_key
         assert done.returncode == status and "Traceback" not in done.stderr, done.stdout + done.stderr
 
 
-FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
-CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]"
-"""Of hierarchical decoding: the ratio that decides on the whole block, and the fix that the issue proposes."""
-
-MENDED = f"""
-from functools import partial
-from draftproof_engines.adapters import hsd_sampling
-
-edit = hsd_sampling.Edit({FINAL!r}, {FINAL + CAP!r}, "the fix that the issue proposes")
-hsd_sampling.lift = partial(hsd_sampling.lift, edits=[edit])
-mended = hsd_sampling.with_rule(backward=True, clever=True)
-"""
-
-
-def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_much_as_block_verification(tmp_path):
-    if missing := ADAPTERS["hsd"].missing():
-        pytest.skip(f"needs {' and '.join(missing)}: make engines")
-    (tmp_path / "mended.py").write_text(MENDED)
-    problems = [toy(2), toy(3), drawn(3, 2, "zeros")]
-    report = audit(f"{tmp_path / 'mended.py'}:mended", problems, explain=False, dtypes=["float32"], timeout=600.0)
-    assert report.verdict == "holds"
-    assert {e.problem for e in report.evidence if e.claim == "optimal" and e.holds} >= {p.name for p in problems}
-
-
 SCALED = "logits /= (temperatures + 1e-9)"
-MENDED_TPU = f"""
-from functools import partial
-from draftproof_engines.adapters import tpu_inference
-from draftproof_engines.adapters.tpu_inference import Edit
-
-def mended(engine, path, names, given, edits=(), **more):
-    if path == tpu_inference.SAMPLER:
-        edits = [*edits, Edit({SCALED!r}, "", "the temperature comes before the masks"),
-                 Edit("    # Apply top-k and top-p masking", FIRST, "and a greedy request has a row of its own"),
-                 Edit("return jax.nn.softmax(logits, axis=-1)", LAST, ""),
-                 Edit("ratio >= uniform_probs", "ratio > uniform_probs", "the uniform 0 accepts nothing impossible"),
-                 *(Edit(line, line + OWN.replace("NAME", line.split()[0]), "padding is no draft") for line in LINES)]
-    return lift(engine, path, names, given, edits, **more)
-
-LINES = "rejections = ~accepted", "mismatches = draft_token_ids != target_logits_argmax"
-OWN = "; NAME = NAME & (group_indices < num_draft_tokens[segment_ids])"
-FIRST = '''    greedy = temperatures[:, None] < 1e-5
+PADDING = "; {0} = {0} & (group_indices < num_draft_tokens[segment_ids])"
+FIRST = """    greedy = temperatures[:, None] < 1e-5
     best = jax.nn.one_hot(jnp.argmax(logits, axis=-1), logits.shape[-1])
     logits = logits / jnp.where(greedy, 1.0, temperatures[:, None])
-'''
-LAST = "return jnp.where(greedy, best, jax.nn.softmax(logits, axis=-1))"
-lift, tpu_inference.lift = tpu_inference.lift, mended
-plain, asked = tpu_inference.TpuInference(), tpu_inference.TpuInference(0.5, 0.75)
 """
+LAST = "return jnp.where(greedy, best, jax.nn.softmax(logits, axis=-1))"
+MENDED_TPU = [
+    (SCALED, ""), ("    # Apply top-k and top-p masking", FIRST), ("return jax.nn.softmax(logits, axis=-1)", LAST),
+    ("ratio >= uniform_probs", "ratio > uniform_probs"),
+    *((line, line + PADDING.format(line.split()[0]))
+      for line in ("rejections = ~accepted", "mismatches = draft_token_ids != target_logits_argmax")),
+]  # fmt: skip
+"""The temperature before the masks, a row of its own for a greedy request, a strict test, padding that is no draft."""
 
 
 def cut_through_a_tie(problem):
@@ -156,12 +124,11 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
     found = audit("draftproof_engines.adapters.tpu_inference:settings", [asked], **settings)
     refuted = {(e.claim, e.problem): e for e in found.evidence if e.refuted}
     assert refuted["lossless", "asked"].total_variation == pytest.approx(0.2, abs=1e-5)
-    (tmp_path / "mended.py").write_text(MENDED_TPU)
-    for name, problem in (("plain", toy(2)), ("asked", asked)):
-        report = audit(f"{tmp_path / 'mended.py'}:{name}", [problem], **settings)
+    for made, problem in (("TpuInference()", toy(2)), ("TpuInference(0.5, 0.75)", asked)):
+        report = audit(mended(tmp_path, f"{ADAPTERS_OF}.tpu_inference:{made}", *MENDED_TPU), [problem], **settings)
         laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
         tied = {each.name for each in companions(problem) if cut_through_a_tie(each)}  # all of a tie stay
-        assert {each for each, e in laws.items() if not e.holds} == tied and len(tied) == (name == "asked"), name
+        assert {each for each, e in laws.items() if not e.holds} == tied and len(tied) == (problem is asked)
         assert all(laws[each].total_variation == pytest.approx(1 / 6, abs=1e-3) for each in tied)
         assert {e.problem for e in report.evidence if e.claim == "support" and e.holds} == set(laws) - tied
         assert report.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
@@ -169,33 +136,13 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
 
 
 STRICT = "coins_r <= p_cand / threshold_acc", "coins_r < p_cand / threshold_acc"
-TIES = "masked_probs = topk_mask(probs, top_k_values.reshape(-1), replace_val=0.0)"
-ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=probs.dtype)
-    {TIES.replace("= ", "= jnp.where(top_k_values.reshape(-1, 1) == 1, one_hot, ")})"""
-MENDED_SGLANG_JAX = f"""
-from functools import partial
-from draftproof_engines.adapters import sglang_jax
-from draftproof_engines.adapters.sglang_jax import Edit, JaxChain, JaxTree
-
-def changed(*edits):
-    def lifted(engine, path, names, given, before=(), **more):
-        more["edits"] = [*before, *(edit for file, edit in edits if path.endswith(file))]
-        return lift(engine, path, names, given, **more)
-    return lifted
-
-lift = sglang_jax.lift
-FUSED, KERNEL = "draft_extend_fused.py", "speculative/kernel.py"
-sglang_jax.lift = changed((FUSED, Edit(*{STRICT!r}, "")), (KERNEL, Edit({TIES!r}, {ONE_HOT!r}, "")))
-mended = JaxChain()
-sglang_jax.lift = changed((FUSED, Edit("residual_probs = jnp.where(vocab_ids == rejected_token[:, None], 0.0, p_emit)",
-                                       "residual_probs = p_emit", "planted: the rejected token stays")))
-planted = JaxChain()
-sglang_jax.lift = changed((KERNEL, Edit("cur_index = retrive_next_sibling[bid, cur_index]",
-                                        "cur_index, prob_acc = retrive_next_sibling[bid, cur_index], prob_acc * 0",
-                                        "planted: each sibling is tested by its share alone")))
-planted_tree = JaxTree(False)
-sglang_jax.lift = lift
-"""
+REJECTED_STAYS = (
+    "residual_probs = jnp.where(vocab_ids == rejected_token[:, None], 0.0, p_emit)", "residual_probs = p_emit",
+)  # fmt: skip
+EACH_SIBLING_ALONE = (
+    "cur_index = retrive_next_sibling[bid, cur_index]",
+    "cur_index, prob_acc = retrive_next_sibling[bid, cur_index], prob_acc * 0",
+)
 A_TREE = {
     "name": "top-2x1", "vocabulary": 3, "gamma": 2, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/2", "3/10"],
     "drafting": {"children": [2, 1], "how": "top"},
@@ -206,19 +153,22 @@ def test_sglang_jax_mended_holds_and_its_trees_are_right_until_its_scheduler_tak
     if missing := ADAPTERS["sglang-jax"].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
-    (tmp_path / "mended.py").write_text(MENDED_SGLANG_JAX)
-    found = audit(f"{tmp_path / 'mended.py'}:mended", [toy(2), drawn(3, 1, "zeros")], **settings)
+    module, tree = f"{ADAPTERS_OF}.sglang_jax", [tree_problem_from(A_TREE)]
+    right = mended(tmp_path, f"{module}:JaxChain()", STRICT, (TIES, ONE_HOT))
+    found = audit(right, [toy(2), drawn(3, 1, "zeros")], **settings)
     assert found.verdict == "holds" and "batch" not in {e.claim for e in found.evidence}
     assert found.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
-    assert audit(f"{tmp_path / 'mended.py'}:planted", [toy(2)], **settings).verdict == "refuted"
-    module, tree = "draftproof_engines.adapters.sglang_jax", [tree_problem_from(A_TREE)]
+    planted = mended(tmp_path, f"{module}:JaxChain()", REJECTED_STAYS)
+    assert audit(planted, [toy(2)], **settings).verdict == "refuted"
     lossy = next(e for e in audit(f"{module}:thresholds", [toy(2)], **settings).evidence if e.claim == "lossless")
     assert lossy.total_variation == pytest.approx(1 / 9, abs=1e-5)
     settings |= {"timeout": 15.0, "claims": ("lossless",)}
     laws = {
         name: audit(name, tree, **settings).evidence[0]
-        for name in (f"{module}:tree", f"{module}:scheduled", f"{tmp_path / 'mended.py'}:planted_tree")
-    }
+        for name in (
+            f"{module}:tree", f"{module}:scheduled", mended(tmp_path, f"{module}:JaxTree(False)", EACH_SIBLING_ALONE)
+        )
+    }  # fmt: skip
     exact, scheduled, planted = laws.values()
     assert exact.claim == "lossless" and exact.holds and exact.bound < 0.1
     assert scheduled.total_variation == pytest.approx(0.145, abs=1e-3) and planted.refuted
@@ -231,20 +181,6 @@ def test_sglang_jax_mended_holds_and_its_trees_are_right_until_its_scheduler_tak
         assert law.total_variation == pytest.approx(distance, abs=1e-5) and law.refuted == (name == "plain")
 
 
-PLANTED_MEGATRON = """
-from functools import partial
-from draftproof_engines.adapters import megatron_mtp
-
-edit = megatron_mtp.Edit("decode_outputs.roll(1, dims=1)", "decode_outputs", "planted: each by the sample after it")
-
-def planted_in(engine, path, names, given, edits=(), **more):
-    return lift(engine, path, names, given, [*edits, edit] if path.endswith("mtp_utils_pytorch.py") else edits, **more)
-
-lift, megatron_mtp.lift = megatron_mtp.lift, planted_in
-planted = megatron_mtp.verification()
-"""
-
-
 def test_megatron_keeps_what_equals_a_sample_loses_nothing_but_tokens_and_a_planted_shift_is_refuted(tmp_path):
     if not engine_folder("megatron-lm").is_dir():
         pytest.skip("needs megatron-lm: make engines")
@@ -255,8 +191,9 @@ def test_megatron_keeps_what_equals_a_sample_loses_nothing_but_tokens_and_a_plan
     assert (
         audit(f"{module}:batches", [toy(2)], **settings).subject["batches"]["greedy beside sampled"].startswith("32 b")
     )
-    (tmp_path / "planted.py").write_text(PLANTED_MEGATRON)
-    assert audit(f"{tmp_path / 'planted.py'}:planted", [toy(2)], **settings).verdict == "refuted"
+    shifted = "decode_outputs.roll(1, dims=1)", "decode_outputs"  # each is compared with the sample after it
+    planted = mended(tmp_path, f"{module}:verification()", shifted)
+    assert audit(planted, [toy(2)], **settings).verdict == "refuted"
 
 
 CUT = "target_draft_logits = target_logits[:, :-1].contiguous()"
@@ -306,6 +243,9 @@ def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_
 ACCEPTS = "uni(round_rng) < ComputeAcceptProb(p_t, p_d)"
 PLANTED_ONNXRUNTIME = f"""
 from draftproof_engines.adapters import onnxruntime_round
+
+from .test_mends import ADAPTERS as ADAPTERS_OF
+from .test_mends import CAP, FINAL, ONE_HOT, TIES, mended
 from draftproof_engines.adapters.onnxruntime_round import Edit
 
 onnxruntime_round.TESTS = Edit({ACCEPTS!r}, "uni(round_rng.test()) < p_t", "planted: the draft's share is forgotten")

@@ -69,13 +69,6 @@ def test_hierarchical_decoding_as_published_in_eight_bits_is_within_its_theorem(
         assert 0 < off <= lossy_bound(rule.name, problem, 2.0**-7, lattice=0) < most
 
 
-def test_block_verification_as_a_stream_in_eight_bits_is_within_its_theorem():
-    for size in ((2, 1), (2, 2), (3, 1)):
-        problem = dyadic(in_field(drawn(*size, "generic")))
-        bound = stream_bound(problem, 2.0**-7, lattice=0)
-        assert 0 < block_distance(problem, "block-stream", EightBits) <= bound < 1
-
-
 def test_a_stream_in_float32_emits_a_token_where_only_rounding_made_rows_equal():
     class Last:
         def draw(self, weights):
@@ -97,11 +90,6 @@ def test_behind_an_accepted_token_a_solver_may_have_fewer_siblings_and_a_tie_the
         problem = in_field(drawing(Problem(2, 2, target, draft, "near a tie"), 2, 2))
         bound = lossy_bound("global-resolution-truncated", problem, 2.0**-23, 2.0**-24, 2.0**-23)
         assert bound < 2e-4 if bounded else bound == math.inf
-
-
-def test_a_lossy_rule_without_its_hypotheses_has_no_bound():
-    problem = in_field(drawn(3, 2, "generic"))
-    assert lossy_bound("hierarchical-as-published", problem, 2.0**-7, 0.0, 0.3) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
 """The claims of 2025 and 2026: each judge rejects a planted change, and agrees with laws that are found otherwise."""
 
-from fractions import Fraction as F
-from itertools import permutations
-
 import numpy as np
 import pytest
 
 from draftproof import audit
 from draftproof.corpus.literature import any_order, recent
-from draftproof.corpus.literature.lattice import lattice_pairs
 from draftproof.corpus.literature.literature import (
     HOLDS,
     ONE_STEP,
@@ -22,17 +18,14 @@ from draftproof.corpus.literature.literature import (
 from draftproof.corpus.literature.recent_claims import FOUR_TOKENS, IN_RACE, RECENT
 from draftproof.corpus.literature.strangers import dd_tree, exponential_races, greedy_multi_path, spectr_gbv
 from draftproof.models.battery import drawn, toy
-from draftproof.models.drafting import siblings
-from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
-from draftproof.proofs.laws.reference_laws import acceptance_ccdf, expected_accepted
+from draftproof.proofs.laws.reference_laws import acceptance_ccdf
 from draftproof.proofs.laws.tree_laws import enumerated_tree_law, tree_law
 from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.descent import Choice
 from draftproof.verifiers.trees.draft_tree import HUB, TOP, WITHOUT_REPLACEMENT
-from draftproof.verifiers.trees.optimal_transport import law_of_drafts
 from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
 
@@ -57,16 +50,6 @@ def test_what_the_solver_leaves_is_the_deviation_of_the_law(sweeps):
         exact = in_field(drawing(pair, 2))
         law = tree_law(exact, rule._replace(step=step))
         assert recent.left_by_the_solver(pair, 2, sweeps) == claims.lossless(exact, law).total_variation
-
-
-def test_capped_shares_keep_the_law_however_early_the_solver_stops_and_accept_less():
-    rule, pair = tree_reference("global-resolution"), drawn(3, 1, "generic")
-    exact, reached = in_field(drawing(pair, 2)), []
-    for sweeps in (0, 1, 100):
-        law = tree_law(exact, rule._replace(step=global_resolution.global_resolution_step(sweeps)))
-        assert claims.lossless(exact, law).total_variation == 0
-        reached.append(acceptance_ccdf(law, 1)[1])
-    assert reached[0] < reached[2] <= transport(2)(pair)
 
 
 def test_a_set_that_is_not_the_cut_is_rejected(monkeypatch):
@@ -105,17 +88,6 @@ def test_a_rule_below_the_bound_is_rejected():
 # List matching
 
 
-def test_two_drafts_match_as_a_simulation_of_the_noise_does():
-    p, q = (QQ(1, 2), QQ(3, 10), QQ(1, 5)), (QQ(1, 5), QQ(1, 5), QQ(3, 5))
-    noise = np.random.default_rng(5).exponential(size=(200_000, 2, 3))
-    drafts = np.argmin(noise / np.array([as_float(w) for w in q]), axis=2)
-    target = np.argmin(noise.min(axis=1) / np.array([as_float(w) for w in p]), axis=1)
-    for x, z, y in np.ndindex(3, 3, 3):
-        seen = np.mean((drafts[:, 0] == x) & (drafts[:, 1] == z) & (target == y))
-        law = list_gumbel.given_drafts(p, q, (x, z))
-        assert sum(law) == 1 and abs(seen - as_float(q[x] * q[z] * law[y])) < 0.004
-
-
 def test_drafts_less_likely_than_any_number_of_the_rows_type_leave_the_target():
     """Nothing but underflow brings them: in float64 they have a law, and here NaN would be drawn from."""
     p, q = np.array([0.5, 0.5], np.float32), np.array([1e-30, 1], np.float32)
@@ -133,12 +105,6 @@ def test_a_token_that_is_too_unlikely_for_the_draft_is_left_out_of_a_race_of_flo
         assert list(map(float, list_gumbel.given_drafts(p, q, drafts))) == pytest.approx([0.875, 0.125])
     near = tuple(map(number, (0.8928, 0.1072)))
     assert list(map(float, list_gumbel.given_drafts(near, q, (1, 1)))) == pytest.approx(list(map(float, near)))
-
-
-def test_the_transport_by_prefixes_accepts_less_than_traversal_on_a_larger_lattice():
-    (claim,) = (c for c in RECENT if "as much as traversal verification, independent" in c.says)
-    judged = claim.judge()
-    assert (judged.verdict, judged.on) == (REFUTED, "499/625 against 101/125")
 
 
 def test_with_one_draft_the_law_is_that_of_shared_noise():
@@ -160,12 +126,6 @@ def test_a_drafter_that_decides_the_text_is_found_after_two_tokens_alone():
     assert judged.verdict == REFUTED and "against" in judged.on
 
 
-def test_a_noise_decides_the_text():
-    half, noise = (F(1, 2), F(1, 2)), [((1, 5), (5, 2)), ((5, 1), (1, 5))]
-    assert recent.text_under_noise(half, half, noise, False) == (0, 1)  # the second path drafted 1 and is out
-    assert recent.text_under_noise(half, half, noise, True) == (0, 0)
-
-
 # SpecHub
 
 
@@ -183,24 +143,7 @@ def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected():
     assert reached < transport(2, how=HUB)(ONE_STEP[-1]) == first_rate("spec-hub", 2, HUB)(ONE_STEP[-1])
 
 
-def test_pairs_have_the_hub_and_a_first_draft_of_the_drafts_row():
-    q = (QQ(1, 5), QQ(3, 5), QQ(1, 5))
-    law = recent.law_of(lambda chance: tuple(x for x, _ in siblings(q, 2, HUB, chance)))
-    assert all(1 in pair and len(set(pair)) == 2 for pair in law)
-    assert [sum(w for pair, w in law.items() if pair[0] == x) for x in range(3)] == list(q)
-    by_set = {}
-    for pair, w in law.items():
-        by_set[tuple(sorted(pair))] = by_set.get(tuple(sorted(pair)), 0) + w
-    assert by_set == law_of_drafts(q, 2, HUB)
-
-
 # Couplings of blocks
-
-
-def test_the_coupling_of_one_draft_is_the_sum_of_minima_and_that_of_one_step_is_the_transport_bound():
-    assert abs(recent.coupling_value(toy(2), 1) - 4 / 3) < 1e-9
-    for pair in lattice_pairs(3, 1, 3):
-        assert abs(recent.coupling_value(pair, 2) - as_float(transport(2)(pair))) < 1e-9
 
 
 def test_a_coupling_that_loses_by_a_draft_is_rejected(monkeypatch):
@@ -223,16 +166,6 @@ def test_a_tree_that_goes_by_the_last_tokens_alone_is_rejected(monkeypatch):
     assert recent.best_first_has_the_most_mass(False).verdict == REFUTED
 
 
-def test_the_nodes_that_are_opened_one_by_one_are_the_likeliest_texts_and_each_stands_behind_its_parent():
-    for pair in recent.DISTINCT:
-        _, rows = recent._places(pair)
-        texts = [x for n in range(1, pair.gamma + 1) for x in np.ndindex(*[pair.vocabulary] * n)]
-        likeliest = sorted(texts, key=lambda x: -dd_tree.mass(rows, x))
-        nodes = dd_tree.best_first(rows, 5)
-        assert sorted(nodes) == sorted(likeliest[:5])
-        assert all(len(x) == 1 or x[:-1] in nodes[:i] for i, x in enumerate(nodes))
-
-
 def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
     assert recent.best_first_is_lossless().verdict == HOLDS
     monkeypatch.setattr(dd_tree, "follow", tree_reference("top-n").verify)
@@ -240,19 +173,6 @@ def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
 
 
 # After public code
-
-
-@pytest.mark.parametrize(("vocabulary", "drafts"), [(3, 2), (4, 2), (4, 3)])
-def test_a_race_is_as_a_simulation_has_it(vocabulary, drafts):
-    pair = drawn(vocabulary, 1, "generic", drafts)
-    p, q = recent.rows(pair)
-    noise = np.random.default_rng(drafts).exponential(size=(100_000, vocabulary))
-    first = np.argsort(noise / np.array([as_float(w) for w in q]), axis=1)[:, :drafts]
-    target = np.argmin(noise / np.array([as_float(w) for w in p]), axis=1)
-    for tokens in permutations(range(vocabulary), drafts):
-        for y in range(vocabulary):
-            seen = np.mean((first == tokens).all(axis=1) & (target == y))
-            assert abs(seen - as_float(exponential_races.picks(p, q, tokens, y))) < 0.006
 
 
 def test_a_race_whose_order_is_forgotten_is_rejected_and_four_tokens_refute_what_three_do_not():
@@ -271,11 +191,6 @@ def test_a_race_whose_order_is_forgotten_is_rejected_and_four_tokens_refute_what
     assert (judged.verdict, judged.on) == (REFUTED, "18/35 against 2/3")
 
 
-def test_the_terms_of_one_draft_are_token_verifications():
-    for pair in ONE_STEP[:100]:
-        assert recent.each_draft_apart(pair, 1) == transport(1)(pair)
-
-
 def test_a_rule_after_code_is_refuted_where_it_is_wrong_and_holds_where_it_is_right():
     """SpecTr-GBV's for one draft is token verification; with the ties of its order greedy multi-path is valid."""
     one = in_field(drawing(toy(1), 1))
@@ -285,28 +200,6 @@ def test_a_rule_after_code_is_refuted_where_it_is_wrong_and_holds_where_it_is_ri
     assert lossless(greedy_multi_path.RULE, pairs).verdict == lossless(spectr_gbv.RULE, pairs).verdict == REFUTED
     unequal = [drawing(pair, 2) for pair in ONE_STEP if pair.vocabulary == 2 and pair.target != pair.draft]
     assert lossless(greedy_multi_path.RULE, unequal).verdict == HOLDS  # one token of two has the larger ratio
-
-
-@pytest.mark.parametrize(
-    ("problem", "tokens"),
-    [
-        (drawing(toy(2), 2, 1), 1.403435418284961),
-        (drawing(drawn(3, 2, "generic"), 2, 1), 1.396473242745954),
-        (drawing(drawn(2, 3, "mixed", 1), 2, 1, 1), 2.1355966818697754),
-        (drawing(drawn(2, 3, "generic", 2), 3, 1, 1), 2.1555567344186404),
-    ],
-    ids=lambda x: getattr(x, "name", None),
-)
-def test_spectr_gbv_is_the_code_that_was_read(problem, tokens):
-    """E[tau] of laws that 60,000 iterations of the code's loop in numpy agree with, TV 0.003 to 0.008 (noise)."""
-    law = enumerated_tree_law(in_field(problem), spectr_gbv.RULE.verify)
-    assert abs(as_float(expected_accepted(law)) - tokens) < 1e-12
-
-
-def test_without_ties_the_first_drawn_is_the_one_in_order():
-    problem = in_field(drawing(drawn(2, 3, "generic", 1), 2, 1, 1))
-    laws = [enumerated_tree_law(problem, r.verify) for r in (greedy_multi_path.RULE, greedy_multi_path.IN_ITS_ORDER)]
-    assert laws[0] == laws[1]
 
 
 @pytest.mark.parametrize(
@@ -336,13 +229,6 @@ def test_a_draft_row_that_was_not_drawn_from_is_rejected(monkeypatch):
     assert any_order.any_order_is_the_joint_law().verdict == REFUTED
 
 
-def test_calls_are_two_an_iteration_and_one_for_the_last_place():
-    for order in permutations(range(3)):
-        assert any_order.any_order_law(any_order.apart, order, 2)[1] == 3
-        assert any_order.any_order_law(any_order.apart, order, 1)[1] == 5
-        assert any_order.any_order_law(any_order.apart, order, 3)[1] == 3
-
-
 def test_rows_of_one_law_have_one_law_in_every_order(monkeypatch):
     assert any_order.every_order_has_one_law().verdict == REFUTED
     monkeypatch.setattr(any_order, "apart", any_order.conditionals(any_order.JOINTS[1]))
@@ -352,9 +238,3 @@ def test_rows_of_one_law_have_one_law_in_every_order(monkeypatch):
 def test_a_mask_taken_out_without_normalising_changes_the_law():
     assert any_order.mask_taken_out(True).verdict == HOLDS
     assert any_order.mask_taken_out(False).verdict == REFUTED
-
-
-def test_orderings_are_refuted_by_pairs_that_the_rates_confirm():
-    p, q = (F(0), F(1, 2), F(1, 2)), (F(1, 2), F(0), F(1, 2))
-    pair = next(x for x in ONE_STEP if (x.target.row(()), x.draft.row(())) == (p, q))
-    assert first_rate("list-gumbel", 2)(pair) == QQ(13, 30) < first_rate("spec-infer", 2)(pair)

@@ -7,10 +7,8 @@ import pytest
 import torch
 
 from draftproof.models.pairs.gguf_checkpoint import read_gguf
-from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.packaged_pair import SMOLLM2, packaged_pair
-from draftproof.models.pairs.presets import CHAT, load_preset
-from draftproof_paper.distilling.fitted_drafter import distilled_folder
+from draftproof.models.pairs.presets import load_preset
 from draftproof_paper.training.training import acceptance
 
 pytestmark = [pytest.mark.smollm2, pytest.mark.needs("torch", "transformers", "gguf")]
@@ -47,15 +45,6 @@ def test_every_weight_is_what_transformers_reads_from_the_file():
     assert all(torch.equal(part, torch.from_numpy(ours[name])) for name, part in named.items())
 
 
-def test_the_chat_template_is_the_models_own_and_its_marks_are_single_tokens(pairs):
-    tokenizer = pairs[0].tokenizer
-    question = [{"role": "user", "content": "{prompt}"}]
-    assert tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True) == CHAT
-    ids = pairs[0].encode("Hello")
-    assert ids[0] == 1 and ids.count(1) == 3 and ids.count(2) == 2
-    assert pairs[0].end == (2,)
-
-
 def test_the_drafters_accept_with_the_rates_that_the_documents_state(pairs, text):
     tokens, prompt = text
     with torch.inference_mode():
@@ -64,15 +53,6 @@ def test_the_drafters_accept_with_the_rates_that_the_documents_state(pairs, text
     better, worse = (float(acceptance(laws[0], law).mean()) for law in laws[1:])
     assert 0.65 < better < 0.85
     assert 0.35 < worse < 0.62
-
-
-def test_the_distilled_drafter_accepts_with_the_rate_that_the_documents_state(pairs, text):
-    distilled_folder()
-    drafter = load_pair("smollm2:target", "smollm2:distilled").draft
-    assert drafter.config.num_hidden_layers == 2
-    with torch.inference_mode():
-        target, own = (model(text[0][None]).logits[0, :-1].softmax(-1) for model in (pairs[0].target, drafter))
-    assert 0.2 < float(acceptance(target, own)[5:].mean()) < 0.6
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The command draftproof tables: measured, killed, gone on with, refused."""
 
-import fcntl
 import json
 import os
 import signal
@@ -164,16 +163,6 @@ def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whol
     assert (out / "cells.jsonl").read_bytes() == before
 
 
-def test_other_prompts_under_the_same_name_are_refused(whole, pair, tmp_path):
-    out, _ = whole
-    lines = (pair / "prompts.jsonl").read_text()
-    (pair / "prompts.jsonl").write_text(lines.replace("quick", "slow"))
-    try:
-        assert f"{out / 'cells.jsonl'}: was begun with texts " in refused(*parts.arguments(pair, out))
-    finally:
-        (pair / "prompts.jsonl").write_text(lines)
-
-
 def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(whole, pair, tmp_path):
     (tmp_path / "mine").touch()
     assert refused(*parts.arguments(pair, tmp_path)).startswith(f"{tmp_path}: is not empty")
@@ -190,14 +179,6 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
         assert message == f"{damaged / 'cells.jsonl'}: {said}; it was left as it is"
 
 
-def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
-    out, _ = whole
-    with (out / "cells.jsonl").open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        message = refused(*parts.arguments(pair, out))
-    assert message == f"{out / 'cells.jsonl'}: another process writes to it; expected one at a time"
-
-
 def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
     out = tmp_path / "out"
     small, other = pair / "small-draft", ["--gamma", "2", "--prompts", "2"]
@@ -211,14 +192,6 @@ def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
     assert "expected at most 64, the context of" in refused(*named, *other, "--new-tokens", "99")
     assert "no such prompts; expected a JSON Lines file or one of" in refused(*named, *other, "--data", "nowhere")
     assert not out.exists()
-
-
-def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
-    from draftproof.tests.models.pairs_parts import save
-
-    save(tmp_path / "other", rows=300, words=262, context=64)
-    message = refused("--out", tmp_path / "out", "--target", pair / "target", "--draft", tmp_path / "other")
-    assert message.startswith("the tokenizers differ: id ")
 
 
 @pytest.mark.parametrize(
@@ -246,16 +219,6 @@ def test_wrong_use_is_status_2_and_one_line_says_why(arguments, message, tmp_pat
     assert done.exit_code == 2
     assert message in done.output
     assert not (tmp_path / "out").exists()
-
-
-def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
-    from draftproof_paper.tables.subjects import default_data, preset_models
-
-    target, drafts, template = preset_models("qwen3")
-    assert (target, drafts, template) == ("Qwen/Qwen3-8B", ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"), "{prompt}")
-    assert default_data("vicuna", target) == ("spec-bench",)
-    assert default_data("qwen3", target)[0] == "lm1b"
-    assert default_data(None, "nowhere/target") == ("embedded",)
 
 
 def test_a_preset_is_measured_with_the_drafters_that_are_named(monkeypatch, tmp_path):

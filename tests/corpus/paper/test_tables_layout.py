@@ -7,12 +7,10 @@ from statistics import mean
 import pytest
 
 from draftproof.tests.corpus.paper import tables_parts as parts
-from draftproof.tests.reports.browser import chromium, needs_chromium
 from draftproof.tests.reports.pages.test_page import EVIL, Sources
 from draftproof_paper.pages.page import markdown, page
 from draftproof_paper.tables.orderings import Totals
 from draftproof_paper.tables.paper_comparison import (
-    DATA_SET_NAMES,
     PAPER_DRAFTERS,
     PAPER_SETTINGS,
     paper,
@@ -47,29 +45,9 @@ def test_the_papers_averages_are_those_of_its_rows_and_of_its_figure_4():
                 assert mean(row[of][column][0] for row in given["rows"].values()) == pytest.approx(value, abs=0.0101)
 
 
-def test_table_4_repeats_the_efficiencies_of_table_1():
-    for name, row in paper_table(4)["rows"].items():
-        of_1 = paper_table(1)["rows"][name]["block_efficiency"]
-        assert [row["token"], row["block"]] == [of_1["token"][0], of_1["block"][0]]
-
-
 def row_of(report, label, name):
     table = next(table for table in report["tables"] if table["label"] == label)
     return next(row for row in table["rows"] if row["name"] == name)["cells"]
-
-
-def test_the_tables_stand_in_the_papers_order(report):
-    labels = [
-        "Table 1",
-        "Table 2",
-        *(f"Table {n}" for n in (4, 6, 7, 8, 9, 10)),
-        "Figure 4",
-        "All settings",
-        "Same blocks",
-    ]
-    assert [table["label"] for table in report["tables"]] == labels
-    for table in report["tables"]:
-        assert {len(row["cells"]) for row in table["rows"]} == {len(table["columns"])}
 
 
 def test_a_data_set_of_the_paper_has_the_papers_numbers_beside_ours_and_others_have_not(report):
@@ -112,31 +90,6 @@ def test_columns_are_those_of_their_drafter_gamma_and_temperature():
     assert row_of(found, "Table 7", "all prompts / average")[0]["here"] is None  # gamma 6 was not measured
 
 
-def test_on_the_same_blocks_the_gain_is_that_of_the_sums(report):
-    plan = parts.planted_plan(prompts=4)
-    cells = parts.planted(plan, data=("lm1b", EVIL))
-    sums = {"token": 0.0, "block": 0.0, "calls": 0}
-    for cell, found in cells.items():
-        for one in found["same_blocks"]:
-            if (cell.temperature, one["drafter"], one["gamma"]) == (0.5, 1, 8):
-                sums["calls"] += len(one["token"])
-                for name in ("token", "block"):
-                    sums[name] += sum(one[name])
-    token, block, gain = (cell["here"] for cell in row_of(report, "Same blocks", "T = 0.5, drafter 2, gamma = 8"))
-    assert token["value"] == pytest.approx(1 + sums["token"] / sums["calls"])
-    assert gain["value"] == pytest.approx(100 * ((block["value"]) / token["value"] - 1))
-    assert gain["lower"] > 0
-    for name in ("T = 0.5, drafter 2, gamma = 1", "T = 0, drafter 1, gamma = 8"):
-        assert row_of(report, "Same blocks", name)[2]["here"]["value"] == pytest.approx(0, abs=1e-12)
-
-
-def test_figure_3_has_the_exact_law_of_the_papers_toy_models(report):
-    toy = report["figures"]["3"]["toy"]
-    assert toy["token"][:3] == pytest.approx([1, 2 / 3, 4 / 9])
-    assert sum(toy["block"]) > sum(toy["token"])
-    assert set(report["figures"]["3"]["measured"]) == {"token", "block", "greedy-block"}
-
-
 def test_the_page_is_self_contained_escaped_and_the_same_for_the_same_report(report):
     html = page(report)
     found = Sources()
@@ -161,17 +114,3 @@ def test_the_markdown_has_every_table_and_no_cell_breaks_its_row(report):
     width = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
     assert width <= {5, 6, 7, 8}
     assert EVIL not in text
-
-
-def test_names_of_the_papers_data_sets_are_those_of_its_tables():
-    assert set(DATA_SET_NAMES.values()) == set(paper_table(1)["rows"])
-
-
-@pytest.mark.browser
-@needs_chromium
-def test_a_real_browser_shows_the_tables(report, tmp_path):
-    file = tmp_path / "tables.html"
-    file.write_text(page(report), encoding="utf-8")
-    dom = chromium(file, "--dump-dom")
-    assert re.search(r"<h2>Table 10</h2>", dom)
-    assert dom.count("</svg>") == 2

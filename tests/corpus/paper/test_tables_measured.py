@@ -1,6 +1,5 @@
 """What is measured on models: expectations on the same blocks are exact, seeds independent, batches counted by row."""
 
-import json
 from dataclasses import replace
 from itertools import product
 
@@ -68,35 +67,6 @@ def test_uncapped_ratios_would_have_been_seen():
     drafted, chance = every_block(problem)
     exact = float(expected_accepted(output_law(in_field(problem), reference("token"))))
     assert mean_of(Uncapped(drafted).by_token(problem.gamma), chance) != pytest.approx(exact, abs=1e-3)
-
-
-def random_blocks(gamma, vocabulary=5, blocks=300, sharp=3.0):
-    make = torch.Generator().manual_seed(gamma)
-    target = sharp * torch.randn(blocks, gamma + 1, vocabulary, generator=make)
-    draft = target[:, :gamma] + torch.randn(blocks, gamma, vocabulary, generator=make)
-    tokens = torch.multinomial(draft.flatten(0, 1).softmax(-1), 1, generator=make).view(blocks, gamma)
-    return Drafted(target, draft, tokens)
-
-
-def test_the_first_tokens_of_a_longer_block_are_a_block():
-    drafted = random_blocks(6)
-    whole = ExpectedAcceptance(drafted)
-    for gamma in (1, 2, 5):
-        cut = ExpectedAcceptance(
-            Drafted(drafted.target[:, : gamma + 1], drafted.draft[:, :gamma], drafted.tokens[:, :gamma])
-        )
-        assert torch.equal(whole.by_token(gamma), cut.by_token(gamma))
-        assert torch.allclose(whole.by_block(gamma), cut.by_block(gamma), atol=1e-12)
-    assert torch.equal(whole.by_token(1), whole.by_block(1))
-
-
-def test_what_a_longer_block_gains_more_lies_within_its_length():
-    """The bound that the orderings give to their test."""
-    for sharp in (0.5, 3.0, 10.0):
-        expected = ExpectedAcceptance(random_blocks(8, sharp=sharp))
-        gains = {gamma: expected.by_block(gamma) - expected.by_token(gamma) for gamma in (4, 8)}
-        assert (gains[8] - gains[4]).abs().max() <= 8
-        assert gains[4].abs().max() <= 4
 
 
 def test_verifiers_share_their_seed_and_all_else_does_not():
@@ -192,21 +162,3 @@ def test_more_texts_of_each_prompt_show_the_verifiers_more_blocks_and_change_not
     for ours, theirs in zip(more["same_blocks"], once["same_blocks"], strict=True):
         assert len(ours["token"]) > 2 * len(theirs["token"])
     assert "block_texts" not in bench.plan.as_json(), "records of earlier versions go on"
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and there is none here")
-def test_a_table_on_the_gpu_has_its_equalities_and_names_the_device(tmp_path):
-    from click.testing import CliRunner
-
-    from draftproof_paper.commands.tables import command as tables
-
-    pair = parts.small_pair(tmp_path / "pair")
-    more = ["--device", "cuda", "--dtype", "bfloat16"]
-    done = CliRunner().invoke(tables, parts.arguments(pair, tmp_path / "out", *more))
-    assert done.exit_code == 0, done.output
-    report = json.loads((tmp_path / "out" / "tables.json").read_text())
-    assert report["settings"]["device"] == "cuda"
-    assert report["settings"]["machine"] == torch.cuda.get_device_name()
-    assert report["settings"]["threads"] is None
-    assert [e["verdict"] for e in report["equalities"] if "no gain" in e["statement"]] == ["holds"] * 4

@@ -1,6 +1,5 @@
 """The command draftproof train-pair: figures in a few lines, resumed after a kill, wrong use in one line."""
 
-import json
 import os
 import signal
 import subprocess
@@ -25,14 +24,6 @@ def progress(what, done, of):
 
 trained.train_pair(sys.argv[1], 0, MINIATURE, progress)
 """
-
-
-def cuda_is_there() -> bool:
-    try:
-        import torch
-    except ImportError:
-        return False
-    return torch.cuda.is_available()
 
 
 @pytest.fixture
@@ -96,38 +87,6 @@ def test_a_device_that_is_not_there_is_bad_input_and_nothing_is_written(miniatur
     assert isinstance(done.exception, InputError)
     assert str(done.exception).startswith("device 'cuda:7': not available here; expected one of cpu")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.engine
-@pytest.mark.gpu
-@pytest.mark.skipif(not cuda_is_there(), reason="needs a CUDA device, and there is none here")
-def test_a_pair_trained_on_a_gpu_is_loaded_like_any_other_and_is_another_in_the_cache(miniature, tmp_path):
-    from draftproof.models.pairs.loading import load_pair
-
-    done = train_pair("--out", tmp_path / "out", "--device", "cuda")
-    assert done.exit_code == 0, done.output
-    figures = json.loads((tmp_path / "out" / "pair.json").read_text())
-    assert figures["device"] == "cuda"
-    assert figures["models"]["draft"]["alpha"] > figures["models"]["small-draft"]["alpha"]
-    assert load_pair(tmp_path / "out" / "target", tmp_path / "out" / "draft").device == "cpu"
-    train_pair("--out", tmp_path / "another")
-    assert len(list((tmp_path / "cache").rglob("pair.json"))) == 2
-
-
-@pytest.mark.engine
-def test_a_folder_in_use_is_bad_input(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mine").touch()
-    done = train_pair("--out", tmp_path)
-    assert isinstance(done.exception, InputError)
-    assert str(done.exception).startswith(f"{tmp_path}: is not empty")
-    assert not (tmp_path / "cache").exists()
-
-
-def test_without_torch_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("draftproof.models.libraries.find_spec", lambda package: None)
-    done = train_pair("--out", tmp_path)
-    assert str(done.exception) == "torch and transformers not found; install draftproof[transformers]"
 
 
 @pytest.mark.parametrize(

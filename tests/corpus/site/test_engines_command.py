@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +13,19 @@ from msgspec import structs
 from draftproof.corpus.site import survey as surveys
 from draftproof.corpus.site.__main__ import site
 from draftproof.corpus.site.engine_issues import FIXES, FOLDER, REPORTED, RefutationRecord, advice
-from draftproof.corpus.site.engine_sections import fresh
 from draftproof.corpus.site.engines_page import (
     EngineFinding,
     EngineLine,
     SurveyRow,
     kept_survey,
     markdown,
-    with_reasons,
 )
 from draftproof.corpus.site.lossy_engines import thresholds
-from draftproof.corpus.site.survey import SURVEYED, SeedCount, problems_of
+from draftproof.corpus.site.survey import SURVEYED
 from draftproof.corpus.site.surveying import merged
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
-from draftproof.models.rationals import as_float
 from draftproof.models.store import Store
-from draftproof.proofs.driven.batches import WAYS
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.verifiers.adapters.registry import ADAPTERS
@@ -80,15 +75,6 @@ def test_what_cannot_be_read_or_written_is_one_line_and_nothing_is_run(monkeypat
         assert isinstance(failed, InputError) and "cannot be made" in str(failed)
 
 
-def test_on_the_problems_of_every_seed_accepting_everything_is_far_from_the_target():
-    for name, seed in product(("vllm-ascend-v2", "hsd"), range(1, 30)):
-        problems = problems_of(ADAPTERS[name], seed)
-        apart = [
-            sum(abs(as_float(p - q)) for p, q in zip(one.target.row(()), one.draft.row(()))) / 2 for one in problems
-        ]
-        assert max(apart) > 0.02, problems
-
-
 def report_of(folder, name, **changes):
     """A report of block verification, changed, as one of an engine in a folder."""
     problem = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
@@ -118,24 +104,6 @@ EVIDENCE["witness"]["problem"] = {
     "vocabulary": 2, "gamma": 3, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}  # fmt: skip
 
 
-def test_the_page_has_a_line_for_each_with_its_verdict_in_a_sentence_then_details_and_what_was_not_run(written):
-    text, html = (written / "engines.md").read_text(), (written / "engines.html").read_text()
-    row = next(line for line in text.splitlines() if line.startswith("| `vllm-ascend-block`"))
-    assert (
-        "| vllm-ascend 0.23.0.post1 |" in row and "| Refuted: the text does not follow the target (TV 0.22). |" in row
-    )
-    assert "[issue](engines/vllm-ascend-block-lossless.md), [reproduction](engines/vllm-ascend-block-loss" in row
-    assert "**`vllm-ascend-block`**: says of itself: a higher acceptance rate" in text and "| worst | TV 0.22 |" in text
-    assert "- `vllm-ascend-block`, lossless: 0: expected 1/3, observed 5/9. text: [issue](engines/vllm-ascend-b" in text
-    line = next(line for line in text.splitlines() if line.startswith("| `sglang-block` |"))
-    assert "| Not refuted on 1 problem in exact. |" in line and "| text | holds, 1 of 1 |" in text
-    assert "| Not audited: it closed its output. |" in text and "2.333 of 2.333" not in text
-    assert "- `sglang-token`: needs sglang, triton" in text and "CUDA only" in text and "no proof" in text
-    for shown in ("Processor time of 1 audits together: 12 s.", "refuted, 1 of 1", "expected 1/3, observed 5/9",
-                  "needs sglang, triton", "engines/vllm-ascend-block-lossless.py"):  # fmt: skip
-        assert shown in html
-
-
 def line(**verdicts):
     """A line of the page: its verdicts on claims, in one type of numbers."""
     row = SurveyRow("x", "1", "rule", "", "float32", "", "", "", "how", "", "TV 0.2", "", "", "")._replace(**verdicts)
@@ -163,17 +131,6 @@ def test_a_sentence_is_no_stronger_than_the_verdicts_and_the_worst_stand_first()
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
 def test_the_page_of_this_version_is_made_of_the_survey_beside_its_issues():
     assert markdown(kept_survey()) == (FOLDER.parent / "engines.md").read_text(encoding="utf-8")
-
-
-def test_each_way_of_a_batch_that_was_not_tried_stands_there_with_why():
-    said = {row.name: with_reasons(row.name, row.batch) for row in kept_survey().rows if "; not tried: " in row.batch}
-    assert said
-
-    def unexplained(text):
-        return [way for way in WAYS if re.search(re.escape(way) + r"(?! \()", text.partition("; not tried: ")[2])]
-
-    assert {name: unexplained(text) for name, text in said.items() if unexplained(text)} == {}
-    assert unexplained(with_reasons("unknown", "nothing noticed; not tried: placeholders in some"))
 
 
 def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
@@ -276,21 +233,6 @@ def test_each_refuted_row_of_the_page_has_an_issue_a_mend_and_a_reproduction_of_
     assert of_a_module <= refuted and set(SURVEYED) >= {
         name.removesuffix("-settings") for name in refuted - of_a_module
     }
-
-
-def test_rows_with_fewer_fresh_seeds_are_named_and_so_is_what_was_refuted_otherwise_than_known():
-    count = SeedCount(
-        name="a", seeds=",".join(map(str, range(1, 20))), refuted=0, batches=0, other=0, code="c", day="d"
-    )
-    some = structs.replace(count, name="b", seeds="1,2")
-    said, _, *fewer = fresh(["a", "b"], [count, some, some])
-    assert said.startswith("1 of the 2 rows") and said.endswith("None was refuted otherwise than above.")
-    assert fewer == ["- `b`: 2 fresh seeds", ""]
-    assert fresh(["a"], [structs.replace(count, refuted=1, other=1)])[0].endswith("Refuted otherwise than above: a.")
-    assert fresh(["b"], [some, structs.replace(count, name="b")])[0].startswith("1 of the 1 rows")
-    server = structs.replace(count, texts=2_000, limit=0.0612)
-    more = fresh(["a"], [server, structs.replace(server, seeds="1", texts=150, limit=0.24)])[2]
-    assert more.startswith("- `a`: a server, ") and "; 150 texts or more" in more and more.endswith("below TV 0.24")
 
 
 def test_fresh_seeds_of_a_server_are_kept_with_their_texts_and_what_these_would_not_show(tmp_path):
