@@ -13,167 +13,101 @@ GENERATOR = np.random.default_rng(5)  # made at import: a legitimate generator
 OWN = random.Random(7)
 
 
-def _scan(u, row):
-    for token, edge in enumerate(itertools.accumulate(row)):
-        if u < edge:
-            return token
-    return len(row) - 1
+def _of(draw):
+    """Make a function that emits draw(row), by a generator of a module."""
+    return lambda target_probs, draft_probs, draft_tokens: [draw(target_probs[0])]
 
 
-def scan_of_random(target_probs, draft_probs, draft_tokens):
-    return [_scan(random.random(), target_probs[0])]
+def _by(draw):
+    """Make a function that emits draw(row, rng)."""
+    return lambda target_probs, draft_probs, draft_tokens, rng: [draw(target_probs[0], rng)]
 
 
-def scan_of_imported_random(target_probs, draft_probs, draft_tokens):
-    return [_scan(imported_random(), target_probs[0])]
+def _scan(u, row, scale=1.0):
+    """Compare u < edge * scale, as in u * q < p."""
+    return next((t for t, edge in enumerate(itertools.accumulate(row)) if u < edge * scale), len(row) - 1)
 
 
-def scan_from_the_other_side(target_probs, draft_probs, draft_tokens):
-    row, u = target_probs[0], 1 - random.random()
-    edges = list(itertools.accumulate(row))
-    return [next((t for t, edge in enumerate(edges) if edge >= u), len(row) - 1)]
+def _ticket(number, row):
+    """Return the token of one of a hundred tickets, as many of them a token's as its probability has hundredths."""
+    return next(t for t, edge in enumerate(itertools.accumulate(row)) if number < round(edge * 100))
 
 
-def scaled_thresholds(target_probs, draft_probs, draft_tokens):
-    """u * scale < edge * scale, as in u * q < p."""
-    u, row = random.random() * 0.375, target_probs[0]
-    edges = [edge * 0.375 for edge in itertools.accumulate(row)]
-    return [next((t for t, edge in enumerate(edges) if u < edge), len(row) - 1)]
+scan_of_random = _of(lambda row: _scan(random.random(), row))
+scan_of_imported_random = _of(lambda row: _scan(imported_random(), row))
+scaled_thresholds = _of(lambda row: _scan(random.random() * 0.375, row, 0.375))
+single_precision_uniform = _by(lambda row, rng: _scan(rng.random(dtype=np.float32), row))
+counted_edges = _of(lambda row: min(int((np.cumsum(row) <= np.random.uniform()).sum()), len(row) - 1))
+searchsorted = _by(lambda row, rng: min(int(np.searchsorted(np.cumsum(row), rng.random(), side="right")), len(row) - 1))
+method_searchsorted = _of(lambda row: min(int(np.cumsum(row).searchsorted(np.random.rand(), "right")), len(row) - 1))
+vector_searchsorted = _by(
+    lambda row, rng: min(int(np.searchsorted(np.cumsum(row), rng.random(1), side="right")[0]), len(row) - 1)
+)
+bisection = _of(lambda row: min(bisect.bisect([*itertools.accumulate(row)], OWN.random()), len(row) - 1))
+random_choices = _of(lambda row: imported_choices(range(len(row)), row))
+cumulative_choices = _of(lambda row: random.choices(range(3), cum_weights=[*itertools.accumulate(row)]))
+generator_choice = _by(lambda row, rng: rng.choice(len(row), p=row))
+module_generator_choice = _of(lambda row: GENERATOR.choice(3, size=1, p=row))
+global_choice = _of(lambda row: np.random.choice(np.arange(3), p=row))
+multinomial = _by(lambda row, rng: int(np.argmax(rng.multinomial(1, row))))
+rounded_down_uniform = _of(lambda row: _ticket(int(random.random() * 100), row))
+drawn_whole_number = _of(lambda row: _ticket(random.randrange(100), row))
+shuffled_tickets = _by(lambda row, rng: _ticket(int(rng.integers(100)), row))
 
 
-def logarithms(target_probs, draft_probs, draft_tokens):
-    u = np.log(np.random.random())
-    edges = np.log(np.cumsum(target_probs[0]))
-    return [min(int((u >= edges).sum()), len(edges) - 1)]
+@_of
+def scan_from_the_other_side(row):
+    u, edges = 1 - random.random(), itertools.accumulate(row)
+    return next((t for t, edge in enumerate(edges) if edge >= u), len(row) - 1)
 
 
-def sequential_coins(target_probs, draft_probs, draft_tokens, rng):
-    left = 1.0
-    for token, p in enumerate(target_probs[0][:-1]):
-        if rng.random() * left < p:
-            return [token]
-        left -= p
-    return [len(target_probs[0]) - 1]
+@_of
+def logarithms(row):
+    u, edges = np.log(np.random.random()), np.log(np.cumsum(row))
+    return min(int((u >= edges).sum()), len(edges) - 1)
 
 
-def vector_of_coins(target_probs, draft_probs, draft_tokens, rng):
-    row = target_probs[0]
-    tails = np.cumsum(row[::-1])[::-1]
-    heads = rng.random(len(row)) * tails < row
-    return [int(np.argmax(heads)) if heads.any() else len(row) - 1]
+def _sequentially(falls):
+    """Make a function that tosses falls(p, left, rng) for each token but the last."""
+
+    @_by
+    def verify(row, rng):
+        left = 1.0
+        for token, p in enumerate(row[:-1]):
+            if falls(p, left, rng):
+                return token
+            left -= p
+        return len(row) - 1
+
+    return verify
 
 
-def searchsorted(target_probs, draft_probs, draft_tokens, rng):
-    return [min(int(np.searchsorted(np.cumsum(target_probs[0]), rng.random(), side="right")), len(target_probs[0]) - 1)]
+sequential_coins = _sequentially(lambda p, left, rng: rng.random() * left < p)
+binomial_coins = _sequentially(lambda p, left, rng: rng.binomial(1, min(1.0, p / left)))
 
 
-def method_searchsorted(target_probs, draft_probs, draft_tokens):
-    cdf = np.cumsum(target_probs[0])
-    return [min(int(cdf.searchsorted(np.random.rand(), side="right")), len(cdf) - 1)]
+@_by
+def vector_of_coins(row, rng):
+    heads = rng.random(len(row)) * np.cumsum(row[::-1])[::-1] < row
+    return int(np.argmax(heads)) if heads.any() else len(row) - 1
 
 
-def vector_searchsorted(target_probs, draft_probs, draft_tokens, rng):
-    cdf = np.cumsum(target_probs[0])
-    return [min(int(np.searchsorted(cdf, rng.random(1), side="right")[0]), len(cdf) - 1)]
-
-
-def bisection(target_probs, draft_probs, draft_tokens):
-    edges = list(itertools.accumulate(target_probs[0]))
-    return [min(bisect.bisect(edges, OWN.random()), len(edges) - 1)]
-
-
-def counted_edges(target_probs, draft_probs, draft_tokens):
-    return [min(int((np.cumsum(target_probs[0]) <= np.random.uniform()).sum()), len(target_probs[0]) - 1)]
-
-
-def single_precision_uniform(target_probs, draft_probs, draft_tokens, rng):
-    return [_scan(rng.random(dtype=np.float32), target_probs[0])]
-
-
-def random_choices(target_probs, draft_probs, draft_tokens):
-    return imported_choices(range(len(target_probs[0])), target_probs[0])
-
-
-def cumulative_choices(target_probs, draft_probs, draft_tokens):
-    return random.choices(range(3), cum_weights=list(itertools.accumulate(target_probs[0])))
-
-
-def generator_choice(target_probs, draft_probs, draft_tokens, rng):
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
-
-
-def module_generator_choice(target_probs, draft_probs, draft_tokens):
-    return GENERATOR.choice(3, size=1, p=target_probs[0])
-
-
-def global_choice(target_probs, draft_probs, draft_tokens):
-    return [np.random.choice(np.arange(3), p=target_probs[0])]
-
-
-def multinomial(target_probs, draft_probs, draft_tokens, rng):
-    return [int(np.argmax(rng.multinomial(1, target_probs[0])))]
-
-
-def binomial_coins(target_probs, draft_probs, draft_tokens, rng):
-    left = 1.0
-    for token, p in enumerate(target_probs[0][:-1]):
-        if rng.binomial(1, min(1.0, p / left)):
-            return [token]
-        left -= p
-    return [len(target_probs[0]) - 1]
-
-
-def exponential_race(target_probs, draft_probs, draft_tokens, rng):
-    return [int(np.argmax(target_probs[0] / rng.exponential(size=3)))]
-
-
-def inverse_exponential_race(target_probs, draft_probs, draft_tokens, rng):
+def _quietly(draw):
     with np.errstate(divide="ignore"):
-        return [int((rng.standard_exponential(3) / target_probs[0]).argmin())]
+        return int(draw())
 
 
-def race_of_logarithms_of_uniforms(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(divide="ignore"):
-        return [int(np.argmin(-np.log(rng.random(3)) / target_probs[0]))]
-
-
-def gumbel_max(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(divide="ignore"):
-        return [int(np.argmax(np.log(target_probs[0]) + rng.gumbel(size=3)))]
-
-
-def gumbel_from_uniforms(target_probs, draft_probs, draft_tokens):
-    with np.errstate(divide="ignore"):
-        return [int(np.argmax(np.log(target_probs[0]) - np.log(-np.log(np.random.random_sample(3)))))]
-
-
-def gumbel_max_in_plain_python(target_probs, draft_probs, draft_tokens):
-    row = target_probs[0]
-    tokens = [t for t in range(3) if row[t] > 0]
-    return [max(tokens, key=lambda t: math.log(row[t]) - math.log(-math.log(random.random())))]
-
-
-def plain_python_race(target_probs, draft_probs, draft_tokens):
-    row = target_probs[0]
-    return [min((t for t in range(3) if row[t] > 0), key=lambda t: random.expovariate(1.0) / row[t])]
-
-
-def rounded_down_uniform(target_probs, draft_probs, draft_tokens):
-    """int(u * n) picks one of n tickets, as many of them a token's as its probability has hundredths (rows of
-    1/100)."""
-    ticket = int(random.random() * 100)
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
-
-
-def drawn_whole_number(target_probs, draft_probs, draft_tokens):
-    ticket = random.randrange(100)
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
-
-
-def shuffled_tickets(target_probs, draft_probs, draft_tokens, rng):
-    ticket = int(rng.integers(100))
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
-
+exponential_race = _by(lambda row, rng: int(np.argmax(row / rng.exponential(size=3))))
+inverse_exponential_race = _by(lambda row, rng: _quietly(lambda: (rng.standard_exponential(3) / row).argmin()))
+race_of_logarithms_of_uniforms = _by(lambda row, rng: _quietly(lambda: np.argmin(-np.log(rng.random(3)) / row)))
+gumbel_max = _by(lambda row, rng: _quietly(lambda: np.argmax(np.log(row) + rng.gumbel(size=3))))
+gumbel_from_uniforms = _of(
+    lambda row: _quietly(lambda: np.argmax(np.log(row) - np.log(-np.log(np.random.random_sample(3)))))
+)
+gumbel_max_in_plain_python = _of(
+    lambda row: max(np.flatnonzero(row).tolist(), key=lambda t: math.log(row[t]) - math.log(-math.log(random.random())))
+)
+plain_python_race = _of(lambda row: min(np.flatnonzero(row).tolist(), key=lambda t: random.expovariate(1.0) / row[t]))
 
 EXACT = (multinomial, binomial_coins, drawn_whole_number, shuffled_tickets)
 RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_uniforms, gumbel_max, gumbel_from_uniforms,
@@ -184,39 +118,33 @@ LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, sc
            random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
 
 
-def hundred_levels(target_probs, draft_probs, draft_tokens, rng):
+@_by
+def hundred_levels(row, rng):
     """Whole numbers that are only compared: three paths and not a hundred."""
     level = rng.integers(0, 100, size=2)[1] / 100
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if level < round(edge, 2))]
+    return next(t for t, edge in enumerate(itertools.accumulate(row)) if level < round(edge, 2))
 
 
-def all_the_bits_of_a_double(target_probs, draft_probs, draft_tokens):
-    return [_scan(random.getrandbits(53) / 2**53, target_probs[0])]
-
-
-def remainder_of_a_whole_number(target_probs, draft_probs, draft_tokens, rng):
-    ticket = rng.integers(400) % 100
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
-
-
-def random_choice(target_probs, draft_probs, draft_tokens):
-    return [random.choice(np.repeat(np.arange(3), [round(p * 100) for p in target_probs[0]]))]
-
+all_the_bits_of_a_double = _of(lambda row: _scan(random.getrandbits(53) / 2**53, row))
+remainder_of_a_whole_number = _by(lambda row, rng: _ticket(rng.integers(400) % 100, row))
+random_choice = _of(lambda row: random.choice(np.repeat(np.arange(3), [round(p * 100) for p in row])))
 
 WHOLE = (hundred_levels, all_the_bits_of_a_double, remainder_of_a_whole_number, random_choice)
 
 
-def tickets_below_a_hundred(target_probs, draft_probs, draft_tokens):
+@_of
+def tickets_below_a_hundred(row):
     """Draws until it likes what it drew, with probability 28/128 again."""
-    while (ticket := random.getrandbits(7)) >= 100:
+    while (number := random.getrandbits(7)) >= 100:
         pass
-    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
+    return _ticket(number, row)
 
 
-def thinned(target_probs, draft_probs, draft_tokens, rng):
+@_by
+def thinned(row, rng):
     while (u := rng.random() * 2) >= 1:
         pass
-    return [_scan(u, target_probs[0])]
+    return _scan(u, row)
 
 
 ENDLESS = (tickets_below_a_hundred, thinned)

@@ -6,61 +6,38 @@ import random
 import numpy as np
 
 
-def capped(target_probs, draft_probs, draft_tokens, rng):
-    """TV 1.2% on (.6, .4): the law of the noise is right up to 2.1."""
-    return [int(np.argmax(target_probs[0] / np.minimum(rng.exponential(size=len(target_probs[0])), 2.1)))]
+def _race(score):
+    """Make a function that emits the argmax of score(row, rng)."""
+
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        with np.errstate(all="ignore"):
+            return [int(np.argmax(score(target_probs[0], rng)))]
+
+    return verify
 
 
-def capped_at_four(target_probs, draft_probs, draft_tokens, rng):
-    return [int(np.argmax(target_probs[0] / np.minimum(rng.exponential(size=len(target_probs[0])), 4)))]
+def _exponential(row, rng):
+    return rng.exponential(size=len(row))
 
 
-def capped_beyond_doubles(target_probs, draft_probs, draft_tokens, rng):
-    return [int(np.argmax(target_probs[0] / np.minimum(rng.exponential(size=len(target_probs[0])), 40)))]
+def _gumbel(row, rng, change=lambda uniforms: uniforms, epsilon=0.0):
+    return -np.log(-np.log(change(rng.random(len(row))) + epsilon) + epsilon)
 
 
-def floored(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        noise = -np.log(-np.log(np.maximum(rng.random(len(target_probs[0])), 0.02)))
-        return [int(np.argmax(np.log(target_probs[0]) + noise))]
-
-
-def clipped(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        noise = -np.log(-np.log(np.clip(rng.random(len(target_probs[0])), 1e-3, 1 - 1e-3)))
-        return [int(np.argmax(np.log(target_probs[0]) + noise))]
-
-
-def with_epsilon(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        noise = -np.log(-np.log(rng.random(len(target_probs[0])) + 1e-20) + 1e-20)
-        return [int(np.argmax(np.log(target_probs[0]) + noise))]
-
-
-def with_too_large_an_epsilon(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        noise = -np.log(-np.log(rng.random(len(target_probs[0])) + 1e-10) + 1e-10)
-        return [int(np.argmax(np.log(target_probs[0] + 1e-10) + noise))]
-
-
-def of_uniforms(target_probs, draft_probs, draft_tokens, rng):
-    """argmax of w * u: no race of exponentials, but it has a law."""
-    return [int(np.argmax(target_probs[0] * rng.random(len(target_probs[0]))))]
-
-
-def of_powers(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        return [int(np.argmax(rng.random(len(target_probs[0])) ** (1 / target_probs[0])))]
-
-
-def nan_where_a_uniform_is_zero(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        return [int(np.argmax(target_probs[0] / -np.log1p(-rng.random(len(target_probs[0])))))]
-
-
-def in_single_precision(target_probs, draft_probs, draft_tokens, rng):
-    noise = rng.standard_exponential(size=len(target_probs[0]), dtype=np.float32)
-    return [int(np.argmax(target_probs[0].astype(np.float32) / noise))]
+capped = _race(lambda row, rng: row / np.minimum(_exponential(row, rng), 2.1))  # TV 1.2 % on (.6, .4)
+capped_at_four = _race(lambda row, rng: row / np.minimum(_exponential(row, rng), 4))
+capped_beyond_doubles = _race(lambda row, rng: row / np.minimum(_exponential(row, rng), 40))
+floored = _race(lambda row, rng: np.log(row) + _gumbel(row, rng, lambda u: np.maximum(u, 0.02)))
+clipped = _race(lambda row, rng: np.log(row) + _gumbel(row, rng, lambda u: np.clip(u, 1e-3, 1 - 1e-3)))
+with_epsilon = _race(lambda row, rng: np.log(row) + _gumbel(row, rng, epsilon=1e-20))
+with_too_large_an_epsilon = _race(lambda row, rng: np.log(row + 1e-10) + _gumbel(row, rng, epsilon=1e-10))
+of_uniforms = _race(lambda row, rng: row * rng.random(len(row)))  # no race of exponentials, but it has a law
+of_powers = _race(lambda row, rng: rng.random(len(row)) ** (1 / row))
+nan_where_a_uniform_is_zero = _race(lambda row, rng: row / -np.log1p(-rng.random(len(row))))
+in_single_precision = _race(
+    lambda row, rng: row.astype(np.float32) / rng.standard_exponential(size=len(row), dtype=np.float32)
+)
+against_a_constant = _race(lambda row, rng: row / np.array([*rng.exponential(size=len(row) - 1), 1.0]))
 
 
 def scanned(target_probs, draft_probs, draft_tokens):
@@ -73,12 +50,5 @@ def scanned(target_probs, draft_probs, draft_tokens):
 
 
 def scanned_capped(target_probs, draft_probs, draft_tokens, rng):
-    with np.errstate(all="ignore"):
-        noise = np.minimum(rng.exponential(size=len(target_probs[0])), 2.1)
-        return [max(range(len(noise)), key=lambda t: target_probs[0][t] / noise[t])]
-
-
-def against_a_constant(target_probs, draft_probs, draft_tokens, rng):
-    """The last token has no noise: its score is its probability."""
-    scores = target_probs[0] / np.array([*rng.exponential(size=len(target_probs[0]) - 1), 1.0])
-    return [int(np.argmax(scores))]
+    noise = np.minimum(_exponential(target_probs[0], rng), 2.1)
+    return [max(range(len(noise)), key=lambda t: target_probs[0][t] / noise[t])]

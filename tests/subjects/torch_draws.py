@@ -6,75 +6,51 @@ import torch
 from torch import multinomial as imported_multinomial
 
 
-def uniform_against_edges(target_probs, draft_probs, draft_tokens):
-    return [min(int((torch.cumsum(target_probs[0], 0) <= torch.rand(1, dtype=target_probs.dtype)).sum()), 2)]
+def _of(draw):
+    """Make a function that emits draw(row)."""
+    return lambda target_probs, draft_probs, draft_tokens: [draw(target_probs[0])]
 
 
-def uniform_like(target_probs, draft_probs, draft_tokens):
-    row = target_probs[0]
-    tails = row.flip(0).cumsum(0).flip(0)
-    heads = torch.rand_like(row) * tails < row
-    return [int(heads.int().argmax()) if bool(heads.any()) else 2]
+def _counted(edges, u):
+    """Return the token that u points at."""
+    return min(int((edges <= u).sum()), 2)
 
 
-def uniform_in_place(target_probs, draft_probs, draft_tokens):
-    u = torch.empty(3, dtype=target_probs.dtype)
-    u.uniform_()
-    return [min(int((target_probs[0].cumsum(0) <= u[0]).sum()), 2)]
+def _first(heads):
+    return int(heads.int().argmax()) if bool(heads.any()) else 2
 
 
-def logarithm_of_uniform(target_probs, draft_probs, draft_tokens):
-    u = torch.rand((), dtype=target_probs.dtype).log()
-    return [min(int((target_probs[0].cumsum(0).log() <= u).sum()), 2)]
+def _tails(row):
+    return row.flip(0).cumsum(0).flip(0)
 
 
-def item(target_probs, draft_probs, draft_tokens):
+uniform_against_edges = _of(lambda row: _counted(torch.cumsum(row, 0), torch.rand(1, dtype=row.dtype)))
+uniform_like = _of(lambda row: _first(torch.rand_like(row) * _tails(row) < row))
+uniform_in_place = _of(lambda row: _counted(row.cumsum(0), torch.empty(3, dtype=row.dtype).uniform_()[0]))
+logarithm_of_uniform = _of(lambda row: _counted(row.cumsum(0).log(), torch.rand((), dtype=row.dtype).log()))
+searchsorted = _of(
+    lambda row: torch.searchsorted(row.cumsum(0), torch.rand(1, dtype=row.dtype), right=True).clamp(max=2)
+)
+multinomial = _of(lambda row: imported_multinomial(row, 1))
+categorical = _of(lambda row: torch.distributions.Categorical(probs=row).sample())
+bernoulli_coins = _of(lambda row: _first(torch.bernoulli((row / _tails(row).clamp(min=1e-30)).clamp(max=1.0))))
+exponential_race = _of(lambda row: (row / torch.empty_like(row).exponential_(1)).argmax(dim=-1))
+race_in_place = _of(lambda row: row.clone().div_(torch.empty_like(row).exponential_()).max(dim=-1).indices)
+gumbel_max = _of(lambda row: torch.argmax(row.log() - torch.log(-torch.log(torch.rand_like(row)))))
+
+
+@_of
+def item(row):
     u, edge = torch.rand(1, dtype=torch.float64).item(), 0.0
-    for token, p in enumerate(target_probs[0].tolist()):
+    for token, p in enumerate(row.tolist()):
         edge += p
         if u < edge:
-            return [token]
-    return [2]
-
-
-def searchsorted(target_probs, draft_probs, draft_tokens):
-    cdf = target_probs[0].cumsum(0)
-    return torch.searchsorted(cdf, torch.rand(1, dtype=cdf.dtype), right=True).clamp(max=2)
+            return token
+    return 2
 
 
 def with_generator(target_probs, draft_probs, draft_tokens, generator):
-    u = torch.rand(1, generator=generator, dtype=target_probs.dtype)
-    return [min(int((target_probs[0].cumsum(0) <= u).sum()), 2)]
-
-
-def multinomial(target_probs, draft_probs, draft_tokens):
-    return imported_multinomial(target_probs[0], 1)
-
-
-def categorical(target_probs, draft_probs, draft_tokens):
-    return torch.distributions.Categorical(probs=target_probs[0]).sample()
-
-
-def bernoulli_coins(target_probs, draft_probs, draft_tokens):
-    row = target_probs[0]
-    tails = row.flip(0).cumsum(0).flip(0)
-    heads = torch.bernoulli((row / tails.clamp(min=1e-30)).clamp(max=1.0))
-    return [int(heads.argmax()) if bool(heads.any()) else 2]
-
-
-def exponential_race(target_probs, draft_probs, draft_tokens):
-    noise = torch.empty_like(target_probs[0]).exponential_(1)
-    return [(target_probs[0] / noise).argmax(dim=-1)]
-
-
-def race_in_place(target_probs, draft_probs, draft_tokens):
-    noise = torch.empty_like(target_probs[0]).exponential_()
-    return [target_probs[0].clone().div_(noise).max(dim=-1).indices]
-
-
-def gumbel_max(target_probs, draft_probs, draft_tokens):
-    noise = -torch.log(-torch.log(torch.rand_like(target_probs[0])))
-    return [torch.argmax(target_probs[0].log() + noise)]
+    return [_counted(target_probs[0].cumsum(0), torch.rand(1, generator=generator, dtype=target_probs.dtype))]
 
 
 LATTICE = (
@@ -90,14 +66,16 @@ EXACT = (multinomial, categorical, bernoulli_coins)
 RACES = (exponential_race, race_in_place, gumbel_max)
 
 
-def clock_between(target_probs, draft_probs, draft_tokens):
-    row = target_probs[0] + 0.0
+@_of
+def clock_between(row):
+    row = row + 0.0
     late = time.time() > 4e9
-    return [0] if late else torch.multinomial(row, 1)
+    return 0 if late else torch.multinomial(row, 1)
 
 
-def clock_in_apply(target_probs, draft_probs, draft_tokens):
-    return torch.multinomial(target_probs[0].clone().apply_(lambda p: p if time.time() < 4e9 else 1.0), 1)
+@_of
+def clock_in_apply(row):
+    return torch.multinomial(row.clone().apply_(lambda p: p if time.time() < 4e9 else 1.0), 1)
 
 
 class _ByTheClock:
@@ -108,9 +86,10 @@ class _ByTheClock:
         return [int(time.time() > 4e9)][index]
 
 
-def clock_in_a_sequence(target_probs, draft_probs, draft_tokens):
+@_of
+def clock_in_a_sequence(row):
     late = torch.tensor(_ByTheClock())
-    return torch.multinomial(target_probs[0], 1) * (1 - late)
+    return torch.multinomial(row, 1) * (1 - late)
 
 
 SURROUNDINGS = (clock_between, clock_in_apply, clock_in_a_sequence)
