@@ -22,33 +22,40 @@ FEW_PROBLEMS = 12
 
 def page(report: Report) -> str:
     """Return the page of a report. Equal reports give equal bytes."""
-    first = report.shown_refutation()
-    problem = first.witness.problem if first and first.witness else {}
-    pictures = {
-        "acceptance": figures.acceptance(report.curves),
-        "limits": figures.limits(report.evidence),
-        "deviations": figures.deviations(report.evidence),
-        "witness": figures.by_prefix(first.witness.prefixes) if first and first.witness else None,
-    }
+    content = shown_of(report)
+    first = content["witness"]
     return rendered(
         "audit.html.j2",
+        **content,
         report=report,
         schema_version=SCHEMA_VERSION,
-        rows=summaries(report),
-        price=price(report),
-        allowance=allowance(report),
-        reasons=reasons(report),
         regions=regions(report),
-        also=also_refuted(report),
         sentence=plain_sentence(report),
-        problem_rows=problem_rows(problem),
+        problem_rows=problem_rows(first.witness.problem if first and first.witness else {}),
         server_lines=server_lines(report.server) if report.server else [],
-        speaks_of=speaks_of(report),
-        witness=first,
         few_problems=len({e.problem for e in report.evidence}) <= FEW_PROBLEMS,
         evidence=report.evidence,
-        pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
+        deviations=_picture(figures.deviations(report.evidence)),
     )
+
+
+def shown_of(report: Report) -> dict[str, Any]:
+    """Return what every page shows of a report: its rows, sentences, witness and pictures."""
+    first = report.shown_refutation()
+    pictures = {
+        "limits": figures.limits(report.evidence),
+        "acceptance": figures.acceptance(report.curves),
+        "witness": figures.by_prefix(first.witness.prefixes if first and first.witness else ()),
+    }
+    return {
+        "rows": summaries(report), "price": price(report), "allowance": allowance(report), "reasons": reasons(report),
+        "also": also_refuted(report), "speaks_of": speaks_of(report), "witness": first,
+        "pictures": {name: _picture(svg) for name, svg in pictures.items()},
+    }  # fmt: skip
+
+
+def _picture(svg: str | None) -> Markup | None:
+    return Markup(svg) if svg else None
 
 
 def rendered(template: str, package: str = "", **content: Any) -> str:

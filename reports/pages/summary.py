@@ -1,7 +1,7 @@
 """A report in a few rows, derived from the evidence: what the terminal and the page both show."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...proofs.time_limits import NOT_REACHED
@@ -12,7 +12,6 @@ from ...verifiers.details import (
     BiasDetail,
     CampaignDetail,
     EndsDetail,
-    LawDetail,
     ListeningDetail,
     LoopLawDetail,
     MeanDetail,
@@ -78,17 +77,54 @@ def _summary(group: Sequence[Evidence]) -> Summary:
 
 
 Columns = tuple[str, str, str]
-"""how, worst and limit."""
+"""The columns how, worst and limit."""
 
 
 def _columns(group: Sequence[Evidence], worst: Evidence) -> Columns:
     """Return the columns by the type of the detail if each piece stands alone, else by the claim's unit."""
-    for kind, columns in BY_DETAIL.items():
-        if isinstance(worst.detail, kind):
-            return columns(worst, worst.detail)
+    if alone := _alone(worst, _variation(worst.total_variation), _variation(worst.bound)):
+        return alone
     if isinstance(worst.detail, SamplesDetail):
         return _by_samples(group)
     return {TOKENS: _tokens, PROBABILITY: _probability}.get(worst.unit, _deviation)(group)
+
+
+def _alone(e: Evidence, deviation: str, bound: str) -> Columns | None:
+    """Return the columns of a piece of an end-to-end run, a server or a campaign, which stands alone."""
+    judged = TOO_WIDE if e.detail.too_wide else bound
+    match e.detail:
+        case LoopLawDetail() as d:
+            return f"exact law of {d.tokens} tokens", deviation, bound
+        case MeanDetail() as d:
+            worst = "{:.4g}, not {:.4g}" if e.refuted else "{:.4g} ({:.4g})"
+            limit = f"{d.detection_limit or 0:.2g} tokens"
+            return f"mean of {d.calls:,} calls", worst.format(d.mean_accepted, d.expected_accepted), limit
+        case ArgmaxDetail() as d:
+            agreed = f"agrees on {d.distinct_tokens - d.ties_excused:,} tokens, {d.ties_excused} ties excused "
+            worst = f"{d.disagreements} differ" if e.refuted else f"{agreed}({d.share_excused:.1%})"
+            how = f"argmax, {d.distinct_tokens:,} tokens of {d.distinct_texts:,} texts"
+            return how, worst, "" if e.bound is None else f"{e.bound:.2g} of the tokens"
+        case BettingDetail() as d:
+            return f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", judged
+        case EndsDetail() as d:
+            return f"ends of {d.texts:,} texts", f"{d.wrong_ends} wrong", ""
+        case BiasDetail():
+            return "closed form", f"TV {e.total_variation:.3g}", "lossy by name"
+        case ReportedDetail() as d:
+            worst = f"{d.off:,} off, up to {e.total_variation:.2g}" if d.logprobs else ""
+            how = f"{d.logprobs:,} reported" if d.logprobs else "none reported"
+            return how, worst, "" if e.bound is None else f"{e.bound:.1g}"
+        case ReadingDetail() as d:
+            return f"read, {d.passes:,} rows", f"{d.misread} misread", ""
+        case RowsDetail() as d:
+            how = "own passes" if e.method is Method.FORWARD_PASS else "warp"
+            return f"{how}, {d.rows:,} rows", deviation, judged
+        case ListeningDetail() as d:
+            how = f"{d.numbers:,} numbers, {d.draft_numbers_heard:,} for {d.draft_tokens:,} draft tokens"
+            return how, f"{d.used_twice} used twice", ""
+        case CampaignDetail() as d:
+            return f"{d.samples:,} samples", deviation, _variation(e.limit)
+    return None
 
 
 def _variation(number: float | None) -> str:
@@ -142,65 +178,6 @@ def _tokens(group: Sequence[Evidence]) -> Columns:
     return _how(group), lost, f"{bound:.2g} tokens" if bound else ""
 
 
-# ---------------------------------------------------------------- end-to-end runs
-
-
-def _mean(e: Evidence, d: MeanDetail) -> Columns:
-    shown = (f"{d.mean_accepted:.4g}", f"{d.expected_accepted:.4g}")
-    worst = "{}, not {}" if e.refuted else "{} ({})"
-    return f"mean of {d.calls:,} calls", worst.format(*shown), f"{d.detection_limit or 0:.2g} tokens"
-
-
-def _argmax(e: Evidence, d: ArgmaxDetail) -> Columns:
-    how = f"argmax, {d.distinct_tokens:,} tokens of {d.distinct_texts:,} texts"
-    agreed = f"agrees on {d.distinct_tokens - d.ties_excused:,} tokens, "
-    agreed += f"{d.ties_excused} ties excused ({d.share_excused:.1%})"
-    worst = f"{d.disagreements} differ" if e.refuted else agreed
-    return how, worst, "" if e.bound is None else f"{e.bound:.2g} of the tokens"
-
-
-def _unless_too_wide(e: Evidence) -> str:
-    return TOO_WIDE if e.detail.too_wide else _variation(e.bound)
-
-
-def _rows(e: Evidence, d: RowsDetail) -> Columns:
-    how = "own passes" if e.method is Method.FORWARD_PASS else "warp"
-    return f"{how}, {d.rows:,} rows", _variation(e.total_variation), _unless_too_wide(e)
-
-
-def _listening(e: Evidence, d: ListeningDetail) -> Columns:
-    how = f"{d.numbers:,} numbers, {d.draft_numbers_heard:,} for {d.draft_tokens:,} draft tokens"
-    return how, f"{d.used_twice} used twice", ""
-
-
-def _campaign(e: Evidence, d: CampaignDetail) -> Columns:
-    return f"{d.samples:,} samples", _variation(e.total_variation), _variation(e.limit)
-
-
-def _loop_law(e: Evidence, d: LoopLawDetail) -> Columns:
-    return f"exact law of {d.tokens} tokens", _variation(e.total_variation), _variation(e.bound)
-
-
-BY_DETAIL: dict[type, Callable[[Evidence, Any], Columns]] = {
-    LoopLawDetail: _loop_law,
-    MeanDetail: _mean,
-    ArgmaxDetail: _argmax,
-    BettingDetail: lambda e, d: (f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", _unless_too_wide(e)),
-    EndsDetail: lambda e, d: (f"ends of {d.texts:,} texts", f"{d.wrong_ends} wrong", ""),
-    BiasDetail: lambda e, d: ("closed form", f"TV {e.total_variation:.3g}", "lossy by name"),
-    ReportedDetail: lambda e, d: (
-        f"{d.logprobs:,} reported" if d.logprobs else "none reported",
-        f"{d.off:,} off, up to {e.total_variation:.2g}" if d.logprobs else "",
-        "" if e.bound is None else f"{e.bound:.1g}",
-    ),
-    ReadingDetail: lambda e, d: (f"read, {d.passes:,} rows", f"{d.misread} misread", ""),
-    RowsDetail: _rows,
-    ListeningDetail: _listening,
-    CampaignDetail: _campaign,
-}
-"""Functions that make the columns of end-to-end runs and campaigns, by the type of their detail."""
-
-
 # ---------------------------------------------------------------- sentences
 
 
@@ -218,27 +195,21 @@ def price(report: Report) -> str:
         )
     if any(e.claim == "lossless" and e.refuted for e in report.evidence):
         return ""  # the optimum is that of valid verifiers
-    trees = [e.law for e in known if e.law.transport_bound is not None]
+    steps = [(e.law.transport_bound, e.law.first_accepted or 0.0) for e in known if e.law.transport_bound is not None]
     lost = [e for e in known if e.refuted]
     if not lost:
-        whose = "the bound of all valid rules" if trees else "block verification's, the optimum,"
+        whose = "the bound of all valid rules" if steps else "block verification's, the optimum,"
         return f"E[tau] equals {whose} on all {len(known)} problems"
-    worst = max(lost, key=lambda e: e.law.tokens_per_call_lost or 0)
-    return _first_step(trees) + (
-        f"below the optimum on {len(lost)} of {len(known)} problems, by {worst.law.tokens_per_call_lost:.3g} tokens "
-        f"a call at most (E[tau] {worst.law.expected_accepted} against {worst.law.optimum} on {worst.problem})"
-    )
-
-
-def _first_step(trees: Sequence[LawDetail]) -> str:
-    """Say how far the first token of a tree is from the most that any valid rule accepts; empty without trees."""
-    if not trees:
-        return ""
-    steps = [(d.transport_bound or 0.0, d.first_accepted or 0.0) for d in trees]
-    most, accepted = max(steps, key=lambda step: step[0] - step[1])
+    worst, first = max(lost, key=lambda e: e.law.tokens_per_call_lost or 0), ""
+    if steps:
+        most, accepted = max(steps, key=lambda step: step[0] - step[1])
+        first = (
+            f"a first token is accepted with probability {accepted:.4g} where {most:.4g} is the most "
+            "that any valid rule reaches, at worst; "
+        )
     return (
-        f"a first token is accepted with probability {accepted:.4g} where {most:.4g} is the most "
-        "that any valid rule reaches, at worst; "
+        f"{first}below the optimum on {len(lost)} of {len(known)} problems, by {worst.law.tokens_per_call_lost:.3g} "
+        f"tokens a call at most (E[tau] {worst.law.expected_accepted} against {worst.law.optimum} on {worst.problem})"
     )
 
 

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from markupsafe import Markup
-
 from ....models.errors import InputError
+from ....proofs.statements import summary
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Strength
 from ...audits.compliance.folder import Rendering, identifier
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.states import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
-from .. import figures
 from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
-from ..nightly.page import history
-from ..page import badge, rendered
-from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
+from ..nightly.page import by_subject
+from ..page import badge, rendered, shown_of
+from ..summary import run_lines
 
 PLAINLY = {
     MET: "Everything that the plan asks for was shown, on what was examined; each requirement says what that is.",
@@ -31,21 +29,24 @@ PLAINLY = {
 """What each verdict on a document says, for those who read nothing else."""
 
 
+CAPTIONS = {
+    "limits": "Largest deviation from the target's law by precision and method; left edge: exactly 0; red: refuted; "
+    "orange: what is allowed to rounding, or left open by samples",
+    "acceptance": "Probability that at least i draft tokens are accepted; no valid verifier lies above block "
+    "verification",
+    "witness": "The two laws on the prefixes that deviate most",
+}
+"""What stands below each picture of a report."""
+
+
 def page(data: Mapping[str, Any]) -> str:
     """Return the page of a document in its JSON form. Equal documents give equal bytes."""
     content = {
-        "document": data,
-        "parts": [part | _shown(part) for part in data["parts"]],
-        "verdicts": VERDICTS,
-        "plainly": PLAINLY,
-        "strengths": {strength: strength.kind for strength in Strength},
-        "states": STATE_MEANINGS,
-        "nightly": nightly,
-        "findings": FINDINGS,
-        "NOT_CLAIMED": NOT_CLAIMED,
-        "limit": limit,
+        "document": data, "parts": [part | _shown(part) for part in data["parts"]], "verdicts": VERDICTS,
+        "plainly": PLAINLY, "strengths": {strength: strength.kind for strength in Strength}, "states": STATE_MEANINGS,
+        "nightly": nightly, "findings": FINDINGS, "NOT_CLAIMED": NOT_CLAIMED, "limit": limit,
         "deciding": [strength.kind for strength in Strength if strength.decides],
-    }
+    }  # fmt: skip
     return rendered("compliance/compliance.html.j2", **content)
 
 
@@ -55,12 +56,10 @@ def limit(row: Mapping[str, Any]) -> str:
         return ""
     if row["limit"] is None:
         return "nothing on these" if row["strength"] in WITHOUT_LIMIT and row["verdict"] == HOLDS else "not stated"
-    number = f"{row['limit']:.3g}"
     if row["unit"] != "total variation":
-        return f"{number} {row['unit']}"
-    return f"TV {number}" + (
-        " allowed to rounding" if row["strength"] not in ("sampled", "resolution", "by-calls", "driven") else ""
-    )
+        return f"{row['limit']:.3g} {row['unit']}"
+    rounding = row["strength"] not in ("sampled", "resolution", "by-calls", "driven")
+    return f"TV {row['limit']:.3g}{' allowed to rounding' if rounding else ''}"
 
 
 def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,37 +67,15 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"pictures": []}
     if "report" in part:
         report = Report.from_json(part["report"])
-        first = report.shown_refutation()
-        prefixes = first.witness.prefixes if first and first.witness else ()
-        pictures = (
-            (figures.limits(report.evidence), "Largest deviation from the target's law by precision and method; left "
-             "edge: exactly 0; red: refuted; orange: what is allowed to rounding, or left open by samples"),
-            (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid "
-             "verifier lies above block verification"),
-            (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),
-        )  # fmt: skip
-        shown = {
-            "made": report, "rows": summaries(report), "speaks_of": speaks_of(report), "price": price(report),
-            "allowance": allowance(report), "reasons": reasons(report), "lines": run_lines(report), "witness": first,
-            "also": also_refuted(report), "pictures": [(Markup(svg), text) for svg, text in pictures if svg],
-        }  # fmt: skip
+        shown |= {"made": report, "lines": run_lines(report), **shown_of(report)}
+        shown["pictures"] = [(picture, CAPTIONS[name]) for name, picture in shown["pictures"].items() if picture]
     if "history" in part:
-        for subject in dict.fromkeys(check["subject"] for check in part["history"]["checks"]):
-            checks = [check for check in part["history"]["checks"] if check["subject"] == subject]
-            names = {check["version"]: nightly.short(check["version"]) for check in checks}
-            picture = history(checks, names)
-            text = f"{subject}: log10 E by night, one line a check; red: alarm, orange: watch"
-            shown["pictures"] += [(Markup(picture), text)] if picture else []
+        text = ": log10 E by night, one line a check; red: alarm, orange: watch"
+        panels = by_subject(part["history"]["checks"])
+        shown["pictures"] += [(panel.picture, panel.subject + text) for panel in panels if panel.picture]
     if "proofs" in part:
-        shown["by_claim"] = _by_claim(part["proofs"])
+        shown["by_claim"] = [line for line in summary(part["proofs"]) if line["shown"]]
     return shown
-
-
-def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the standing of each claim by method, with the verdict where it does not hold."""
-    from ....proofs.statements import summary
-
-    return [line for line in summary(rows) if line["shown"]]
 
 
 def pdf(html: str) -> bytes:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from matplotlib import dates
@@ -31,27 +31,39 @@ BOTTOM, TOP_FACTOR = -2.0, 1.5
 """Highest bottom of the figure, in log10 E; and its top, as a multiple of the alarm's level."""
 
 
+class Panel(NamedTuple):
+    """The checks of one subject, with their picture if anything was drawn."""
+
+    subject: str
+    checks: list[dict[str, Any]]
+    picture: Markup | None
+
+
 def page(report: Mapping[str, Any]) -> str:
     """Return the page of a history in its JSON form. Equal histories give equal bytes."""
-    subjects = list(dict.fromkeys(check["subject"] for check in report["checks"]))
-    panels = []
-    for subject in subjects:
-        checks = [check for check in report["checks"] if check["subject"] == subject]
-        picture = history(checks, {check["version"]: summary.short(check["version"]) for check in checks})
-        panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
-    alarms = [check for check in report["checks"] if check["state"] == "alarm"]
-    content = {"report": report, "panels": panels, "alarms": alarms, "states": STATE_MEANINGS, "summary": summary}
-    content |= {
-        "sentence": STATES.get(report["state"], "") if any(check["nights"] for check in report["checks"]) else NO_DRAWS
-    }
-    return rendered("nightly/nightly.html.j2", **content)
+    checks = report["checks"]
+    return rendered(
+        "nightly/nightly.html.j2",
+        report=report,
+        panels=by_subject(checks),
+        alarms=[check for check in checks if check["state"] == "alarm"],
+        states=STATE_MEANINGS,
+        summary=summary,
+        sentence=STATES[report["state"]] if any(check["nights"] for check in checks) else NO_DRAWS,
+    )
 
 
-def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | None:
+def by_subject(checks: Sequence[dict[str, Any]]) -> list[Panel]:
+    """Return the checks of each subject with their picture."""
+    subjects: dict[str, list[dict[str, Any]]] = {}
+    for check in checks:
+        subjects.setdefault(check["subject"], []).append(check)
+    return [Panel(subject, mine, _history(mine)) for subject, mine in subjects.items()]
+
+
+def _history(checks: Sequence[dict[str, Any]]) -> Markup | None:
     """Draw log10 E of the checks of one subject by night.
 
-    checks: as in ``status``
-    names: versions as they are shown
     What lies above the figure, E = infinity too, is drawn at its upper edge as a triangle.
     """
     drawn = [check for check in checks if check["nights"]]
@@ -66,7 +78,7 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
         for check in sorted(drawn, key=lambda c: ("quiet", "watch", "alarm").index(c["state"])):
             if check["state"] != "quiet" or len(quiet) <= MOST_LINES:
                 _draw_line(axis, check, top)
-        _mark_versions(axis, drawn, names, top)
+        _mark_versions(axis, drawn, top)
         low = min(BOTTOM, *(log10_e(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
         axis.set_ylim(low, top * 1.06)
         axis.axhline(0, color="#888888", linewidth=0.6)
@@ -81,7 +93,8 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
         states = Counter(check["state"] for check in drawn)
         largest = max(log10_e(night["log_e"]) for check in drawn for night in check["nights"])
         counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-        return svg(figure, f"Evidence, log10 E, by night. Checks: {counted}. The largest value is {largest:.3g}.")
+        says = f"Evidence, log10 E, by night. Checks: {counted}. The largest value is {largest:.3g}."
+        return Markup(svg(figure, says))
 
 
 def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
@@ -108,7 +121,7 @@ def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None
     axis.plot(nights, high, color=QUIET_COLOUR, linewidth=1.0)
 
 
-def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str, str], top: float) -> None:
+def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], top: float) -> None:
     """Draw a line where a version begins, and the levels of watch and alarm while it lasts."""
     versions: dict[str, list[dict[str, Any]]] = {}
     for check in drawn:
@@ -122,7 +135,7 @@ def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str,
             axis.hlines(height, left, right, color=colour, linewidth=0.9, linestyles="--")
         axis.axvline(left, color=SUBJECT, linewidth=0.8, linestyle=":")
         if left - labelled >= needed:
-            axis.annotate(names[version], (left, top * 1.06), fontsize=7, color=SUBJECT, ha="left", va="bottom",
+            axis.annotate(summary.short(version), (left, top * 1.06), fontsize=7, color=SUBJECT, ha="left", va="bottom",
                           xytext=(2, 1), textcoords="offset points")  # fmt: skip
             labelled = left
 

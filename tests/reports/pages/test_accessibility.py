@@ -28,10 +28,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), n
 SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark"))
 """Width of the window in pixels, and the colours that the reader prefers."""
 FEW = SETTINGS[::3]
-"""Each width and each of the colours once: what a page of its own kind is looked at in; long tests take all."""
-in_settings = pytest.mark.parametrize(
-    "settings", [pytest.param(FEW, id="few"), pytest.param(SETTINGS, id="all", marks=pytest.mark.long)]
-)
+"""Each width and each of the colours once; long tests take all."""
+DOCS = Path(draftproof.__file__).parent / "docs"
 
 NEVER = 0
 """Milliseconds after which Playwright gives up."""
@@ -79,116 +77,58 @@ def serious(browser, html: str | Path, width: int = 1280, colours: str = "light"
     return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + wide
 
 
-@in_settings
-def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted, settings):
-    for width, colours in settings:
-        assert serious(browser, refuted, width, colours) == []
+def tables():
+    plan = tables_parts.planted_plan(prompts=4)
+    cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
+    machine = {"machine": "a machine", "torch": "2", "transformers": "5"}
+    return tables_page(tables_report(plan, {**plan.as_json(), **machine}, cells, len(cells) + 1))
 
 
-def test_nothing_serious_on_the_page_of_a_reference_verifier(browser):
-    assert serious(browser, page(golden_report("block")), 390, "dark") == []
+def read_again(file):
+    """The page of a report of an earlier version: an audit, a campaign or an end-to-end run."""
+    return lambda: page(Report.from_json(json.loads(file.read_text())))
 
 
 KEPT = sorted((Path(draftproof.__file__).parent / "tests/reports/audits").glob("reports_*/*.json"))
+OFTEN = {
+    "evil": lambda: page(golden_report("evil")),
+    "nightly": lambda: nightly_page(golden("nightly")),
+    "compliance": lambda: compliance_page(golden("compliance")),
+}
+"""Pages that are looked at in ``make test``; the others are much like them."""
+PAGES = OFTEN | {"block": lambda: page(golden_report("block")), "tables": tables}
+PAGES |= {f"{file.parent.name}-{file.stem}": read_again(file) for file in KEPT}
+if FOLDER.is_dir():  # the page is in the repository, not in the wheel
+    PAGES["engines"] = lambda: engines_page.html(engines_page.kept_survey())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("file", KEPT, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_nothing_serious_on_the_page_of_a_report_that_is_kept(browser, file):
-    """An audit, a campaign and an end-to-end run of an earlier version."""
-    html = page(Report.from_json(json.loads(file.read_text())))
-    assert [serious(browser, html, *setting) for setting in SETTINGS] == [[]] * 4
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        *((name, FEW) for name in OFTEN),
+        *(pytest.param(name, SETTINGS, marks=pytest.mark.long) for name in PAGES),
+    ],
+)
+def test_nothing_serious_on_a_page(browser, name, settings):
+    html = PAGES[name]()
+    assert {setting: found for setting in settings if (found := serious(browser, html, *setting))} == {}
 
 
-@in_settings
-def test_nothing_serious_on_the_page_of_a_nightly(browser, settings):
-    html = nightly_page(golden("nightly"))
-    assert "Something is wrong" in html
-    for width, colours in settings:
-        assert serious(browser, html, width, colours) == []
-
-
-@in_settings
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
-def test_nothing_serious_on_the_page_of_engines(browser, settings):
-    for width, colours in settings:
-        assert serious(browser, engines_page.html(engines_page.kept_survey()), width, colours) == []
-
-
-@pytest.mark.long
-def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser):
-    plan = tables_parts.planted_plan(prompts=4)
-    cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
-    tables = tables_page(
-        tables_report(
-            plan, {**plan.as_json(), "machine": "a machine", "torch": "2", "transformers": "5"}, cells, len(cells) + 1
-        )
-    )
-    run = json.loads((Path(draftproof.__file__).parent / "tests/reports/audits/reports_1_0/e2e.json").read_text())
-    for html in (tables, page(Report.from_json(run))):
-        for width, colours in SETTINGS:
-            assert serious(browser, html, width, colours) == []
-    at = tables.index("</table>")
-    assert "image-alt" in serious(browser, f'{tables[:at]}</table><img src="data:,">{tables[at:]}')
-
-
-def built(source: Path, out: Path) -> Path:
-    """The documentation of a folder, built."""
-    subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(out)], check=True, timeout=3600
-    )
-    return out
-
-
-DOCS = Path(draftproof.__file__).parent / "docs"
-needs_docs = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in the wheel")
-
-
-def browsed(browser, folder: Path, settings=SETTINGS) -> dict[tuple[str, int, str], list[str]]:
-    """What is wrong with the pages in a folder, by page, width and colours."""
-    every = [(file, *setting) for file in sorted(folder.rglob("*.html")) for setting in settings]
-    found = {(file.stem, *setting): serious(browser, file, *setting) for file, *setting in every}
-    return {where: broken for where, broken in found.items() if broken}
-
-
-@needs_docs
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in the wheel")
 @pytest.mark.needs("sphinx")
 @pytest.mark.long
-def test_nothing_serious_on_a_page_with_wide_tables_and_nothing_is_wider_than_its_column(browser, tmp_path):
-    """The house's style on a page of its own; that of every page is looked at by the long test."""
-    source = tmp_path / "docs"
-    source.mkdir()
-    for name in ("conf.py", "house.py", "glossary.md", "engines.md"):
-        shutil.copy(DOCS / name, source / name)
-    shutil.copytree(DOCS / "_static", source / "_static")
-    (tmp_path / "reports").symlink_to(FOLDER.parent)
-    (source / "index.md").write_text("# Page\n\n```{toctree}\nglossary\nengines\n```\n")
-    pages = built(source, tmp_path / "out")
-    for name in ("genindex", "search", "glossary", "index"):
-        (pages / f"{name}.html").unlink()
-    assert browsed(browser, pages, FEW) == {}
-    (pages / "engines.html").write_text((pages / "engines.html").read_text().replace("house.css", "none.css"))
-    assert "scrolls: DIV" in " ".join(serious(browser, pages / "engines.html", 390))
-
-
-@needs_docs
-@pytest.mark.long
-@pytest.mark.needs("sphinx")
-def test_nothing_serious_on_any_page_of_the_documentation(browser, tmp_path):
-    pages = built(DOCS, tmp_path)
-    assert len([*pages.rglob("*.html")]) > 30
-    assert browsed(browser, pages) == {}
-    bad = pages / "bad.html"
-    bad.write_text((pages / "index.html").read_text().replace("</h1>", f"</h1>{''.join(PLANTED.values())}", 1))
+def test_nothing_serious_on_any_page_of_the_documentation_and_nothing_is_wider_than_its_column(browser, tmp_path):
+    words = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    subprocess.run(words, check=True, timeout=3600)
+    files = sorted(tmp_path.rglob("*.html"))
+    assert len(files) > 30
+    every = [(file, *setting) for file in files for setting in SETTINGS]
+    assert {str(one): found for one in every if (found := serious(browser, *one))} == {}
+    bad = tmp_path / "bad.html"
+    bad.write_text((tmp_path / "index.html").read_text().replace("</h1>", f"</h1>{''.join(PLANTED.values())}", 1))
     assert set(PLANTED) <= set(serious(browser, bad))
-
-
-@in_settings
-def test_nothing_serious_on_a_compliance_document(browser, settings):
-    compliance = compliance_page(golden("compliance"))
-    assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
-    for width, colours in settings:
-        assert serious(browser, compliance, width, colours) == []
+    (tmp_path / "engines.html").write_text((tmp_path / "engines.html").read_text().replace("house.css", "none.css"))
+    assert "scrolls: DIV" in " ".join(serious(browser, tmp_path / "engines.html", 390))
 
 
 PLANTED = {

@@ -6,37 +6,23 @@ from draftproof.reports.audits.comparison.changes import changes
 from draftproof.reports.audits.comparison.states import states_of
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.typed_details import detail_by
-from draftproof.verifiers.evidence import (
-    HOLDS,
-    NO_EVIDENCE,
-    Evidence,
-    Method,
-    Witness,
-)
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Method, Witness
 
 WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
-
-
 GOOD_SUBJECT = {
-    "name": "f",
-    "source": "f.py",
-    "digest": "sha256:1",
-    "dtypes": ["float64"],
-    "convention": {},
-    "calls": 3,
-}
+    "name": "f", "source": "f.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}, "calls": 3,
+}  # fmt: skip
 
 
 def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound: float | None = 1e-13, **fields):
     exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
     size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
     detail = detail_by(method, **size | exactness | fields.pop("detail", {}))
-    return Evidence(
-        claim=claim, method=Method(method), verdict=verdict, problem=problem, bound=bound, detail=detail, **fields
-    )
+    facts = {"verdict": verdict, "problem": problem, "bound": bound, "detail": detail}
+    return Evidence(claim=claim, method=Method(method), **facts, **fields)
 
 
-def report(*evidence, digest="sha256:1", **fields):
+def report(*evidence, digest: str = "sha256:1", **fields):
     made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
     made.add(evidence)
     for name, value in fields.items():
