@@ -1,6 +1,7 @@
 """Reports for the tests of comparison."""
 
 import json
+from typing import Any
 
 from draftproof.reports.audits.comparison.changes import changes
 from draftproof.reports.audits.comparison.states import states_of
@@ -22,7 +23,7 @@ def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bo
     return Evidence(claim=claim, method=Method(method), **facts, **fields)
 
 
-def report(*evidence, digest: str = "sha256:1", **fields):
+def report(*evidence, digest: Any = "sha256:1", **fields):
     made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
     made.add(evidence)
     for name, value in fields.items():
