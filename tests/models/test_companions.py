@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from draftproof.models import companions as module
-from draftproof.models.companions import SINGLE, companions, on_a_tie, rounded
+from draftproof.models.companions import SINGLE, companions, on_a_tie
 from draftproof.models.problem import as_json, tree_problem_from
 from draftproof.models.related import twins
-from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.reference_laws import joint_law
 
 pytestmark = pytest.mark.exact
 ROWS = {"vocabulary": 3, "gamma": 2, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"]}
@@ -69,12 +67,6 @@ def test_every_wrong_cascade_differs_on_a_companion(rule, alpha):
         assert seen(companions(wide), largest), "of three tokens it is the same law"
     for wrong in (lambda text, p, q: p, lambda text, p, q: q):
         assert seen(beside, wrong)
-
-
-@pytest.mark.parametrize("wrong", [{"strict": False}, {"apart": lambda p, q: sum(abs(a - b) for a, b in zip(p, q))}])
-def test_the_problem_and_its_twins_alone_would_clear_them(wrong):
-    problem = cascade("optimal", "1/5")
-    assert not seen([problem, *twins(problem)], deferring("optimal", "1/5", **wrong))
 
 
 @pytest.mark.parametrize(("rule", "alpha"), [*CASCADES, ("chow", "1/5"), ("difference", "3/10"), ("optimal", "1/7")])
@@ -200,23 +192,9 @@ def test_a_problem_without_a_law_has_none_and_those_of_one_that_has_keep_size_an
         assert all(tree_problem_from(as_json(p)) == p for p in beside)
 
 
-def test_a_grammar_under_which_nothing_may_follow_has_fewer():
-    """Rows with zeros may have nothing left: such a problem has no law and is not one of them."""
-    problem = asking(grammar={"allowed": {"": [0], "0": [1], "0,1": [2]}, "law": "conditional"})
-    beside = companions(problem)
-    assert beside and all(sum(joint_law(in_field(p).asked, 3).values()) == 1 for p in beside)
-
-
 def test_ties_are_known_and_not_those_beside():
     beside = companions(cascade("optimal", "1/5"))
     assert {p.name.rsplit("-", 2)[1] for p in beside} == {"tie", "near"}
     first = [module.replace(p, gamma=1) for p in beside]
     assert [on_a_tie(p) for p in first] == ["-tie-" in p.name for p in beside]
     assert not on_a_tie(tree_problem_from(ROWS))
-
-
-@pytest.mark.parametrize("bits", [53, 24, 11])
-def test_rounding_is_that_of_the_types(bits):
-    kind = {53: np.float64, 24: np.float32, 11: np.float16}[bits]
-    for x in (F(1, 5), F(1, 3), F(2, 3), F(3, 10), F(1, 1), F(5, 8), F(0), F(-1, 7), F(1023, 1024), F(1, 100)):
-        assert rounded(x, bits) == F(float(kind(float(x))))

@@ -1,23 +1,19 @@
 """Forged checkpoints: transformers gives the problem's law back, zeros exactly, whatever the prefix and the padding."""
 
-import json
-import tempfile
 from itertools import product
 from math import exp, log
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
-from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, forged_problem, law_of_checkpoint
+from draftproof.models.forge import as_markov, forge, forged_problem, law_of_checkpoint
 from draftproof.models.generating.caches import cache_argument, cache_of
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
-from draftproof_engines.decoders.eagle_head import save_eagle_head
 
 pytestmark = pytest.mark.engine
 
@@ -71,13 +67,6 @@ def test_the_law_after_longer_texts_is_that_after_their_last_token_with_and_with
     for law in (whole, behind_padding, torch.cat([first.logits.softmax(-1), rest], 1)):
         assert (law[..., :3] - torch.tensor(expected)).abs().max() < 1e-6
         assert law[..., 3:].max() == 0
-
-
-def test_a_vocabulary_padded_to_that_of_an_open_model_has_the_same_law_and_nothing_beyond_it():
-    with tempfile.TemporaryDirectory() as folder:  # 160 MB, not to be kept
-        forged = forge(SMALL, folder, MAX_PADDED_VOCABULARY)
-        assert json.loads((forged.target / "config.json").read_text())["vocab_size"] == MAX_PADDED_VOCABULARY
-        assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -147,7 +136,6 @@ def pair(target, draft=None, vocabulary=2, gamma=1):
         (pair(["1/2", "1/2"], {"": ["1", "0"]}), {}, 'draft: no row for the prefix "0"'),
         (pair(["1e-40", f"0.{'9' * 40}"]), {}, 'target: token 0 after "" has a probability below 1e-37'),
         (SMALL, {"vocabulary_size": 4}, r"vocabulary size 4: expected 5 \(the problem's 3 tokens, <s> and </s>\)"),
-        (SMALL, {"vocabulary_size": 151_937}, "vocabulary size 151937: expected 5 .* to 151936"),
     ],
 )
 def test_what_cannot_be_forged_is_refused_in_one_line_before_anything_is_written(problem, options, message, tmp_path):
@@ -172,15 +160,6 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypat
     monkeypatch.setattr(module, "save_checkpoint", full)
     with pytest.raises(InputError, match=r"out/target: cannot be written \(No space left on device\)"):
         forge(SMALL, tmp_path / "out")
-
-
-def test_without_transformers_the_extra_to_install_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "draftproof.models.libraries.find_spec", lambda package: None if package == "transformers" else True
-    )
-    for call in (lambda: forge(SMALL, tmp_path), lambda: law_of_checkpoint(tmp_path)):
-        with pytest.raises(InputError, match=r"transformers not found; install draftproof\[transformers\]"):
-            call()
 
 
 def test_a_checkpoint_that_is_not_forged_damaged_or_gives_mass_to_an_id_beyond_is_refused(small, tmp_path):
@@ -218,17 +197,3 @@ def test_gguf_files_have_the_weights_the_ids_and_a_character_for_each_token(tmp_
         assert (tensors["token_embd.weight"] == weights["model.embed_tokens.weight"]).all()
     with pytest.raises(InputError, match="a GGUF file is written from weights in float32"):
         forge(SMALL, tmp_path / "half", dtype="float16", gguf=True)
-
-
-@pytest.mark.parametrize("problem", [drawn_markov(3, 2), drawn_markov(8, 2)], ids=lambda p: p.name)
-def test_an_eagle_head_has_the_drafts_law_whatever_the_targets_hidden_state_is(problem, tmp_path):
-    forged = forge(problem, tmp_path / "pair")
-    save_eagle_head(forged.target, forged.draft, tmp_path / "head")
-    layer, target = (load_file(f / "model.safetensors") for f in (tmp_path / "head", forged.target))
-    embedded = target["model.embed_tokens.weight"][: problem.vocabulary + 1]
-    given = torch.cat([embedded, 7 * torch.ones_like(embedded)], dim=1)
-    laws = (given @ layer["fc.weight"].T @ target["lm_head.weight"].T).softmax(-1)
-    exact = torch.tensor([[float(p) for p in row] for row in (*problem.draft.after, problem.draft.start)])
-    assert (laws[:, : problem.vocabulary] - exact).abs().max() < 1e-5
-    assert laws[:, problem.vocabulary :].max() == 0
-    assert [name for name, tensor in layer.items() if name != "fc.weight" and "norm" not in name and tensor.any()] == []

@@ -41,17 +41,3 @@ def test_speedup_is_by_the_token_where_texts_end_at_different_lengths():
     assert block_efficiency([plain]) == 1
     assert wall_clock_speedup([ALONE], [plain]) == pytest.approx(0.2 / 0.1)
     assert wall_clock_speedup([plain], [plain]) == 1
-
-
-@pytest.mark.engine
-def test_a_draft_that_is_the_target_has_gamma_and_one_tokens_a_call_and_plain_decoding_one():
-    from draftproof.models.battery import drawn_markov
-    from draftproof.models.generating.loop import decode_plainly, generate
-    from draftproof.tests.models import generating_parts as parts
-
-    target, draft, start = parts.forged(drawn_markov, 3, 2)
-    prompts = [[start]] * 3
-    assert block_efficiency([generate(target, target, prompts, "block", gamma=3, max_new_tokens=12)]) == 4
-    assert block_efficiency([decode_plainly(target, prompts, max_new_tokens=12)]) == 1
-    between = block_efficiency([generate(target, draft, prompts, "block", gamma=3, max_new_tokens=12)])
-    assert 1 < between < 4

@@ -174,16 +174,3 @@ def test_at_temperature_0_every_verifier_gives_the_targets_own_greedy_text(kind)
     for name in ("token", "block", "greedy-block", "block-stream"):
         assert generate(target, draft, prompts, name, **settings).tokens == plain
     assert generate(target, draft, prompts, "block", loop=wrong_loops.L01, **settings).tokens != plain
-
-
-@pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
-def test_nothing_follows_an_end_token_and_no_text_is_longer_than_asked(name):
-    target, draft = parts.attentive("gpt2")
-    settings = {"gamma": 5, "max_new_tokens": 6, "eos": [2, 7]}
-    found = generate(target, draft, [[3]] * 40, name, **settings)
-    assert {len(tokens) for tokens in found.tokens} > {6}
-    for row, tokens in enumerate(found.tokens):
-        ends = [at for at, token in enumerate(tokens) if token in (2, 7)]
-        assert len(tokens) == (ends[0] + 1 if ends else 6) == found.lengths(row)[-1]
-    wrong = generate(target, draft, [[3]] * 40, name, loop=wrong_loops.L10, **settings)
-    assert any(token in (2, 7) for tokens in wrong.tokens for token in tokens[:-1])

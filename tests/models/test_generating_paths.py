@@ -1,14 +1,12 @@
 """The decoding loop with several paths a text: exact laws on forged checkpoints, and rows of the paths' own texts."""
 
-from typing import Any
-
 import pytest
 import torch
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
-from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths, tree_of_paths
+from draftproof.models.generating.several_paths import generate_by_paths, tree_of_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.tests.models import generating_parts as parts
@@ -43,36 +41,6 @@ def test_texts_follow_the_target_exactly(rule):
 def test_a_lossy_rule_and_rows_of_another_path_do_not():
     assert off("thresholds", 2, gamma=1) > 1e-3
     assert off("spec-infer", 3, gamma=2, loop=wrong_loops.L17) > 1e-3
-
-
-def furthest(loop: Any, seed=0):
-    target, draft = parts.attentive("llama")
-    watched: Any = parts.watched(loop)
-    run = {}
-
-    class Noted(watched):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            run["loop"] = self
-
-    prompts = [[2, 3, 4], [5], [6, 7, 8, 9, 2]]
-    given = generate_by_paths(
-        target, draft, prompts, "spec-infer", 3, gamma=3, max_new_tokens=16, seed=seed, loop=Noted
-    )
-    assert all(len(text) == 16 for text in given.tokens) and len(given.tokens) == 3
-    assert all(set(each.rows) <= {0, 1, 2} for each in given.iterations)
-    return max(parts.furthest_rows(run["loop"].blocks, target, draft).values())
-
-
-@pytest.mark.long
-def test_every_path_is_verified_with_the_rows_of_its_own_text():
-    assert furthest(SeveralPaths) < 1e-5
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("loop", [wrong_loops.L15, wrong_loops.L17, wrong_loops.L16])
-def test_loops_that_mix_paths_up_have_other_rows(loop):
-    assert furthest(loop) > 1e-3
 
 
 def test_the_tree_of_paths_is_the_one_that_is_drawn():

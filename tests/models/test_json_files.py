@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.models.json_files import parse, plain, read, read_file, schema
+from draftproof.models.json_files import parse, plain, read, read_file
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,10 +76,3 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         read_file(Rows, tmp_path / "nowhere")
     with pytest.raises(InputError, match="bytes: not a text file"):
         read_file(Rows, tmp_path / "bytes")
-
-
-def test_the_schema_is_of_the_types():
-    written = schema(Rows, "rows")
-    assert written["title"] == "rows"
-    assert written["$defs"]["Row"]["properties"]["p"]["type"] == "string"
-    assert written["$defs"]["Row"]["additionalProperties"] is False

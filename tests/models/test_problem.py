@@ -87,19 +87,16 @@ def test_bad_json_is_refused(text, message):
         load_problem(text)
 
 
-def test_a_missing_file_is_named():
+def test_a_missing_file_and_a_missing_row_are_named():
     with pytest.raises(InputError, match=r"nowhere.json: cannot be read"):
         load_problem("nowhere.json")
-
-
-def test_a_table_that_stops_short_says_which_prefix_is_missing():
     with pytest.raises(InputError, match='target: no row for the prefix "0,1"'):
         problem_from(GOOD).target.row((0, 1))
 
 
 def test_every_battery_problem_survives_a_round_trip_and_fits_the_schema():
     validator = jsonschema.Draft202012Validator(PROBLEM_SCHEMA)
-    for problem in [*audit_battery(), toy(3), *(p for p in exact_battery() if p.vocabulary**p.gamma < 100)]:
+    for problem in [*audit_battery(), toy(3)]:
         data = json.loads(json.dumps(as_json(problem)))
         validator.validate(data)
         assert as_json(problem_from(data)) == data

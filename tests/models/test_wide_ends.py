@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from draftproof.models.long_blocks import apart, regions, together
-from draftproof.models.wide import LEAST_EXCHANGED, WideProblem, ends, wide_battery
+from draftproof.models.wide import LEAST_EXCHANGED, ends, wide_battery
 
 BATTERY = wide_battery()
 SIZES = sorted({p.vocabulary for p in BATTERY if p.vocabulary >= LEAST_EXCHANGED})
@@ -30,11 +30,6 @@ def test_neither_end_is_drafted_and_each_has_much_of_what_replaces_a_rejected_to
     assert after_rejections(problem).min() > 0.1
     block = tuple(tokens[0] for tokens in problem.live)
     assert problem.target_row(block)[[0, -1]].tolist() == [0.25, 0.375]
-
-
-def test_ends_that_are_drafted_are_left_to_the_tokens_between():
-    row = WideProblem(12, 1, "ends", ((0, 11),)).target_row(())
-    assert row.sum() == pytest.approx(1.0) and (row > 0).nonzero()[0].tolist() == [0, 4, 11]
 
 
 REGIONS = {

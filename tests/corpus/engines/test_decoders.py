@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from draftproof.models.battery import drawn_markov
 from draftproof.models.decoding_settings import ORDERS, text_law
+from draftproof.models.forge import forge
 from draftproof.models.law import Markov
 from draftproof.proofs.laws.text_laws import distance, text_law_from
 from draftproof_engines import decoders
 from draftproof_engines.decoders import DecoderProcesses
+from draftproof_engines.decoders.eagle_head import save_eagle_head
 
 SCRIPT = Path(__file__).parents[2] / "subjects" / "driven_texts.py"
 TARGET = Markov((0.55, 0.15, 0.3), ((0.15, 0.65, 0.2), (0.27, 0.11, 0.62), (0.45, 0.34, 0.21)))
@@ -88,3 +91,20 @@ def test_engines_that_fail_are_one_line(way, why):
 
 def test_a_law_that_takes_too_long_says_so():
     assert "more processor time than there is" in known("right", seconds=0.01).reason
+
+
+@pytest.mark.needs("torch", "transformers")
+def test_an_eagle_head_has_the_drafts_law_whatever_the_targets_hidden_state_is(tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    problem = drawn_markov(8, 2)
+    forged = forge(problem, tmp_path / "pair")
+    save_eagle_head(forged.target, forged.draft, tmp_path / "head")
+    layer, target = (load_file(f / "model.safetensors") for f in (tmp_path / "head", forged.target))
+    embedded = target["model.embed_tokens.weight"][: problem.vocabulary + 1]
+    given = torch.cat([embedded, 7 * torch.ones_like(embedded)], dim=1)
+    laws = (given @ layer["fc.weight"].T @ target["lm_head.weight"].T).softmax(-1)
+    exact = torch.tensor([[float(p) for p in row] for row in (*problem.draft.after, problem.draft.start)])
+    assert (laws[:, : problem.vocabulary] - exact).abs().max() < 1e-5
+    assert laws[:, problem.vocabulary :].max() == 0

@@ -12,7 +12,6 @@ from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import LoopSession
-from draftproof.reports.audits.loops.timing import Timing
 from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.audits.loops.e2e_parts import command, examined, timed_twice, words_of
@@ -48,13 +47,8 @@ OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
 @engine
 @pytest.mark.parametrize(
     ("error", "status", "kind"),
-    [
-        (torch.cuda.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"),
-        pytest.param(RuntimeError("DefaultCPUAllocator: can't allocate memory"), 3, "memory", marks=pytest.mark.long),
-        pytest.param(RunFailed("timeout", "not done within 5 s"), 3, "timeout", marks=pytest.mark.long),
-        (KeyboardInterrupt(), 130, "interrupted"),
-    ],
-    ids=["gpu", "cpu", "timeout", "ctrl-c"],
+    [(torch.cuda.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"), (KeyboardInterrupt(), 130, "interrupted")],
+    ids=["gpu", "ctrl-c"],
 )
 def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
     trained, monkeypatch, tmp_path, error, status, kind
@@ -65,18 +59,15 @@ def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
     assert done == status, out
     report = json.loads(file.read_text())
     validate(report)
-    assert report["failure"]["kind"] == kind
+    assert (report["verdict"], report["failure"]["kind"]) == ("error", kind)
     assert "\n" not in report["failure"]["message"]
-    assert report["verdict"] == "error"
-    methods = {(item["claim"], item["method"]) for item in report["evidence"]}
-    assert {("rows", "reading"), ("lossless", "betting")} <= methods
-    bets = next(item for item in report["evidence"] if (item["claim"], item["method"]) == ("lossless", "betting"))
-    assert bets["detail"]["texts"] == 20
+    methods = {(item["claim"], item["method"]): item for item in report["evidence"]}
+    assert ("rows", "reading") in methods
+    assert methods["lossless", "betting"]["detail"]["texts"] == 20
     assert report["block_efficiency"] is None
     if kind == "interrupted":
-        assert err.strip().splitlines()[-1] == (
-            f"draftproof: interrupted after {len(methods) + 2} findings; they are in {file}"
-        )
+        said = f"draftproof: interrupted after {len(methods) + 2} findings; they are in {file}"
+        assert err.strip().splitlines()[-1] == said
 
 
 @engine
@@ -95,13 +86,6 @@ def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monke
     law = [item for item in report.evidence if item.method == "chi-square"]
     assert [item.verdict for item in law] == ["no-evidence"]
     assert law[0].bound is None
-
-
-@engine
-def test_an_error_that_is_not_of_memory_is_not_swallowed(trained, monkeypatch):
-    monkeypatch.setattr(Timing, "run", after(0, RuntimeError("a bug"))(Timing.run))
-    with pytest.raises(RuntimeError, match="a bug"):
-        examined(trained)
 
 
 @engine
@@ -219,14 +203,6 @@ def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(traine
     assert old.read_text() == "as before"
 
 
-@engine
-def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(DriftMeasurement, "run", after(0, KeyboardInterrupt())(DriftMeasurement.run))
-    status, _, err = command(*words_of(trained), "--json", tmp_path / "report.json")
-    assert (status, err.strip().splitlines()[-1]) == (130, "draftproof: interrupted before the first finding")
-    assert json.loads((tmp_path / "report.json").read_text())["failure"]["kind"] == "interrupted"
-
-
 # ---------------------------------------------------------------- bad input
 
 
@@ -263,12 +239,6 @@ def test_bad_input_is_one_line_and_status_2(trained, forged, tmp_path, options, 
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
-
-
-@engine
-def test_new_tokens_beyond_a_forged_pairs_context_are_bad_input(forged):
-    status, _, err = command(*words_of({**forged, "new_tokens": 5000}))
-    assert (status, err) == (2, "draftproof: 5000 new tokens: expected fewer than the context of 4096\n")
 
 
 @pytest.mark.parametrize(
