@@ -74,7 +74,7 @@ def main() -> None:
     given = parser.parse_args()
     given.file.parent.mkdir(parents=True, exist_ok=True)
     wanted = [(name, seed) for seed in range(given.seeds) for name in given.only]
-    with Store(given.file, "audits of right verifiers", valid_for=digest(), older=('{"control": ',)) as store:
+    with Store(given.file, "audits of right verifiers", valid_for=digest()) as store:
         for (name, seed), row in made_rows(store, wanted, row_of, given.workers):
             nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
             why = "; ".join(row["refuted"] or row["reasons"])[:160]

@@ -1,6 +1,5 @@
 """The settings of decoders: what they mean, in which order engines apply them, and the law of a text under them."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from math import exp, inf, log, prod, sqrt
@@ -107,6 +106,10 @@ class TextRequest(NamedTuple):
         return self.settings.get("temperature", 1) == 0
 
 
+Processor = Callable[[Row, TextRequest, Any], Row]
+"""Function of a row of scores, the request and the setting's value that returns other scores."""
+
+
 def softmax(scores: Sequence[float]) -> Row:
     """Return exp(score) over their sum; -inf is 0."""
     top = max(scores)
@@ -173,47 +176,11 @@ def _above(scores: Row, threshold: float, what: str) -> Row:
     return kept(scores, lambda t: row[t] >= threshold or row[t] == max(row))
 
 
-def _min_p(scores: Row, request: TextRequest, p: float) -> Row:
-    return _above(scores, p * max(softmax(scores)), f"min_p {p}")
-
-
-def _epsilon(scores: Row, request: TextRequest, e: float) -> Row:
-    return _above(scores, e, f"epsilon_cutoff {e}")
-
-
-def _eta(scores: Row, request: TextRequest, e: float) -> Row:
-    return _above(scores, min(e, sqrt(e) * exp(-_entropy(softmax(scores)))), f"eta_cutoff {e}")
-
-
-def _repetition(scores: Row, request: TextRequest, penalty: float) -> Row:
-    seen = {*request.prompt, *request.text}
-    return [(s / penalty if s > 0 else s * penalty) if t in seen else s for t, s in enumerate(scores)]
-
-
-def _presence(scores: Row, request: TextRequest, penalty: float) -> Row:
-    return [s - penalty * (t in request.text) for t, s in enumerate(scores)]
-
-
-def _frequency(scores: Row, request: TextRequest, penalty: float) -> Row:
-    times = Counter(request.text)
-    return [s - penalty * times[t] for t, s in enumerate(scores)]
-
-
-def _bias(scores: Row, request: TextRequest, bias: Mapping[Any, float]) -> Row:
-    added = {int(t): b for t, b in bias.items()}
-    return [s + added.get(t, 0.0) for t, s in enumerate(scores)]
-
-
 def _ngram(scores: Row, request: TextRequest, n: int) -> Row:
     whole = (*request.prompt, *request.text)
     seen = {whole[i : i + n] for i in range(len(whole) - n + 1)}
     last = whole[len(whole) - n + 1 :]
     return kept(scores, lambda t: len(last) < n - 1 or (*last, t) not in seen)
-
-
-def _min_tokens(scores: Row, request: TextRequest, least: int) -> Row:
-    ends = request.settings.get("eos", ())
-    return kept(scores, lambda t: t not in ends) if len(request.text) < least else scores
 
 
 def _grammar(scores: Row, request: TextRequest, follow: Mapping[Any, Sequence[int]]) -> Row:
@@ -222,21 +189,44 @@ def _grammar(scores: Row, request: TextRequest, follow: Mapping[Any, Sequence[in
     return scores if may is None else kept(scores, lambda t: t in may)
 
 
-def _forced(scores: Row, request: TextRequest, ends: Sequence[int]) -> Row:
-    return kept(scores, lambda t: t == ends[0]) if len(request.text) == request.tokens - 1 else scores
+def _repetition(scores: Row, request: TextRequest, penalty: float) -> Row:
+    seen = {*request.prompt, *request.text}
+    return [(s / penalty if s > 0 else s * penalty) if t in seen else s for t, s in enumerate(scores)]
 
 
-def _temperature(scores: Row, request: TextRequest, temperature: float) -> Row:
-    return [s / temperature for s in scores]
+def _added(weight: Callable[[TextRequest, int, Any], float]) -> Processor:
+    """Return the processor that adds a weight to the score of each token."""
+    return lambda scores, request, value: [s + weight(request, t, value) for t, s in enumerate(scores)]
 
 
-PROCESSORS: dict[str, Callable[[Row, TextRequest, Any], Row]] = {
-    "temperature": _temperature, "top_k": _top_k, "top_p": _top_p, "min_p": _min_p, "typical_p": _typical_p,
-    "epsilon_cutoff": _epsilon, "eta_cutoff": _eta, "repetition_penalty": _repetition, "presence_penalty": _presence,
-    "frequency_penalty": _frequency, "logit_bias": _bias, "no_repeat_ngram": _ngram, "min_tokens": _min_tokens,
-    "grammar": _grammar, "forced_eos": _forced,
-    "banned": lambda scores, request, banned: kept(scores, lambda t: t not in banned),
-    "allowed": lambda scores, request, allowed: kept(scores, lambda t: t in allowed),
+def _only(may: Callable[[TextRequest, int, Any], bool]) -> Processor:
+    """Return the processor that keeps the tokens that may be written."""
+    return lambda scores, request, value: kept(scores, lambda t: may(request, t, value))
+
+
+def _shorter(request: TextRequest, tokens: int) -> bool:
+    return len(request.text) < tokens
+
+
+PROCESSORS: dict[str, Processor] = {
+    "temperature": lambda scores, request, temperature: [s / temperature for s in scores],
+    "top_k": _top_k, "top_p": _top_p, "typical_p": _typical_p,
+    "min_p": lambda scores, request, p: _above(scores, p * max(softmax(scores)), f"min_p {p}"),
+    "epsilon_cutoff": lambda scores, request, e: _above(scores, e, f"epsilon_cutoff {e}"),
+    "eta_cutoff": lambda scores, request, e: _above(
+        scores, min(e, sqrt(e) * exp(-_entropy(softmax(scores)))), f"eta_cutoff {e}"
+    ),
+    "repetition_penalty": _repetition,
+    "presence_penalty": _added(lambda request, t, penalty: -penalty * (t in request.text)),
+    "frequency_penalty": _added(lambda request, t, penalty: -penalty * request.text.count(t)),
+    "logit_bias": _added(lambda request, t, bias: bias.get(str(t), bias.get(t, 0.0))),
+    "no_repeat_ngram": _ngram, "grammar": _grammar,
+    "min_tokens": _only(
+        lambda request, t, least: not _shorter(request, least) or t not in request.settings.get("eos", ())
+    ),
+    "forced_eos": _only(lambda request, t, ends: _shorter(request, request.tokens - 1) or t == ends[0]),
+    "banned": _only(lambda request, t, banned: t not in banned),
+    "allowed": _only(lambda request, t, allowed: t in allowed),
 }  # fmt: skip
 """By name what a setting does to a row of scores, the logarithms of the model's row at first."""
 

@@ -51,11 +51,10 @@ class Store:
     what: what the rows are of. A file of anything else is refused.
     settings: what all rows depend on; a file with other settings is refused, with the name of one that differs.
     valid_for: the digest of what else the rows depend on; those for another one stay in the file and do not count.
-    older: how files begin that earlier versions wrote; such a file is set aside, as FILE.old, and begun anew.
     durable: whether a row outlives a power cut, and not only a kill, once ``put`` returns.
 
     rows: key -> row, of those that count. others: the rows for other digests.
-    What is set aside, and what a kill cut off, is logged as a warning.
+    What a kill cut off is logged as a warning.
     Raises: InputError for a file that cannot be used, which is left unchanged.
     """
 
@@ -68,7 +67,6 @@ class Store:
         settings: Mapping[str, Any] | None = None,
         *,
         valid_for: str = "",
-        older: tuple[str, ...] = (),
         durable: bool = True,
     ):
         self.path, self.valid_for = Path(file).resolve() if file else None, valid_for
@@ -78,7 +76,7 @@ class Store:
         self._most = SMALL
         if self.path:
             try:
-                self._open(self.path, older)
+                self._open(self.path)
             except BaseException as error:
                 self.close()
                 if isinstance(error, OSError):
@@ -117,18 +115,12 @@ class Store:
 
     __del__ = close
 
-    def _open(self, path: Path, older: tuple[str, ...]) -> None:
+    def _open(self, path: Path) -> None:
         content = self._locked(path)
-        if content.startswith(_begins(older)):
-            aside = path.with_name(f"{path.name}.old")
-            path.replace(aside)
-            self.close()
-            LOG.warning("%s: was written by an older version; it is %s now, and begun anew", path, aside.name)
-            content = self._locked(path)
         whole = content.rfind(b"\n") + 1
         settings, rows = _parsed(content[:whole] or self._head, self._what, str(path))
         if not whole and not self._head.startswith(content):
-            raise InputError(f"{path}: no file of {self._what}; it was left as it is")
+            raise InputError(f"{path}: {_foreign(self._what)}")
         _require_same(settings, json.loads(self._head)["settings"], str(path))
         self.rows = {key: row for key, digest, row in rows if digest == self.valid_for}
         self.others = [row for row in rows if row.valid_for != self.valid_for]
@@ -184,15 +176,13 @@ class Store:
                 os.close(old)
 
 
-def stored_rows(file: Path, what: str, older: tuple[str, ...] = ()) -> list[StoredRow]:
+def stored_rows(file: Path, what: str) -> list[StoredRow]:
     """Return all rows of a file, for whatever digest; none if it is not there. Another process may write to it.
 
-    what, older: as of ``Store``.
+    what: as of ``Store``.
     Raises: InputError for a file of anything else, and for a line that was changed.
     """
     content = file.read_bytes() if file.is_file() else b""
-    if content.startswith(_begins(older)):
-        return []
     return _parsed(content[: content.rfind(b"\n") + 1], what, str(file))[1] if content else []
 
 
@@ -201,8 +191,8 @@ def stored_text(what: str, rows: Iterable[StoredRow]) -> bytes:
     return _head(what, {}) + b"".join(map(_line, rows))
 
 
-def _begins(older: tuple[str, ...]) -> tuple[bytes, ...]:
-    return tuple(begin.encode() for begin in older)
+def _foreign(what: str) -> str:
+    return f"no file of {what}, or of a version before 0.2; it was left as it is"
 
 
 def _head(what: str, settings: Mapping[str, Any]) -> bytes:
@@ -232,7 +222,7 @@ def _parsed(content: bytes, what: str, where: str) -> tuple[dict[str, Any], list
         elif lines:
             raise InputError(f"{where}: line {number} is not what was written there; it was left as it is")
     if not lines or lines[0].get("rows of") != what:
-        raise InputError(f"{where}: no file of {what}; it was left as it is")
+        raise InputError(f"{where}: {_foreign(what)}")
     if lines[0]["version"] != 1:
         raise InputError(f"{where}: has version {lines[0]['version']}; this draftproof reads version 1; left as it is")
     rows = [StoredRow(tuple(line["key"]), line["for"], line["row"]) for line in lines[1:]]

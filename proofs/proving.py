@@ -119,7 +119,7 @@ def proof_checkpoint(file: str) -> Store:
 
     Raises: InputError if the file is there and no such file.
     """
-    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, coq_sources()), older=('{\n "code": ',))
+    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, coq_sources()))
 
 
 def resumed(proofs: Iterable[Proof], store: Store) -> Iterator[ProofRow]:

@@ -236,7 +236,7 @@ def _processor_time() -> float:
 SEEDS = "seeds.jsonl"
 """The file of the rows, in the folder of the page."""
 
-WHAT, OLDER = "engines audited with fresh seeds", ('{"name": ',)
+WHAT = "engines audited with fresh seeds"
 """Of the rows, for their ``Store``."""
 
 KNOWN_WRONG = frozenset({
@@ -253,7 +253,7 @@ def seed_rows(names: Iterable[str], seeds: int, file: Path, workers: int = 1) ->
     """One row for each name and seed from 1 to seeds - 1: those in the file, then the others as they become known."""
     names = [*names]
     file.parent.mkdir(parents=True, exist_ok=True)
-    with Store(file, WHAT, valid_for=code_digest(EXAMINING), older=OLDER) as store:
+    with Store(file, WHAT, valid_for=code_digest(EXAMINING)) as store:
         wanted = [(name, seed) for seed in range(1, seeds) for name in names]
         yield from (_named(key, store.rows[key]) for key in wanted if key in store.rows)
         yield from (_named(key, row) for key, row in made_rows(store, wanted, _examined, workers))
@@ -326,7 +326,7 @@ class SeedCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def seed_counts(folder: Path) -> list[SeedCount]:
     """What the rows in the folder say, for each name and state of the code."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for key, code, row in stored_rows(folder / SEEDS, WHAT, OLDER):
+    for key, code, row in stored_rows(folder / SEEDS, WHAT):
         groups.setdefault((str(key[0]), code[:12]), []).append(_named(key, row))
     day = date.fromtimestamp((folder / SEEDS).stat().st_mtime).isoformat() if groups else ""
     return [

@@ -10,19 +10,6 @@ from ..errors import InputError
 from .result import Iteration
 
 
-class FixedLength:
-    """The same number each time."""
-
-    def __init__(self, gamma: int):
-        self._gamma = gamma
-
-    def gamma(self) -> int:
-        return self._gamma
-
-    def observe(self, iteration: Iteration) -> None:
-        pass
-
-
 @dataclass(frozen=True)
 class Adaptive:
     """A draft length that follows measurements: Leviathan's best gamma for the acceptance rate and the cost ratio
@@ -46,15 +33,15 @@ class Adaptive:
             raise InputError(f"adaptive gamma: cost {self.cost}, expected a positive number or none")
 
 
-class AdaptiveLength:
-    """The draft length of ``Adaptive``.
+class DraftLength:
+    """The draft length of each iteration: a given number, or that of ``Adaptive``.
 
     alpha = (1 + accepted) / (2 + tried), a draft token being tried if all before it were accepted: the mean of
     independent, identical acceptances under a uniform prior, so never 0 or 1. c = seconds a draft step over seconds a
     target step, sums over all iterations.
     """
 
-    def __init__(self, settings: Adaptive):
+    def __init__(self, settings: int | Adaptive):
         self.settings = settings
         self.accepted = self.tried = self.steps = self.calls = 0
         self.draft_seconds = self.target_seconds = 0.0
@@ -63,16 +50,19 @@ class AdaptiveLength:
     def alpha(self) -> float:
         return (1 + self.accepted) / (2 + self.tried)
 
-    @property
-    def cost(self) -> float:
-        if self.settings.cost is not None:
-            return self.settings.cost
-        return (self.draft_seconds / self.steps) / (self.target_seconds / self.calls)
+    def cost(self, given: float | None) -> float:
+        """Return c: the given one, or the measured one."""
+        return (self.draft_seconds / self.steps) / (self.target_seconds / self.calls) if given is None else given
 
     def gamma(self) -> int:
-        return best_gamma(self.alpha, self.cost, self.settings.longest) if self.calls else self.settings.first
+        """Return how many tokens to draft next."""
+        if isinstance(self.settings, int):
+            return self.settings
+        adaptive = self.settings
+        return best_gamma(self.alpha, self.cost(adaptive.cost), adaptive.longest) if self.calls else adaptive.first
 
     def observe(self, iteration: Iteration) -> None:
+        """Take what an iteration accepted, and how long it took."""
         for tau in iteration.accepted:
             self.accepted += tau
             self.tried += min(tau + 1, iteration.gamma)
@@ -90,8 +80,3 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
     """
     tokens = [*accumulate(alpha**n for n in range(longest + 1))]
     return max(range(1, longest + 1), key=lambda gamma: tokens[gamma] / (gamma * cost + 1))
-
-
-def draft_length(gamma: int | Adaptive) -> FixedLength | AdaptiveLength:
-    """Return the draft length that the settings ask for."""
-    return AdaptiveLength(gamma) if isinstance(gamma, Adaptive) else FixedLength(gamma)

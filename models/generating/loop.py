@@ -19,7 +19,7 @@ from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
 from ..libraries import means_no_memory
 from .caches import CachedModel
-from .draft_length import draft_length
+from .draft_length import DraftLength
 from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
 from .result import Generated, Iteration
 from .sampling import BatchChance, GivenChances, Streams, warp
@@ -107,7 +107,7 @@ class DecodingLoop:
         if chance is not None and len(chance) != len(self.texts):
             raise InputError(f"{len(chance)} chances for {len(self.texts)} prompts; expected one each")
         self.chances: BatchChance = GivenChances(chance) if chance else self.streams(settings.seed, len(self.texts))
-        self.draft_length, self.nested = draft_length(settings.gamma), NestedModifications()
+        self.draft_length, self.nested = DraftLength(settings.gamma), NestedModifications()
         self.open = list(range(len(self.texts)))
         self.eos, self.before_step = settings.end_tokens, before_step
         self.ends = [len(text) + settings.max_new_tokens for text in self.texts]

@@ -3,7 +3,6 @@
 The weights are the package's, under its licence; nothing of them is part of this project.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from tempfile import mkdtemp
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..digests import versions
+from ..digests import sha256_of, versions
 from ..errors import InputError
 from ..files import cache_folder, write_atomically
 from ..libraries import quiet, reason, require
@@ -24,8 +23,11 @@ if TYPE_CHECKING:
 
     from .gguf_checkpoint import Change
 
-PAIR_FORMAT = "draftproof packaged pair 1"
+PAIR_FORMAT, TRAINED_FORMAT = "draftproof packaged pair 1", "draftproof trained pair 1"
+"""Formats of the pairs in the cache: made of a package, and trained by ``draftproof train-pair``."""
+
 FIGURES = "pair.json"
+"""The file that is written last: with it a pair is whole."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and of how many."""
@@ -107,9 +109,9 @@ def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_
     """
     require("torch", "transformers", "gguf")
     file = model.gguf()
-    digest = _sha256(file, file.stat().st_mtime_ns)
+    digest = _digest(file, file.stat().st_mtime_ns)
     folder = cache_folder() / "pairs" / f"{model.module}-{digest[:16]}"
-    there = _figures(folder, digest)
+    there = figures_of(folder, PAIR_FORMAT, sha256=digest)
     if there:
         return folder, {**there, "made": False}
     try:
@@ -127,7 +129,7 @@ def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_
                 "bytes": sum(part.stat().st_size for part in made.rglob("*")),
             }  # fmt: skip
             write_atomically(made / FIGURES, json.dumps(figures, indent=1) + "\n")
-            if folder.exists() and not _figures(folder, digest):
+            if folder.exists() and not figures_of(folder, PAIR_FORMAT, sha256=digest):
                 shutil.rmtree(folder)
             if not folder.exists():
                 made.rename(folder)
@@ -141,22 +143,28 @@ def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_
 
 
 @lru_cache
-def _sha256(file: Path, changed: int) -> str:
+def _digest(file: Path, changed: int) -> str:
     """Return the file's digest, read once as long as it is unchanged. changed: when it was written."""
-    with file.open("rb") as stream:
-        digest = hashlib.sha256()
-        while part := stream.read(2**22):
-            digest.update(part)
-    return digest.hexdigest()
+    return sha256_of(file)
 
 
-def _figures(folder: Path, digest: str) -> dict[str, Any] | None:
-    """Return what pair.json says; None if the folder has no whole pair of this file."""
+def figures_of(folder: Path, form: str, **expected: str) -> dict[str, Any] | None:
+    """Return what the pair.json of a folder says; None if the folder has no whole pair of that form.
+
+    expected: further fields and their values.
+    """
     try:
         figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
-        return figures if (figures["format"], figures["sha256"]) == (PAIR_FORMAT, digest) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        return figures if figures | {"format": form, **expected} == figures else None
+    except (OSError, ValueError, TypeError):
         return None
+
+
+def trained_folder() -> Path | None:
+    """Return the folder of the trained pair that was finished last; None if there is none."""
+    folders = [file.parent for file in (cache_folder() / "pairs").glob(f"*/{FIGURES}")]
+    trained = [folder for folder in folders if figures_of(folder, TRAINED_FORMAT)]
+    return max(trained, key=lambda folder: (folder / FIGURES).stat().st_mtime, default=None)
 
 
 def _make(file: Path, folder: Path, progress: Progress) -> None:

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from ..errors import InputError
-from .cached_pair import trained_folder
 from .loading import load_pair
-from .packaged_pair import DRAFTERS, PACKAGED
+from .packaged_pair import DRAFTERS, PACKAGED, trained_folder
 from .pair import Pair
 
 

@@ -39,7 +39,7 @@ class Checkpoint:
     """
 
     def __init__(self, file: str | None, parameters: Mapping[str, Any]):
-        self._store = Store(file, "a sampling campaign", parameters, older=('{"format": "draftproof campaign"',))
+        self._store = Store(file, "a sampling campaign", parameters)
 
     def load(self, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
         """Return the chunks done and their counts; nothing done if the file is new. Raises: InputError for other

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.draft_length import Adaptive, AdaptiveLength, best_gamma, draft_length
+from draftproof.models.generating.draft_length import Adaptive, DraftLength, best_gamma
 from draftproof.models.generating.result import Iteration
 from draftproof.proofs import closed_forms
 
@@ -23,23 +23,17 @@ def test_a_longer_block_is_chosen_for_a_better_draft_and_for_a_cheaper_one():
 
 
 def test_what_is_measured_is_the_share_of_tried_tokens_accepted_and_the_ratio_of_times_a_step():
-    pace = AdaptiveLength(Adaptive(longest=8, first=3))
+    pace = DraftLength(Adaptive(longest=8, first=3))
     assert pace.gamma() == 3
     # tau = 1 of 3: one accepted, two tried; tau = 3 of 3: three and three.
     pace.observe(Iteration(3, (0, 1), (1, 3), (2, 4), draft_seconds=0.3, target_seconds=1.0))
     assert pace.alpha == (1 + 4) / (2 + 5)
-    assert pace.cost == pytest.approx(0.1)
-    assert pace.gamma() == closed_forms.best_gamma(5 / 7, pace.cost, 8)
+    assert pace.cost(None) == pytest.approx(0.1)
+    assert pace.gamma() == closed_forms.best_gamma(5 / 7, pace.cost(None), 8)
     pace.observe(Iteration(1, (0,), (0,), (1,), draft_seconds=0.1, target_seconds=3.0))
     assert pace.alpha == (1 + 4) / (2 + 6)
-    assert pace.cost == pytest.approx((0.4 / 4) / (4.0 / 2))
-    assert AdaptiveLength(Adaptive(cost=0.25)).cost == 0.25
-
-
-def test_a_number_is_a_steady_pace():
-    pace = draft_length(5)
-    pace.observe(Iteration(5, (0,), (0,), (1,)))
-    assert pace.gamma() == 5
+    assert pace.cost(None) == pytest.approx((0.4 / 4) / (4.0 / 2))
+    assert DraftLength(5).gamma() == 5
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def _changed_line(text):
 
 
 FOREIGN = [
-    ("cubes", {"base": 2}, str, "no file of cubes; it was left as it is"),
+    ("cubes", {"base": 2}, str, "no file of cubes, or of a version before 0.2; it was left as it is"),
     ("squares", {"base": 3}, str, "was begun with base 2, and 3 is asked for"),
     ("squares", {"base": 2, "more": [1]}, str, "was begun with more None, and 1 is asked for"),
-    ("squares", {"base": 2}, lambda _: "my thesis", "no file of squares; it was left as it is"),
+    ("squares", {"base": 2}, lambda _: "my thesis", "no file of squares, or of a version before 0.2; it was left"),
     ("squares", {"base": 2}, lambda _: "my thesis\nchapter 1\n", "no file of squares"),
     ("squares", {"base": 2}, lambda _: "[1, 2]\n", "no file of squares"),
     ("squares", {"base": 2}, lambda _: '{"rows of": "squares"}\n', "no file of squares"),
@@ -104,16 +104,6 @@ def test_a_file_of_something_else_or_changed_is_refused_and_left_as_it_is(file, 
     with pytest.raises(InputError, match=said):
         opened(file, what, settings)
     assert file.read_bytes() == before
-
-
-def test_a_file_of_an_older_form_is_set_aside_and_that_is_said(tmp_path, caplog):
-    (tmp_path / "rows").write_text('{"format": "old squares"}\nrows')
-    older = ('{"format": "old squares"',)
-    assert stored_rows(tmp_path / "rows", "squares", older) == []
-    with Store(tmp_path / "rows", "squares", older=older) as kept:
-        assert kept.rows == {}
-    assert "was written by an older version; it is rows.old now, and begun anew" in caplog.text
-    assert (tmp_path / "rows.old").read_text() == '{"format": "old squares"}\nrows'
 
 
 def test_one_process_writes_at_a_time_and_waits_a_moment_for_a_lock_that_outlives_its_process(file, monkeypatch):

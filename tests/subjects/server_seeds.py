@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from draftproof.corpus.site.kept_rows import made_rows
-from draftproof.corpus.site.survey import OLDER, WHAT, seed_row
+from draftproof.corpus.site.survey import WHAT, seed_row
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.forge import forge
 from draftproof.models.problem import Problem, problem_from
@@ -57,6 +57,6 @@ def examined(name: str, seed: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with Store(sys.argv[1], WHAT, valid_for=code_digest(EXAMINING), older=OLDER) as store:
+    with Store(sys.argv[1], WHAT, valid_for=code_digest(EXAMINING)) as store:
         for (name, seed), row in made_rows(store, [(name, s) for s in range(1, SEEDS) for name in TEXTS], examined):
             print(f"{datetime.now():%H:%M} {name}, seed {seed}: {row['verdict']}, {row['limits']}", flush=True)

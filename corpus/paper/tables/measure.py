@@ -204,7 +204,7 @@ class Record:
                 raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or has {FILE_NAME}")
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-        self._store = Store(self.file, "tables", settings, older=('{"format": "draftproof tables"',))
+        self._store = Store(self.file, "tables", settings)
         self.cells = {MeasurementCell(*key): row for key, row in self._store.rows.items()}
 
     def add(self, cell: MeasurementCell, measured: Mapping[str, Any]) -> None:

@@ -13,8 +13,7 @@ from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.models.files import cache_folder, write_atomically
 from draftproof.models.generating.settings import checked_device
 from draftproof.models.libraries import means_no_memory, quiet, reason, require, save_tokenizer
-from draftproof.models.pairs.cached_pair import FIGURES, TRAINED_FORMAT, figures_of
-from draftproof.models.pairs.packaged_pair import Progress
+from draftproof.models.pairs.packaged_pair import FIGURES, TRAINED_FORMAT, Progress, figures_of
 from draftproof_paper.training.corpus import Corpus, corpus, write_prompts
 from draftproof_paper.training.recipe import Recipe
 
@@ -46,7 +45,7 @@ def train_pair(
     progress("reading", 0, recipe.steps)
     text = corpus()
     key = recipe.digest(seed=seed, text=text.digest(), **_libraries(), **_on(device))[:16]
-    there = figures_of(folder)
+    there = figures_of(folder, TRAINED_FORMAT)
     if there and there.get("key") == key:
         return there
     try:
@@ -58,7 +57,7 @@ def train_pair(
     cached = cache_folder() / "pairs" / key
     try:
         cached.mkdir(parents=True, exist_ok=True)
-        figures = figures_of(cached)
+        figures = figures_of(cached, TRAINED_FORMAT)
         if figures is None:
             with quiet():
                 figures = _make(cached, key, recipe, seed, text, progress, device)

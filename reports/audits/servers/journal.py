@@ -37,7 +37,7 @@ class Journal:
         self.redrawn: dict[str, set[int]] = defaultdict(set)
         self._lock, self._closed = Lock(), False
         # A row is handed to the operating system at once: a killed process loses nothing.
-        self._store = Store(path, "a server's audit", plan, older=('{"form":',), durable=False)
+        self._store = Store(path, "a server's audit", plan, durable=False)
         self.resumed = len(self._store.rows) and self._store.rows.pop(("resumed", 0)) + 1
         for (kind, slot), row in self._store.rows.items():
             self._take(kind, slot, row, row["refused"])

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError, OutOfMemoryError
-from draftproof.models.pairs.cached_pair import trained_folder
 from draftproof.models.pairs.loading import load_pair
+from draftproof.models.pairs.packaged_pair import trained_folder
 from draftproof.models.pairs.presets import load_preset
 from draftproof.models.pairs.prompts import prompts
 from draftproof.tests.models.pairs_parts import MINIATURE, TEXT

@@ -173,7 +173,11 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
     damaged = tmp_path / "damaged"
     damaged.mkdir()
     head = (whole[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)[0]
-    for content, said in ((b"{}\n", "no file of tables"), (head + b"{}\n", "line 2 is not what was written there")):
+    wrong = (
+        (b"{}\n", "no file of tables, or of a version before 0.2"),
+        (head + b"{}\n", "line 2 is not what was written there"),
+    )
+    for content, said in wrong:
         (damaged / "cells.jsonl").write_bytes(content)
         message = refused(*parts.arguments(pair, damaged))
         assert message == f"{damaged / 'cells.jsonl'}: {said}; it was left as it is"

@@ -6,6 +6,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from draftproof.models.errors import InputError
 from draftproof.tests.corpus.paper import tables_parts as parts
 from draftproof_paper.pages.page import markdown, page
 from draftproof_paper.tables.measure import FILE_NAME, Record
@@ -126,16 +127,18 @@ def test_intervals_hold_the_ratio_about_as_often_as_they_say():
     assert 360 <= held <= 395  # 95 % of 400 are 380
 
 
-def test_a_record_gives_back_its_cells_and_one_of_an_earlier_version_is_set_aside(tmp_path):
+def test_a_record_gives_back_its_cells_and_one_of_an_earlier_version_is_refused(tmp_path):
     plan = parts.planted_plan(prompts=1, seeds=1)
     cells = json.loads(json.dumps(list(parts.planted(plan).values())))
     (tmp_path / FILE_NAME).write_text('{"format": "draftproof tables", "version": 1, "settings": {}}\n')
+    with pytest.raises(InputError, match="no file of tables, or of a version before"):
+        Record(tmp_path, plan.as_json())
+    (tmp_path / FILE_NAME).unlink()
     with closing(Record(tmp_path, plan.as_json())) as record:
         for cell, measured in zip(plan.cells(1), cells, strict=True):
             record.add(cell, measured)
     with closing(Record(tmp_path, plan.as_json())) as record:
         assert record.cells == dict(zip(plan.cells(1), cells, strict=True))
-    assert (tmp_path / f"{FILE_NAME}.old").exists()
 
 
 PATHS = {"verifiers": ("token", "block", "k-seq", "spec-infer"), "gammas": (8,), "batch": 8, "temperatures": (1.0,)}

@@ -15,7 +15,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.audit import audit_server
-from draftproof.reports.audits.servers.journal import IN_FLIGHT, Journal
+from draftproof.reports.audits.servers.journal import IN_FLIGHT
 from draftproof.reports.audits.servers.remarks import findings
 from draftproof.reports.audits.servers.requests import KINDS
 from draftproof.reports.audits.servers.settings import ServerSettings
@@ -325,12 +325,6 @@ def test_a_run_that_goes_on_shows_what_the_earlier_one_saw(audited, tmp_path):
     assert (first.server["resumed"], second.server["resumed"], first.findings) == (0, 1, second.findings)
     assert {**second.server, "resumed": 0} == first.server and first.server["answered_as"] == ["other"]
     assert second.evidence[0].detail == first.evidence[0].detail and first.evidence[0].detail.redrawn == 1
-
-
-def test_a_journal_of_an_older_form_is_set_aside(tmp_path):
-    (tmp_path / "file").write_text('{"form":"draftproof-server-1"}\n')
-    assert Journal(str(tmp_path / "file"), {}).resumed == 0
-    assert (tmp_path / "file.old").exists()
 
 
 def test_an_interruption_keeps_what_was_counted(target):
