@@ -217,7 +217,8 @@ def specified(spec: Spec) -> Problem:
 
 
 AUDITED = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[Spec, ...])
-"""The smallest set of problems that covers every region of ``regions.cells``, found by ``tests/models/choosing.py``."""
+"""The smallest set of problems that covers every region of ``regions.cells``, found by
+``benchmarks/choose_battery.py``."""
 
 
 def by_hand() -> list[Problem]:

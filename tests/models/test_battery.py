@@ -11,7 +11,6 @@ from draftproof.models.regions import VISIBLE, cells, contexts, coverage, moved
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
 from draftproof.proofs.rounding.rule import rounding_allowed
-from draftproof.tests.models.choosing import greedy
 from draftproof.tests.models.defects import Defect, Place, bias, block_verifier, token_verifier
 from draftproof.verifiers.arithmetic import residual
 from draftproof.verifiers.registry import reference
@@ -133,8 +132,3 @@ def test_an_audit_draws_problems_of_its_own_from_its_seed():
     assert all(a.target != b.target for a, b in zip(own_problems(1), own_problems(2), strict=True))
     assert [(p.vocabulary, p.gamma) for p in own_problems(7)] == [*OWN_SIZES]
     assert all(p.name.endswith("-seed7") for p in own_problems(7))
-
-
-def test_the_choice_is_a_cover_with_nothing_superfluous():
-    sets = {"middle": {(2,), (3,), (4,), (5,)}, "left": {(1,), (2,), (3,)}, "right": {(4,), (5,), (6,)}}
-    assert sorted(greedy([(k,) for k in range(1, 7)], sets, dict.fromkeys(sets, 1.0))) == ["left", "right"]

@@ -118,22 +118,11 @@ class RightDecoder(NamedTuple):
     tokens: int = 3
 
 
+KINDS = (OneByOne, HotDraft, BareDraft, Growing, UpAndDown, LookedUp, TwoDrafts, Argmax, AnyToken, Confident, Matching,
+         Thinned)  # fmt: skip
+
 RIGHT_DECODERS = {
-    one.name: one
-    for one in (
-        RightDecoder("R01", OneByOne, "drafts nothing"),
-        RightDecoder("R02", HotDraft, "drafts at twice the temperature"),
-        RightDecoder("R03", BareDraft, "drafts without any setting"),
-        RightDecoder("R04", Growing, "drafts one token more in each block"),
-        RightDecoder("R05", UpAndDown, "drafts in every other block"),
-        RightDecoder("R06", LookedUp, "drafts from the text itself"),
-        RightDecoder("R07", TwoDrafts, "two drafts by turns"),
-        RightDecoder("R08", Argmax, "drafts the draft's argmax"),
-        RightDecoder("R09", AnyToken, "drafts any token"),
-        RightDecoder("R10", Confident, "stops drafting where the draft is not sure"),
-        RightDecoder("R11", Matching, "keeps a drafted token where it is the target's own draw"),
-        RightDecoder("R12", Thinned, "draws the residual by thinning"),
-    )
+    f"R{n:02}": RightDecoder(f"R{n:02}", kind, (kind.__doc__ or "").rstrip(".")) for n, kind in enumerate(KINDS, 1)
 }
 
 
