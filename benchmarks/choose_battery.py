@@ -1,4 +1,4 @@
-"""Choose anew the smallest set of problems that covers every region: ``python -m draftproof.benchmarks.choose_battery``.
+"""Choose the smallest set of problems that covers every region: ``python -m draftproof.benchmarks.choose_battery``.
 
 Greedy set cover, weighted by the ways in which a verifier can end: first of the square of p and q by pairs of rows,
 packed into ``aimed`` problems, then of all other regions by drawn problems, plain ones at a quarter of their price; in

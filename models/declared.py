@@ -100,7 +100,7 @@ class DeclaredLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class DeclaredModel:
-    """The law that a problem asks for, as a model: its rows are made of those of both models."""
+    """A law that a problem asks for, as a model: its rows are made of those of both models."""
 
     def __init__(self, law: DeclaredLaw, target: Model, draft: Model, gamma: int):
         self.law, self.target, self.draft, self.gamma = law, target, draft, gamma

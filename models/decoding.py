@@ -55,7 +55,7 @@ def modified(target: Model, draft: Model, starts: tuple[int, ...], gamma: int) -
 
 
 class Decoded(NamedTuple):
-    """The text so far, and where the iterations began whose modification of the target is still in force."""
+    """A text so far, and where the iterations began whose modification of the target is still in force."""
 
     tokens: Prefix = ()
     starts: tuple[int, ...] = ()

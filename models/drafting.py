@@ -138,7 +138,7 @@ def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) ->
 
 
 class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
-    """The JSON form of a way of drafting: ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``.
+    """A way of drafting in its JSON form: ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``.
 
     A ragged tree has ``parents`` in place of ``children``, [-1, -1, 0] where the first of two nodes alone has a child,
     and so has one whose nodes are drawn depth first: [-1, 0, -1, 2].

@@ -27,7 +27,7 @@ class Model(Protocol):
 
 
 class ContextFree(NamedTuple):
-    """The same row after every prefix."""
+    """A model with the same row after every prefix."""
 
     probabilities: tuple
 

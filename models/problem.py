@@ -130,7 +130,7 @@ class MarkovForm(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ProblemForm(msgspec.Struct, forbid_unknown_fields=True):
-    """The JSON form of a problem on a small vocabulary."""
+    """A problem on a small vocabulary in its JSON form."""
 
     vocabulary: Annotated[int, msgspec.Meta(ge=1)]
     gamma: Annotated[int, msgspec.Meta(ge=1, le=200)]

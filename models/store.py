@@ -45,7 +45,7 @@ class StoredRow(NamedTuple):
 
 
 class Store:
-    """The rows of a file, which one process at a time may write; of several under one key the last one counts.
+    """A file of rows, which one process at a time may write. Of several rows under one key the last one counts.
 
     file: its path; None keeps the rows in memory alone.
     what: what the rows are of. A file of anything else is refused.

@@ -176,7 +176,7 @@ class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WideForm(msgspec.Struct, forbid_unknown_fields=True):
-    """The JSON form of a wide problem."""
+    """A wide problem in its JSON form."""
 
     vocabulary: Annotated[int, msgspec.Meta(ge=2, le=MOST_VOCABULARY)]
     gamma: Annotated[int, msgspec.Meta(ge=1, le=MOST_GAMMA)]

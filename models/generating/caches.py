@@ -26,7 +26,7 @@ class CachedModel:
     """A model, and what it has read of each row's text."""
 
     def __init__(self, model: Any, batch: int, name: str = "model"):
-        """model: a causal language model of transformers in evaluation mode; name: what errors call it.
+        """Take a causal language model of transformers in evaluation mode. name: what errors call it.
 
         Raises: InputError if the model keeps a state that cannot be rolled back, or has no positions for ragged rows.
         """

@@ -15,7 +15,7 @@ from .settings import LoopSettings
 
 
 class OneGenerator(Streams):
-    """The three streams as one generator of torch, made from the seed, whose numbers can be followed."""
+    """A generator of torch in place of the three streams, made from the seed. Its numbers can be traced."""
 
     def __init__(self, seed: int, batch: int):
         self.generator = torch.Generator().manual_seed(seed)
@@ -33,7 +33,7 @@ class OneGenerator(Streams):
 
 
 class Untimed:
-    """The loop with that generator, and without a clock."""
+    """A loop with that generator, and without a clock."""
 
     streams = OneGenerator
 

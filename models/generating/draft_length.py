@@ -34,7 +34,7 @@ class Adaptive:
 
 
 class DraftLength:
-    """The draft length of each iteration: a given number, or that of ``Adaptive``.
+    """A draft length for each iteration: a given number, or that of ``Adaptive``.
 
     alpha = (1 + accepted) / (2 + tried), a draft token being tried if all before it were accepted: the mean of
     independent, identical acceptances under a uniform prior, so never 0 or 1. c = seconds a draft step over seconds a

@@ -27,7 +27,7 @@ from .settings import LoopSettings, checked_device, checked_models, checked_prom
 
 
 class NestedModifications:
-    """The modifications in force, oldest first."""
+    """A list of the modifications in force, oldest first."""
 
     def __init__(self) -> None:
         self.in_force: list[Modification] = []
@@ -94,7 +94,7 @@ class DecodingLoop:
         settings: LoopSettings, chance: Sequence[Chance] | None = None, device: str | None = None,
         before_step: Callable[[], None] = lambda: None,
     ):  # fmt: skip
-        """before_step: called before each iteration and each draft token, to end the run by an exception."""
+        """Check the input. before_step: called before each iteration and draft token; it may raise to end the run."""
         models = {"target": target, "draft": draft} if draft is not None else {"target": target}
         checked_models(models)
         self.vocabulary = checked_vocabulary(models, settings.vocabulary)
@@ -242,7 +242,7 @@ NO_VERIFIER = LoopVerifier("plain", _no_verifier)
 
 
 class PlainLoop(DecodingLoop):
-    """The loop without a draft."""
+    """A loop without a draft."""
 
     def iteration(self) -> Iteration:
         times = [self.clock()]

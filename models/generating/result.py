@@ -27,7 +27,7 @@ class Iteration(NamedTuple):
 
 @dataclass
 class Generated:
-    """The texts of a run, and its iterations.
+    """A run's texts and iterations.
 
     verifier: its name, "plain" without one.
     lossy: empty for a lossless verifier, else what was given up.

@@ -49,7 +49,7 @@ def warp(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Warp:
 
 
 class BatchChance(Protocol):
-    """The random choices of a batch, one source a row."""
+    """A source of random choices for each row of a batch."""
 
     def draw(self, scores: Tensor) -> Tensor:
         """Draw one draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""

@@ -17,7 +17,7 @@ HUB_TIMEOUT = 20
 
 
 class WeightsIndex(msgspec.Struct):
-    """The file that says which part of a checkpoint has which weight."""
+    """A file that says which part of a checkpoint has which weight."""
 
     weight_map: dict[str, str]
 

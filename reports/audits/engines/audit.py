@@ -43,7 +43,7 @@ NEUTRAL = [("temperature", 1), ("top_k", 0), ("top_p", 1)]
 
 
 class Sampled(NamedTuple):
-    """What an engine emitted for one job.
+    """A count of what an engine emitted for one job.
 
     counts: emitted tokens -> times.
     failure: [kind, why] if not all samples were taken.
@@ -187,7 +187,7 @@ def audit_engine(
 
 @dataclass
 class EngineTexts:
-    """Texts of an engine on forged pairs; fields as in ``audit_engine``."""
+    """A sample of an engine's texts on forged pairs; fields as in ``audit_engine``."""
 
     engine: Engine
     problems: Sequence[Problem]

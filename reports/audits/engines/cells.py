@@ -33,7 +33,7 @@ DRAFTING = (
 
 
 class TextCell(NamedTuple):
-    """One request whose law is asked for. sampling: the way of drafting. problem: the pair."""
+    """A request whose law is asked for. sampling: the way of drafting. problem: the pair."""
 
     name: str
     settings: Mapping[str, Any]

@@ -48,7 +48,7 @@ def rules_out(law: TextMasses, problem: Problem) -> bool:
 
 @dataclass
 class TextLaws:
-    """The laws of an engine's texts, each asked for once, in a child process that is started anew if one ended.
+    """A source of the laws of an engine's texts, each asked for once. A child process that ended is started anew.
 
     folder: where pairs are forged.
     timeout: seconds of processor time for one law.
@@ -134,7 +134,7 @@ class TextLaws:
 
 @dataclass
 class ExactTexts:
-    """The laws of an engine's texts, as one part of a run.
+    """An examination of the laws of an engine's texts.
 
     cells: what is asked.
     timeout: seconds of processor time for each law.

@@ -23,7 +23,7 @@ MOST_LOG2 = 16
 
 
 class Window(NamedTuple):
-    """gamma + 1 consecutive tokens of the texts.
+    """A window of gamma + 1 consecutive tokens of the texts.
 
     first: the place of the first of them.
     law: their joint law, over QQ.

@@ -28,7 +28,7 @@ SOFTMAX_TOLERANCE = 1e-6
 
 
 class BlockInputs:
-    """One batch of prompts of several lengths, decoded by the observed loop."""
+    """A batch of prompts of several lengths, decoded by the observed loop."""
 
     def __init__(self, session: LoopSession, drift: DriftMeasurement, alpha: float):
         self.session, self.drift = session, drift

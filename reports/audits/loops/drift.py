@@ -44,7 +44,7 @@ MAX_DRIFT = 0.25
 
 
 class DriftMeasurement:
-    """The drift of each shape of pass on texts that plain decoding writes, for target and draft.
+    """A measurement of the drift of each shape of pass, on texts that plain decoding writes.
 
     It is no part of the verdict.
     """
@@ -93,23 +93,23 @@ class DriftMeasurement:
 
     @property
     def set_drift(self) -> float:
-        """Distance that the probability of a set, as sampled, may be off by."""
+        """Return the distance that the probability of a set, as sampled, may be off by."""
         drifts = [each for part in self.drifts.values() for each in part]
         return _limit(BET_MARGIN, [each.warped["max"] for each in drifts], LOGIT_ULPS / 2, drifts)
 
     @property
     def slack(self) -> float:
-        """Probability that bets pay for drift."""
+        """Return the probability that bets pay for drift."""
         return min(MAX_DRIFT, self.set_drift)
 
     @property
     def too_wide(self) -> bool:
-        """True if drift is too wide for bets to be evidence."""
+        """Return whether drift is too wide for bets to be evidence."""
         return self.set_drift > MAX_DRIFT
 
     @property
     def tie(self) -> float:
-        """Gap of two logits of the target below which they are a tie."""
+        """Return the gap of two logits of the target below which they are a tie."""
         drifts = self.drifts["target"]
         return _limit(ROW_MARGIN, [each.gap for each in drifts], 2 * LOGIT_ULPS, drifts)
 
@@ -126,7 +126,7 @@ def _limit(margin: float, measured: Sequence[float], ulps: float, drifts: Sequen
 
 
 class TokenBets:
-    """Bets of several families of sets, which pay for the drift of the rows.
+    """A run of bets on several families of sets, which pay for the drift of the rows.
 
     fortune: the fortune that they have won.
     expected, observed: tokens of each family that should have been in the sets, and that were.

@@ -36,7 +36,7 @@ Row = tuple[Fraction, ...]
 
 
 class ForgedLaw(NamedTuple):
-    """The law of a forged pair.
+    """A forged pair's law.
 
     problem: target and draft as they are sampled, order 1, over rationals.
     source: where the rows are from, in words.
@@ -120,7 +120,7 @@ ROUNDING_PER_TOKEN = 1e-6
 
 
 class EnumeratedLaw:
-    """The law of the first tokens with the verifier's exact form, one block at a time, on every random path.
+    """An enumeration of the law of the first tokens, with the verifier's exact form, on every random path.
 
     ``TextCounts`` and ``written_texts`` examine the loop's own random streams and its batched verifier.
     """
@@ -203,7 +203,7 @@ MAX_OUTCOMES = 100_000
 
 
 class TextCounts:
-    """Counts of texts of 2 gamma + 1 tokens after <s>, and of tau of their first iterations."""
+    """A count of texts of 2 gamma + 1 tokens after <s>, and of tau of their first iterations."""
 
     def __init__(self, session: LoopSession, forged: ForgedLaw, alpha: float):
         self.session, self.forged, self.alpha = session, forged, alpha

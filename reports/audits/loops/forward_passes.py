@@ -63,7 +63,7 @@ def row_distance(logits: Tensor, other: Tensor) -> Tensor:
 
 
 class Drift(NamedTuple):
-    """Distance of passes of one shape from one pass over the whole text, over all positions of some texts.
+    """A distance of passes of one shape from one pass over the whole text, over all positions of some texts.
 
     Three quantities have a median, 99 % quantile, largest value and mean over the positions.
     shape: of the passes, in words.

@@ -19,7 +19,7 @@ from ....verifiers.batched.sampling import Uniforms
 
 
 class PassInputs(NamedTuple):
-    """One forward pass, [B, n] each: the tokens in all columns, old and new, their positions, and the mask."""
+    """A forward pass, [B, n] each: the tokens in all columns, old and new, their positions, and the mask."""
 
     tokens: Tensor
     positions: Tensor

@@ -17,7 +17,7 @@ from .model_inputs import InputRecorder, Misread, RandomNumberLog
 
 
 class RowDistance(NamedTuple):
-    """One row that the verifier was given.
+    """A row that the verifier was given.
 
     model: "target" or "draft".
     prompt, iteration, position: place of the row; positions in a text count from 0.
@@ -33,7 +33,7 @@ class RowDistance(NamedTuple):
 
 @dataclass
 class Observations:
-    """The observations of a loop.
+    """A record of what was observed of a loop.
 
     on_block: called with the law that the draft tokens of a block should have, [gamma, V], by a pass of our own, and
         with the tokens, [gamma].

@@ -13,7 +13,7 @@ ADAPTIVE = "adaptive"
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """Options of ``draftproof e2e``. A pair is target and draft, or a preset.
+    """A set of options of ``draftproof e2e``. A pair is target and draft, or a preset.
 
     target, draft: folders, or names of the Hub.
     preset: a named pair.

@@ -91,7 +91,7 @@ class LoopSession:
 
     @property
     def spent(self) -> float:
-        """Seconds that count: processor time, so that a busy machine ends no run.
+        """Return the seconds that count: processor time, so that a busy machine ends no run.
 
         With several threads the clock is less, and counts; one in WALL_CLOCK_FACTOR by the clock counts in any case.
         """

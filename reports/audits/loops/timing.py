@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 
 class Timing:
-    """Wall clock of the loop and of plain decoding, in turns; they take turns at beginning, too."""
+    """A measurement of the wall clock of the loop and of plain decoding, which take turns at beginning."""
 
     def __init__(self, session: LoopSession):
         self.session = session

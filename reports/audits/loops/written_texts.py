@@ -35,7 +35,7 @@ LIMITED_BY = "argmax", "draft above target"
 
 
 class WrittenTexts(ABC):
-    """Texts after the prompts.
+    """An examination of texts after the prompts.
 
     copies: how often each prompt is decoded in a batch.
     """
@@ -125,7 +125,7 @@ class WrittenTexts(ABC):
 
 
 class GreedyTexts(WrittenTexts):
-    """Texts at temperature 0, where every token has to be the target's most probable one.
+    """An examination of texts at temperature 0, where every token has to be the target's most probable one.
 
     Each prompt is decoded once; copies only fill up a batch, and the same text counts once.
     """
@@ -193,7 +193,10 @@ class GreedyTexts(WrittenTexts):
 
 
 class SampledTexts(WrittenTexts):
-    """Texts whose every token is bet on. Each prompt is twice in a batch, so that a row can bet on its neighbour's."""
+    """An examination that bets on every token of the texts.
+
+    Each prompt is twice in a batch, so that a row can bet on its neighbour's.
+    """
 
     copies = 2
 
