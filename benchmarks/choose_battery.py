@@ -6,13 +6,15 @@ the end the problems that the others make superfluous are taken out, the dearest
 """
 
 import json
-from collections.abc import Collection, Hashable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeVar
 
 from draftproof.models.battery import KINDS, LATE, SCALES, Spec, by_hand, log_odds_pair, specified
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem
-from draftproof.models.regions import VISIBLE, Cell, cells, contexts, coverage
+from draftproof.models.regions import LEVELS, RATIOS, VISIBLE, Cell, contexts, coverage, level
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -40,6 +42,63 @@ SIZES = {
     (4, 2): (30, 6), (5, 2): (10, 2), (2, 3): (400, 10), (3, 3): (20, 5), (2, 4): (30, 6), (2, 5): (30, 6),
 }  # fmt: skip
 """(V, gamma) -> candidates with log-odds rows, of every other kind."""
+
+
+def intervals(borders: tuple[Fraction, ...] = LEVELS) -> list[str]:
+    """Return the intervals between 0 and 1, from small to large."""
+    return [level((a + b) / 2, borders) for a, b in zip((Fraction(0), *borders), (*borders, Fraction(1)))]
+
+
+def cells() -> frozenset[Cell]:
+    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5."""
+    inside, near = intervals(), intervals(RATIOS)
+    levels, places, rules = ["0", *inside, "1"], ("first", "middle", "last"), ("token", "block")
+    both = ("accept", "reject")
+    every: set[Cell] = set()
+    for (i, p), (j, q) in product(enumerate(levels), enumerate(levels)):
+        if q != "0":
+            orders = "<" if i < j else ">" if i > j else "=" if p == "1" else "<=>"
+            every |= {("p and q", p, q, order, m) for order in orders for m in _seen(p, q, order)}
+        if i > j or (i == j and p in inside):
+            every.add(("replacement's p and q", p, q))
+    ties = [f"in the {name}'s row{largest}" for name in ("target", "draft") for largest in ("", ", the largest")]
+    ties += [f"the {name}'s next row is the same" for name in ("target", "draft")]
+    step, survival, rejected = "step of the surviving probability", "surviving probability", ["reject"]
+    regions: list[tuple[Iterable[Any], ...]] = [
+        (["p / q"], ["<"], near, both), (["p / q"], [">"], near, rejected),
+        (["p / q"], ["<"], ["0"], ["accept"]), (["p / q"], ["="], ["1"], rejected),
+        ([survival], places, inside, both), ([survival], places, ["0"], ["accept"]),
+        ([survival], places, ["1"], rejected),
+        ([step], ("falls", "rises", "stays"), both), ([step], ("stays 1", "back to 1"), rejected),
+        (["residual mass"], rules, ("first", "later"), [*inside, "1"]), (["residual share"], rules, [*inside, "1"]),
+        (["residual tokens"], rules, (1, 2, 3, 4)), (["residual ties"], rules, ("the largest", "smaller")),
+        (["bonus probability"], levels[1:]), (["ties"], ties, both),
+        (["ties"], ("equal rows", "p = q, the rows differ"), rejected),
+        *((["repeats"], [pattern], range(1, len(pattern) + 1), both) for pattern in PATTERNS),
+        (["replacement repeats"], ("the token before", "no token before")),
+        *((["bonus token", "replacement token"], [size], range(size)) for size in range(2, 6)),
+        *((["drafted token"], [size], range(size), both) for size in range(2, 6)),
+        # on longer blocks V is 2: one token can replace another
+        *((["replacement position"], [n], range(1, n + 1), ("one", "several")[: 2 - (n > 3)]) for n in range(1, 6)),
+        *((["position"], [gamma], range(1, gamma + 1), both) for gamma in range(1, 6)),
+        (["bonus position"], range(1, 6)),
+    ]  # fmt: skip
+    return frozenset(every.union(*(product(*region) for region in regions)))
+
+
+PATTERNS = ("aa", "ab", "aaa", "aab", "aba", "abb", "abc")
+"""The ways in which the tokens of a draft block of 2 or 3 can repeat."""
+
+
+def _seen(p: str, q: str, order: str) -> list[str]:
+    """Yield mistakes with the coin that can be visible: (1 - p) q bounds what a token loses that the residual gives
+    back.
+    """
+    if order == "<":
+        return ["accept"] if p == "0" else ["accept", "reject"]
+    most = {"0..1e-08": 1e-8, "1e-08..1e-05": 1e-5}.get(q, 1.0)
+    gone = {"1": 0.0, "1-1e-08..1": 1e-8, "1-1e-05..1-1e-08": 1e-5}.get(p, 1.0)
+    return ["reject", "other"] if most * gone > VISIBLE else ["other"]
 
 
 def ways(problem: Problem) -> int:

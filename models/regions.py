@@ -24,12 +24,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import product
+from functools import cache, cached_property
 from typing import Any
 
 from ..verifiers.arithmetic import residual
 from ..verifiers.block_verification import accept, survive
+from .battery import audit_battery
 from .law import Prefix
 from .problem import Problem
 from .rationals import as_fraction
@@ -58,11 +58,6 @@ def level(p: Fraction, borders: tuple[Fraction, ...] = LEVELS) -> str:
 
 def _border(p: Fraction | int) -> str:
     return f"1-{float(1 - p):g}" if 0.9 < p < 1 else f"{float(p):g}"
-
-
-def intervals(borders: tuple[Fraction, ...] = LEVELS) -> list[str]:
-    """Return the intervals between 0 and 1, from small to large."""
-    return [level((a + b) / 2, borders) for a, b in zip((Fraction(0), *borders), (*borders, Fraction(1)))]
 
 
 @dataclass(frozen=True)
@@ -131,56 +126,13 @@ def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
     return found
 
 
+@cache
 def cells() -> frozenset[Cell]:
-    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5."""
-    inside, near = intervals(), intervals(RATIOS)
-    levels, places, rules = ["0", *inside, "1"], ("first", "middle", "last"), ("token", "block")
-    both = ("accept", "reject")
-    every: set[Cell] = set()
-    for (i, p), (j, q) in product(enumerate(levels), enumerate(levels)):
-        if q != "0":
-            orders = "<" if i < j else ">" if i > j else "=" if p == "1" else "<=>"
-            every |= {("p and q", p, q, order, m) for order in orders for m in _seen(p, q, order)}
-        if i > j or (i == j and p in inside):
-            every.add(("replacement's p and q", p, q))
-    ties = [f"in the {name}'s row{largest}" for name in ("target", "draft") for largest in ("", ", the largest")]
-    ties += [f"the {name}'s next row is the same" for name in ("target", "draft")]
-    step, survival, rejected = "step of the surviving probability", "surviving probability", ["reject"]
-    regions: list[tuple[Iterable[Any], ...]] = [
-        (["p / q"], ["<"], near, both), (["p / q"], [">"], near, rejected),
-        (["p / q"], ["<"], ["0"], ["accept"]), (["p / q"], ["="], ["1"], rejected),
-        ([survival], places, inside, both), ([survival], places, ["0"], ["accept"]),
-        ([survival], places, ["1"], rejected),
-        ([step], ("falls", "rises", "stays"), both), ([step], ("stays 1", "back to 1"), rejected),
-        (["residual mass"], rules, ("first", "later"), [*inside, "1"]), (["residual share"], rules, [*inside, "1"]),
-        (["residual tokens"], rules, (1, 2, 3, 4)), (["residual ties"], rules, ("the largest", "smaller")),
-        (["bonus probability"], levels[1:]), (["ties"], ties, both),
-        (["ties"], ("equal rows", "p = q, the rows differ"), rejected),
-        *((["repeats"], [pattern], range(1, len(pattern) + 1), both) for pattern in PATTERNS),
-        (["replacement repeats"], ("the token before", "no token before")),
-        *((["bonus token", "replacement token"], [size], range(size)) for size in range(2, 6)),
-        *((["drafted token"], [size], range(size), both) for size in range(2, 6)),
-        # on longer blocks V is 2: one token can replace another
-        *((["replacement position"], [n], range(1, n + 1), ("one", "several")[: 2 - (n > 3)]) for n in range(1, 6)),
-        *((["position"], [gamma], range(1, gamma + 1), both) for gamma in range(1, 6)),
-        (["bonus position"], range(1, 6)),
-    ]  # fmt: skip
-    return frozenset(every.union(*(product(*region) for region in regions)))
+    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5.
 
-
-PATTERNS = ("aa", "ab", "aaa", "aab", "aba", "abb", "abc")
-"""The ways in which the tokens of a draft block of 2 or 3 can repeat."""
-
-
-def _seen(p: str, q: str, order: str) -> list[str]:
-    """Yield mistakes with the coin that can be visible: (1 - p) q bounds what a token loses that the residual gives
-    back.
+    The battery was chosen so that it covers all of them (``benchmarks/choose_battery.py`` lists them).
     """
-    if order == "<":
-        return ["accept"] if p == "0" else ["accept", "reject"]
-    most = {"0..1e-08": 1e-8, "1e-08..1e-05": 1e-5}.get(q, 1.0)
-    gone = {"1": 0.0, "1-1e-08..1": 1e-8, "1-1e-05..1-1e-08": 1e-5}.get(p, 1.0)
-    return ["reject", "other"] if most * gone > VISIBLE else ["other"]
+    return frozenset().union(*map(coverage, audit_battery()))
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from draftproof.benchmarks.choose_battery import cells
 from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand, drawn, own_problems, specified
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_fraction
-from draftproof.models.regions import VISIBLE, cells, contexts, coverage, moved
+from draftproof.models.regions import VISIBLE, contexts, coverage, moved
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
 from draftproof.proofs.rounding.rule import rounding_allowed
