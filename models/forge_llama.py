@@ -5,9 +5,12 @@ hidden ones, a dimension for each token of the problem and one for "start". RMSN
 is then below the rounding of float32), and that dimension's column of the last layer is log P / sqrt(H).
 """
 
+from collections.abc import Callable
 from math import log, sqrt
 from pathlib import Path
+from typing import Any
 
+from .errors import InputError
 from .law import Markov
 from .libraries import save_tokenizer
 
@@ -30,29 +33,44 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
     name: what the checkpoint was forged from, recorded in its configuration.
     """
     import torch
+
+    vocabulary, precision = len(law.after), getattr(torch, dtype)
+    heads = vocabulary // HEAD_SIZE + 1
+    configuration = {
+        "vocab_size": size, "hidden_size": heads * HEAD_SIZE, "intermediate_size": HEAD_SIZE, "num_hidden_layers": 1,
+        "num_attention_heads": heads, "num_key_value_heads": heads, "max_position_embeddings": 4096,
+        "rms_norm_eps": 1e-6, "tie_word_embeddings": False, "forged_from": name,
+        "bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1,
+    }  # fmt: skip
+
+    def weights(model: Any) -> dict[str, Any]:
+        shapes = {n: p.shape for n, p in model.named_parameters()}
+        flat = {n: torch.full(s, float(n.endswith("norm.weight")), dtype=precision) for n, s in shapes.items()}
+        _write_law(law, flat["model.embed_tokens.weight"], flat["lm_head.weight"])
+        return flat
+
+    save_llama(configuration, weights, folder)
+    save_word_tokenizer(folder, vocabulary)
+
+
+def save_llama(configuration: dict[str, Any], weights: Callable[[Any], dict[str, Any]], folder: Path) -> None:
+    """Write a Llama checkpoint whose settings truncate nothing.
+
+    weights: function of the model without weights that returns its weights by name. Raises: InputError if one lacks.
+    """
+    import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-    vocabulary = len(law.after)
-    heads = vocabulary // HEAD_SIZE + 1
-    ids = {"bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1}
-    config = LlamaConfig(
-        vocab_size=size, hidden_size=heads * HEAD_SIZE, intermediate_size=HEAD_SIZE, num_hidden_layers=1,
-        num_attention_heads=heads, num_key_value_heads=heads, max_position_embeddings=4096, rms_norm_eps=1e-6,
-        tie_word_embeddings=False,
-        forged_from=name,  # pyright: ignore[reportCallIssue]  # configurations take any name
-        **ids,
-    )  # fmt: skip
     with torch.device("meta"):
-        model = LlamaForCausalLM(config)
-    precision = getattr(torch, dtype)
-    parameters = model.named_parameters()
-    weights = {n: torch.full(p.shape, float(n.endswith("norm.weight")), dtype=precision) for n, p in parameters}
-    _write_law(law, weights["model.embed_tokens.weight"], weights["lm_head.weight"])
-    model.load_state_dict(weights, assign=True)
+        model = LlamaForCausalLM(LlamaConfig(**configuration))
+    model.load_state_dict(weights(model), assign=True, strict=False)
+    model.tie_weights()
+    if absent := [name for name, part in model.named_parameters() if part.is_meta]:
+        raise InputError(f"the checkpoint has no {absent[0]}, which its configuration asks for")
+    ids = {name: value for name, value in configuration.items() if name.endswith("_token_id") and value is not None}
     # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
     model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
     model.save_pretrained(folder)
-    save_word_tokenizer(folder, vocabulary)
 
 
 def _write_law(law: Markov, embedding, head) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..digests import sha256_of, versions
 from ..errors import InputError
 from ..files import cache_folder, write_atomically
+from ..forge_llama import save_llama
 from ..libraries import quiet, reason, require
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def trained_folder() -> Path | None:
 
 
 def _make(file: Path, folder: Path, progress: Progress) -> None:
+    import torch
+
     from .gguf_checkpoint import read_gguf
 
     with quiet():
@@ -181,26 +184,7 @@ def _make(file: Path, folder: Path, progress: Progress) -> None:
         for done, (name, every) in enumerate({"target": 0, **DRAFTERS}.items()):
             progress(f"making {name}", done, 1 + len(DRAFTERS))
             given = read_gguf(file, rounded_layers(every)) if every else read_gguf(file)
-            save_llama(given.configuration, given.weights, folder / name, "bfloat16" if every else "float32")
+            precision = torch.bfloat16 if every else torch.float32
+            weights = {n: torch.from_numpy(part).to(precision) for n, part in given.weights.items()}
+            save_llama(given.configuration, lambda _, weights=weights: weights, folder / name)
             tokenizer.save_pretrained(folder / name)
-
-
-def save_llama(configuration: dict[str, Any], weights: dict[str, "np.ndarray"], folder: Path, dtype: str) -> None:
-    """Write a Llama checkpoint whose settings truncate nothing."""
-    import torch
-    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(**configuration)
-    with torch.device("meta"):
-        model = LlamaForCausalLM(config)
-    precision = getattr(torch, dtype)
-    state = {name: torch.from_numpy(part).to(precision) for name, part in weights.items()}
-    model.load_state_dict(state, assign=True, strict=False)
-    model.tie_weights()
-    absent = [name for name, part in model.named_parameters() if part.is_meta]
-    if absent:
-        raise InputError(f"the GGUF file has no {absent[0]}, which its configuration asks for")
-    ids = {name: value for name, value in configuration.items() if name.endswith("_token_id") and value is not None}
-    # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
-    model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
-    model.save_pretrained(folder)

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from draftproof.models.wide import WideProblem, many_ids, wide, wide_battery
+from draftproof.benchmarks.choose_wide_battery import many_ids
+from draftproof.models.wide import WideProblem, wide, wide_battery
 from draftproof.tests.deceivers import problems as at
 
 REFUTED, NOT_CLEARED, ERROR, UNSEEN = ("refuted",), ("refuted", "inconclusive"), ("error",), ("holds",)

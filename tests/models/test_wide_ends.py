@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from draftproof.benchmarks.choose_wide_battery import ends
 from draftproof.models.long_blocks import apart, regions, together
-from draftproof.models.wide import LEAST_EXCHANGED, ends, wide_battery
+from draftproof.models.wide import LEAST_EXCHANGED, wide_battery
 
 BATTERY = wide_battery()
 SIZES = sorted({p.vocabulary for p in BATTERY if p.vocabulary >= LEAST_EXCHANGED})

@@ -4,7 +4,7 @@ not."""
 import numpy as np
 import pytest
 
-from draftproof.models.problem import any_problem_from, as_json
+from draftproof.benchmarks.choose_wide_battery import choose
 from draftproof.models.wide import LEAST_EXCHANGED, exchanged, wide_battery
 
 BATTERY = wide_battery()
@@ -14,7 +14,7 @@ PAIRS = {p.vocabulary: (p, exchanged(p)) for p in BATTERY if exchanged(p) in BAT
 def test_each_vocabulary_of_an_audit_has_such_a_pair_the_original_first():
     assert PAIRS.keys() == {p.vocabulary for p in BATTERY if p.vocabulary >= LEAST_EXCHANGED}
     assert all(BATTERY.index(p) < BATTERY.index(twin) for p, twin in PAIRS.values())
-    assert all(any_problem_from(as_json(twin)) == twin for _, twin in PAIRS.values())
+    assert choose() == BATTERY
 
 
 @pytest.mark.parametrize("vocabulary", PAIRS)

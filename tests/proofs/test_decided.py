@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 
+from draftproof.benchmarks.choose_wide_battery import MANY_IDS, many_ids
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.long_blocks import LENGTHS, LENGTHS_APART, apart, together
-from draftproof.models.wide import DRAFTED_IDS, MANY_IDS, many_ids, wide, wide_from
+from draftproof.models.wide import DRAFTED_IDS, wide, wide_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.law import decided_together
 from draftproof.proofs.laws.reference_laws import enumerated_law

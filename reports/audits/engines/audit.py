@@ -13,7 +13,7 @@ from ....models.battery import drawn_markov
 from ....models.decoding_settings import DRAFT, PLAIN, SETTINGS
 from ....models.errors import InputError, RunFailed
 from ....models.forge import forge
-from ....models.problem import Problem, problem_from, size_of
+from ....models.problem import Problem, size_of
 from ....proofs.child_process import ChildProcess
 from ....proofs.time_limits import TimeLimits
 from ....stattests.arguments import ALPHA
@@ -23,7 +23,7 @@ from ..replay import assignments, command_line, compact
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress, silent
-from .cells import DRAFTING, asked_cells, grid_cells
+from .cells import DRAFTING, asked_cells, grid_cells, kept_problem
 from .exact_texts import DECIDING, ExactTexts
 from .texts import judged, text_length
 
@@ -105,9 +105,7 @@ def engine_from(name: str) -> Engine:
 
 def engine_problems() -> list[Problem]:
     """Return a pair that any reader can follow, and one whose rows differ by context and have zeros."""
-    row = ["2/5", "3/10", "1/5", "1/10"]
-    reversed_ = {"vocabulary": 4, "gamma": 3, "target": row, "draft": row[::-1], "name": "reversed-V4-gamma3"}
-    return [problem_from(reversed_), drawn_markov(3, 2, "zeros")]
+    return [kept_problem("reversed-V4-gamma3"), drawn_markov(3, 2, "zeros")]
 
 
 def audit_engine(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....models.decoding_settings import (
@@ -15,6 +16,7 @@ from ....models.decoding_settings import (
     text_law,
 )
 from ....models.errors import InputError
+from ....models.json_files import read_file
 from ....models.problem import Problem, as_json, problem_from
 from ....verifiers.adapters.registry import TOKENS, Engine
 from ..settings_grid import MORE_TOKENS, REPEATING, chosen_rows
@@ -53,15 +55,14 @@ class TextCell(NamedTuple):
         return self.sampling, str(self.tokens), json.dumps([self.settings, as_json(self.problem)], sort_keys=True)
 
 
+def kept_problem(name: str) -> Problem:
+    """Return a pair of problems.json."""
+    return problem_from(read_file(dict[str, Any], Path(__file__).with_name("problems.json"))[name], name)
+
+
 def decoder_problem() -> Problem:
     """Return a pair without ties: no two tokens are as likely, and no sum is a round number, so cut-offs are clear."""
-    target = {"start": ["11/20", "3/20", "6/20"],
-              "after": {"0": ["3/20", "13/20", "4/20"], "1": ["27/100", "11/100", "62/100"],
-                        "2": ["45/100", "34/100", "21/100"]}}  # fmt: skip
-    draft = {"start": ["1/4", "2/5", "7/20"],
-             "after": {"0": ["2/5", "1/4", "7/20"], "1": ["51/100", "3/10", "19/100"],
-                       "2": ["3/20", "1/4", "3/5"]}}  # fmt: skip
-    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V3-gamma2"})
+    return kept_problem("decoded-V3-gamma2")
 
 
 def long_problem() -> Problem:
@@ -69,18 +70,12 @@ def long_problem() -> Problem:
 
     The most probable tokens of both models agree after a token and differ at the start.
     """
-    target = {"start": ["11/20", "9/20"], "after": {"0": ["3/20", "17/20"], "1": ["62/100", "38/100"]}}
-    draft = {"start": ["1/4", "3/4"], "after": {"0": ["2/5", "3/5"], "1": ["51/100", "49/100"]}}
-    return problem_from({"vocabulary": 2, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V2-gamma2"})
+    return kept_problem("decoded-V2-gamma2")
 
 
 def zeros_problem() -> Problem:
     """Return a pair with tokens of probability 0 in either model and in both, with equal rows and disjoint rows."""
-    target = {"start": ["3/5", "2/5", "0"], "after": {"0": ["1/5", "0", "4/5"], "1": ["0", "0", "1"],
-                                                      "2": ["7/10", "3/10", "0"]}}  # fmt: skip
-    draft = {"start": ["3/20", "1/4", "3/5"], "after": {"0": ["1/5", "0", "4/5"], "1": ["9/20", "11/20", "0"],
-                                                        "2": ["0", "2/5", "3/5"]}}  # fmt: skip
-    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "zeros-V3-gamma2"})
+    return kept_problem("zeros-V3-gamma2")
 
 
 def asked_cells(

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from draftproof.benchmarks.choose_wide_battery import LONGER, again
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
-from draftproof.models.wide import LONGER, again, exchanged, own_wide_problem, wide, wide_battery
+from draftproof.models.wide import exchanged, own_wide_problem, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless, support
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_frontier import reference_deviations

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from draftproof.benchmarks.choose_wide_battery import many_ids
 from draftproof.models.battery import drawn, toy
-from draftproof.models.wide import many_ids, wide, wide_battery
+from draftproof.models.wide import wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_frontier import reference_deviations
