@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import prod
+from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from ..verifiers.trees.draft_tree import (
     CONTEXT,
@@ -18,7 +21,7 @@ from ..verifiers.trees.draft_tree import (
     Drafting,
     drafting_by_parents,
 )
-from .battery import drawn, toy
+from .battery import Spec, drawn, specified, toy
 from .law import ContextFree, Prefix, Table
 from .problem import Problem
 
@@ -58,46 +61,6 @@ def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
 
 Exact = tuple[Fraction, ...]
 
-FEW = 20
-"""Most draft trees of a problem that every audit has."""
-
-MOST = 128
-"""Most draft trees of the first problem of each larger shape and vocabulary."""
-
-AUDITED = (
-    (drawn(3, 1, "generic"), (4,)), (drawn(4, 1, "generic"), (4,)),
-    (drawn(2, 2, "generic"), (2, 2)), (drawn(2, 2, "generic"), (3, 1)),
-    (drawn(3, 2, "generic"), (1, 2)), (drawn(3, 2, "generic"), (1, 3)),
-    (drawn(2, 3, "generic"), (1, 1, 1)), (drawn(2, 3, "generic"), (1, 1, 2)),
-    (drawn(2, 3, "generic"), (1, 2, 1)), (drawn(2, 2, "generic"), (1, 4)),
-    (drawn(2, 1, "generic"), (5,)), (drawn(5, 1, "generic"), (5,)), (drawn(2, 3, "generic"), (2, 2, 2)),
-    (drawn(2, 4, "generic"), (1, 1, 1, 2)), (drawn(2, 5, "generic"), (1, 1, 1, 1, 1)),
-    (drawn(2, 3, "late-one-hot-draft"), (2, 2, 4)),
-)  # fmt: skip
-"""More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly.
-
-Where the last drafts are sure there are many nodes, whose siblings are equal, in few trees.
-"""
-
-AUDITED_TOP = (
-    (drawn(2, 4, "generic"), (2, 2, 2, 2)), (drawn(2, 5, "generic"), (2, 2, 2, 2, 2)), (drawn(4, 2, "generic"), (4, 4)),
-    (drawn(4, 3, "generic"), (3, 3, 3)),
-)  # fmt: skip
-"""The same of larger trees, which are a single one where the most likely tokens are drawn."""
-
-RAGGED = (
-    (drawn(3, 2, "generic"), (-1, -1, 0)), (drawn(3, 2, "zeros"), (-1, -1, 1)),
-    (drawn(3, 2, "generic", 1), (-1, -1, 1)),  # where the order of siblings shows
-    (drawn(2, 2, "generic"), (-1, -1, 0, 0, 1)), (drawn(2, 3, "generic"), (-1, -1, 1, 2)),
-)  # fmt: skip
-"""Parents of trees whose nodes of one depth have different numbers of children, for audits."""
-
-DEPTH_FIRST = (
-    (drawn(2, 2, "generic"), (-1, 0, -1)), (drawn(2, 2, "generic"), (-1, 0, -1, 2)),
-    (drawn(2, 3, "generic"), (-1, 0, 1, -1, 3)),
-)  # fmt: skip
-"""The same of trees whose nodes stand depth first: the children of a node are not next to each other."""
-
 
 def _with_small(*small: tuple[int, int]) -> tuple[Exact, Exact]:
     """Return rows of target and draft that begin with 2^-a and 2^-b for each (a, b); the rest is the last two
@@ -122,24 +85,25 @@ def small_probabilities(how: str) -> list[Problem]:
     return [drawing(at_once, 5 if every else 2, how=how), drawing(behind, 1, 3 if every else 2, how=how)]
 
 
-def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
-    """Return the problems of an audit of a function: those above with few trees, one of each larger shape, small rows.
+TreeSpec = tuple[Spec, str, Literal["children", "parents"], tuple[int, ...]]
+"""A pair of models, how siblings are drawn, and the numbers of children by depth or the parents of the nodes."""
 
-    Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are equal, a row of
-    another node is no mistake.
-    """
-    more = [drawing(pair, *children, how=how) for how in EVERY_WAY for pair, children in AUDITED]
-    more += [drawing(pair, *children, how=TOP) for pair, children in AUDITED_TOP]
-    uneven = [ragged(pair, *parents, how=how) for how in EVERY_WAY for pair, parents in (*RAGGED, *DEPTH_FIRST)]
-    fitting = [p for p in (*tree_battery(), *more, *uneven) if p.tree.fits]
-    problems = sorted(fitting, key=lambda p: isinstance(p.draft, ContextFree))
-    chosen, shapes = [], set[tuple[int, Drafting]]()
-    for problem in problems:
-        trees, shape = _trees(problem), (problem.vocabulary, problem.tree)
-        if problem.tree.how in ways and (trees <= FEW or (trees <= MOST and shape not in shapes)):
-            chosen.append(problem)
-            shapes |= {shape} if trees > FEW else set()
+AUDITED = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[TreeSpec, ...])
+"""The trees of an audit that are not drawn from its seed, chosen by ``benchmarks/choose_tree_battery.py``."""
+
+
+def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
+    """Return the problems of an audit of a function that draw trees in these ways; those of small rows come last."""
+    chosen = [
+        (drawing if shape == "children" else ragged)(_pair(spec), *numbers, how=how)
+        for spec, how, shape, numbers in AUDITED
+        if how in ways
+    ]
     return chosen + [problem for how in EVERY_WAY if how in ways for problem in small_probabilities(how)]
+
+
+def _pair(spec: Spec) -> Problem:
+    return toy(spec[1]) if spec[2] == "paper" else specified(spec)
 
 
 OWN_TREES = (3, 1, 4), (2, 2, 5), (2, 3, 6)
@@ -173,20 +137,3 @@ def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...
         level = list(range(len(parents), len(parents) + len(chosen)))
         parents += chosen
     return tuple(parents)
-
-
-def _trees(problem: Problem) -> int:
-    """Return how many trees can be drawn; if not independently, at most, from as many tokens as the widest row
-    allows.
-    """
-    if problem.tree.how == IID:
-        return _independent_trees(problem)
-    rows = [problem.draft.row(x) for n in range(problem.gamma) for x in problem.prefixes(n)]
-    return replace(problem, vocabulary=max(sum(q != 0 for q in row) for row in rows)).drafts
-
-
-def _independent_trees(problem: Problem, text: Prefix = (), node: int = CONTEXT) -> int:
-    """Return how many subtrees can be drawn below a node with this text, of independent siblings."""
-    tokens = [x for x, q in enumerate(problem.draft.row(text)) if q] if len(text) < problem.gamma else []
-    places = problem.tree.places(node, len(text))
-    return prod(sum(_independent_trees(problem, (*text, x), place) for x in tokens) for place in places)

@@ -1,17 +1,19 @@
 """How trees are drawn: read and written exactly, and a program whose law is that of the models."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 from sympy import QQ
 
-from draftproof import audit
+from draftproof import audit, models
+from draftproof.benchmarks.choose_tree_battery import choose, specification
 from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import replayed
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, size_of, tree_problem_from
-from draftproof.models.tree_battery import DEPTH_FIRST, RAGGED, drawing, ragged, tree_battery
+from draftproof.models.tree_battery import drawing, ragged, tree_audit_battery, tree_battery
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
@@ -27,8 +29,11 @@ def with_drafting(drafting):
 
 
 def test_every_tree_problem_survives_a_round_trip_and_fits_the_schema():
-    battery = [*tree_battery(), *(ragged(pair, *parents, how=TOP) for pair, parents in (*RAGGED, *DEPTH_FIRST))]
-    assert len({p.name for p in battery}) == len(battery)
+    battery, audited = tree_battery(), tree_audit_battery(EVERY_WAY)
+    assert len({p.name for p in audited}) == len(audited)
+    kept = json.loads(Path(models.__file__).with_name("tree_battery.json").read_text())
+    assert json.loads(json.dumps([*map(specification, choose())])) == kept
+    battery = {problem.name: problem for problem in (*battery, *audited)}.values()
     for problem in battery:
         data = json.loads(json.dumps(as_json(problem)))
         jsonschema.Draft202012Validator(PROBLEM_SCHEMA).validate(data)
