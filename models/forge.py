@@ -134,7 +134,6 @@ def law_of_checkpoint(folder: str | Path) -> Markov:
             model = AutoModelForCausalLM.from_pretrained(folder).eval()
     except Exception as error:
         raise InputError(f"{folder}: cannot be loaded ({reason(error)})") from None
-    # transformers 4 loads as float32 whatever was saved, 5 as saved.
     model.to(getattr(torch, config.get("dtype") or config["torch_dtype"]))
     start = config["bos_token_id"]
     with torch.no_grad():

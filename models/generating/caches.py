@@ -41,7 +41,7 @@ class CachedModel:
         self.last_position = (getattr(config, "max_position_embeddings", None) or 2**62) - 1
         self.window = min(getattr(config, name, None) or 2**62 for name in WINDOWS)
         self.name = name
-        self.cache = empty_cache(model)
+        self.cache = empty_cache()
         self.cache_arguments = {each: cache_argument(each) for each in (model, model.base_model)}
         self.filled = torch.zeros(batch, 0, dtype=torch.bool)
         self.read = torch.zeros(batch, dtype=torch.int64)
@@ -86,7 +86,7 @@ class CachedModel:
             given["position_ids"] = positions.clamp(0, self.last_position).to(self.device)
         out = model(input_ids=tokens, **given)
         self.cache = cache_of(out)
-        if not can_be_cropped(self.cache):
+        if not hasattr(self.cache, "crop"):
             raise InputError(self.no_rollback(self.name, self.model))
         return out
 
@@ -107,7 +107,8 @@ class CachedModel:
         self.filled &= self.filled.cumsum(1) <= length[:, None]
         used = self.filled.any(0).nonzero()
         columns = int(used[-1]) + 1 if len(used) else 0
-        self.cache = crop(self.cache, self.filled.shape[1] - columns)
+        if extra := self.filled.shape[1] - columns:
+            self.cache.crop(-extra)
         self.filled = self.filled[:, :columns]
         self.read = torch.minimum(self.read, length)
 
@@ -115,7 +116,7 @@ class CachedModel:
         """Go on with these rows of the batch."""
         chosen = torch.tensor(rows)
         self.filled, self.read = self.filled[chosen], self.read[chosen]
-        self.cache = select(self.cache, chosen.to(self.device))
+        self.cache.batch_select_indices(chosen.to(self.device))
 
 
 def cache_argument(model: Any) -> str:
@@ -128,48 +129,8 @@ def cache_of(output: Any) -> Any:
     return output.cache if hasattr(output, "cache") else getattr(output, "past_key_values", None)
 
 
-def empty_cache(model: Any) -> Any:
-    """Return a cache that keeps every column, sliding windows or not; None if the model makes its own, of tuples.
-
-    Models of transformers before 4.42, and GPT-2 and others up to 4.50, know tuples only.
-    """
+def empty_cache() -> Any:
+    """Return a cache that keeps every column, sliding windows or not."""
     from transformers import DynamicCache
 
-    known = hasattr(DynamicCache, "crop") and getattr(model, "_supports_cache_class", True)
-    return DynamicCache() if known else None
-
-
-def can_be_cropped(cache: Any) -> bool:
-    """Return whether ``crop`` applies: to a cache with ``crop``, or tuples of keys and values [B, heads, columns,
-    size].
-    """
-    if isinstance(cache, tuple):
-        return all(part.ndim == 4 for layer in cache for part in layer)
-    return hasattr(cache, "crop")
-
-
-def crop(cache: Any, columns: int) -> Any:
-    """Return the cache without its last columns.
-
-    A negative argument of ``Cache.crop`` means the same in all versions of transformers; a positive one was the length
-    to keep in 4.x and is refused in 5.x.
-    """
-    if columns == 0 or cache is None:
-        return cache
-    if isinstance(cache, tuple):
-        return tuple(tuple(part[..., :-columns, :] for part in layer) for layer in cache)
-    cache.crop(-columns)
-    return cache
-
-
-def select(cache: Any, rows: Tensor) -> Any:
-    """Return the cache of these rows of the batch."""
-    if cache is None:
-        return cache
-    if isinstance(cache, tuple):
-        return tuple(tuple(part.index_select(0, rows) for part in layer) for layer in cache)
-    if hasattr(cache, "batch_select_indices"):
-        cache.batch_select_indices(rows)
-    else:
-        cache.reorder_cache(rows)
-    return cache
+    return DynamicCache()

@@ -74,7 +74,7 @@ def _config(name: str, folder: Path) -> Any:
 
     try:
         config = AutoConfig.from_pretrained(folder)
-        return config.get_text_config() if hasattr(config, "get_text_config") else config
+        return config.get_text_config()
     except Exception as error:
         raise InputError(f"{name}: its config.json cannot be used ({reason(error)})") from None
 
@@ -95,11 +95,10 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
     import torch
     import transformers
 
-    # Under one name transformers 4 does not know the precision, under the other transformers 5 warns.
-    keyword = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
-    precision = {keyword: getattr(torch, dtype)}
     try:
-        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, **precision)
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, output_loading_info=True, dtype=getattr(torch, dtype)
+        )
         model, report = loaded[0].to(device).eval(), loaded[1]
     except Exception as error:
         if means_no_memory(error):

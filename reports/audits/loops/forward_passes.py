@@ -34,7 +34,7 @@ def chunked_passes(
 
     before_pass: called before each pass; it may raise to end them.
     """
-    cache, parts = empty_cache(model), []
+    cache, parts = empty_cache(), []
     for start in range(0, len(text), size):
         before_pass()
         given = {cache_argument(model): cache, "use_cache": True}

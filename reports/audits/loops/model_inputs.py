@@ -107,9 +107,7 @@ class InputRecorder:
 
 def _columns(cache: Any) -> int:
     """Return how many columns a cache states that it has."""
-    if cache is None:
-        return 0
-    return cache[0][0].shape[-2] if isinstance(cache, tuple) else int(cache.get_seq_length())
+    return 0 if cache is None else int(cache.get_seq_length())
 
 
 def _from_first_difference(expected: list[int], observed: list[int], most: int = 8) -> tuple[list[int], list[int]]:
