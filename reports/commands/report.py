@@ -156,7 +156,7 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     states = states_of(data, file)
     output.write(data)
     for (what, problem), state in states.items.items():
-        limits = ", ".join(f"{name} {limit:.3g}" for name, limit in state.limits.items() if limit is not None)
+        limits = ", ".join(f"{name} {limit:.3g}" for name, (limit, _) in state.limits.items() if limit is not None)
         output.echo(f"{state!s:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
     words = {str(state) for state in states.items.values()}
     verdict = next((word for word in ("refuted", "error", "open") if word in words), "not refuted")

@@ -1,18 +1,15 @@
 """What changed from one report to the next: better, worse, newly known, or known no more."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple
 
 from ....models.errors import InputError
 from ....verifiers.claims import TOKENS
 from ....verifiers.evidence import EvidenceVerdict
-from .states import NOTICED, REAL_CALLS, State, States
+from .states import NOTICED, REAL_CALLS, Rate, State, States
 
 BETTER, WORSE, KNOWN, UNKNOWN = "better", "worse", "known", "unknown"
-
-MOVED = 1.5
-"""By which factor the limit of a sample may move with the draw alone; one of fewer numbers is another sample."""
 
 WHERE_ALL_HOLDS, WHERE_NOT_QUICK = ("not-wide", "too-long"), ("not-wide", "too-long", "relation", "scaling")
 """Findings of what an audit looks at only where nothing is refuted, and only where it is not quick."""
@@ -45,32 +42,33 @@ def changes(old: States, new: States) -> list[Change]:
         raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")
     now_alone = _looked_for_now(old, new)
     made = [change for key in {**old.items, **new.items} for change in _changes(old, new, key, now_alone)]
-    for name in {**old.fixed, **new.fixed}:
-        before, after = old.fixed.get(name, "none"), new.fixed.get(name, "none")
-        made += [Change(WORSE, name, "", before, after)] if before != after else []
+    for name, before, after in _differing(old.fixed, new.fixed):
+        made.append(Change(WORSE, name, "", before, after))
     for name in {**old.rates, **new.rates}:
         made += _of_rates(name, old.rates.get(name), new.rates.get(name))
     for name in {**old.sizes, **new.sizes}:
         before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
-        gone, added = (
-            ", ".join(sorted(one, key=lambda size: (len(size), size))) for one in (before - after, after - before)
-        )
-        made += [Change(WORSE, name, "", gone, "examined no more")] if gone else []
-        made += [Change(BETTER, name, "", "not examined", added)] if added else []
+        made += [Change(WORSE, name, "", _listed(before - after), "examined no more")] if before - after else []
+        made += [Change(BETTER, name, "", "not examined", _listed(after - before))] if after - before else []
     return made
 
 
-def _of_rates(name: str, before: tuple[float, float] | None, after: tuple[float, float] | None) -> list[Change]:
-    """Return the rates that are better or worse: their intervals are disjoint, and differ as printed."""
-    shown = [
-        "none" if rate is None else " to ".join(dict.fromkeys(f"{end:.4g}" for end in rate)) for rate in (before, after)
-    ]
-    if before is None or after is None:
-        return [Change(WORSE if after is None else BETTER, name, "", *shown)]
-    apart = shown[0] != shown[1]
-    if apart and after[1] < before[0]:
-        return [Change(WORSE, name, "", *shown)]
-    return [Change(BETTER, name, "", *shown)] if apart and after[0] > before[1] else []
+def _listed(sizes: set[str]) -> str:
+    return ", ".join(sorted(sizes, key=lambda size: (len(size), size)))
+
+
+def _differing(old: Mapping[str, str], new: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    pairs = [(name, old.get(name, "none"), new.get(name, "none")) for name in {**old, **new}]
+    return [(name, before, after) for name, before, after in pairs if before != after]
+
+
+def _of_rates(name: str, before: Rate | None, after: Rate | None) -> Iterator[Change]:
+    """Yield the change of a rate that is better or worse: its intervals are disjoint, and differ as printed."""
+    shown = [" to ".join(dict.fromkeys(f"{end:.4g}" for end in rate)) if rate else "none" for rate in (before, after)]
+    if not after or (before and after[1] < before[0] and shown[0] != shown[1]):
+        yield Change(WORSE, name, "", *shown)
+    elif not before or (after[0] > before[1] and shown[0] != shown[1]):
+        yield Change(BETTER, name, "", *shown)
 
 
 def got_worse(made: list[Change]) -> bool:
@@ -80,9 +78,7 @@ def got_worse(made: list[Change]) -> bool:
 
 def versions_changed(old: States, new: States) -> list[tuple[str, str, str]]:
     """Return (name, before, after) of versions, digests and seeds that differ."""
-    names = {**old.facts, **new.facts}
-    pairs = [(name, old.facts.get(name, "none"), new.facts.get(name, "none")) for name in names]
-    return [(name, before, after) for name, before, after in pairs if before != after]
+    return _differing(old.facts, new.facts)
 
 
 def _looked_for_now(old: States, new: States) -> tuple[str, ...]:
@@ -101,22 +97,17 @@ def _changes(old: States, new: States, key: tuple[str, str], now_alone: tuple[st
     if NOTICED in what:
         if (before is None) != (after is None):
             kind = BETTER if after is None else KNOWN if what.removeprefix(NOTICED) in now_alone else WORSE
-            yield Change(kind, what, "", _noticed(before), _noticed(after))
-    elif before is None and after is not None:
-        bad = isinstance(after.known, EvidenceVerdict) and (after.decides or not after.refuted)
-        yield Change(WORSE if bad else KNOWN if after.decided else BETTER, what, problem, _before(old, key), str(after))
-    elif after is None and before is not None:
-        yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "examined no more")
-    elif before is not None and after is not None:
+            yield Change(
+                kind, what, "", *("; ".join(state.limits) if state else "nothing" for state in (before, after))
+            )
+    elif before and after:
         yield from _between(what, problem, before, after)
-
-
-def _before(old: States, key: tuple[str, str]) -> str:
-    return "not claimed" if key in old.unclaimed else "not examined"
-
-
-def _noticed(state: State | None) -> str:
-    return "nothing" if state is None else "; ".join(state.limits)
+    elif after:
+        bad = isinstance(after.known, EvidenceVerdict) and (after.decides or not after.refuted)
+        absent = "not claimed" if key in old.unclaimed else "not examined"
+        yield Change(WORSE if bad else KNOWN if after.decided else BETTER, what, problem, absent, str(after))
+    elif before:
+        yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "examined no more")
 
 
 def _between(what: str, problem: str, before: State, after: State) -> Iterator[Change]:
@@ -135,22 +126,13 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
     elif before.refuted and before.drawn == after.drawn and None not in (before.deviation, after.deviation):
         name = "lost tokens a call" if after.unit == TOKENS else "off by TV"
         yield from _numbers(what, problem, name, before.deviation, after.deviation)
+    another = before.drawn != after.drawn
     for method, limit in before.limits.items():
-        if method in after.limits:
-            if not _by_the_draw(before, after, method):
-                yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])
+        if now := after.limits.get(method):
+            if not limit.value or not now.value or not (another or limit.moves_with_the_draw_to(now)):
+                yield from _numbers(what, problem, f"{method}: limit", limit.value, now.value)
         elif before.known == after.known and not before.refuted and not method.endswith(REAL_CALLS):
             yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: not any more")
-
-
-def _by_the_draw(before: State, after: State, method: str) -> bool:
-    """Return whether a limit may have moved with the draw alone: as many samples at the same rates, or another problem
-    drawn the same way."""
-    drawn, old, new = after.samples.get(method), before.limits[method], after.limits[method]
-    if not old or not new:
-        return False
-    as_many = drawn is not None and drawn == before.samples.get(method)
-    return before.drawn != after.drawn or (as_many and max(old, new) <= MOVED * min(old, new))
 
 
 def _numbers(what: str, problem: str, name: str, before: float | None, after: float | None) -> Iterator[Change]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....models.errors import InputError, printable_data
 from ....models.json_files import parse, text_of
@@ -26,6 +26,7 @@ from ....verifiers.evidence import (
 )
 from ..compliance.evidence_rows import proof_strength
 from ..report import EndToEnd, Report
+from ..scope import ReportScope
 
 OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT
 
@@ -42,27 +43,48 @@ NOTICED = "noticed: "
 """Prefix of the names of items that are bad in themselves: findings and failures."""
 
 
+MOVED = 1.5
+"""Factor by which the limit of a sample may move with the draw alone."""
+
+Rate = tuple[float, ...]
+"""An interval of what is better the more it is."""
+
+
+class Limit(NamedTuple):
+    """The limit of a method.
+
+    value: what can remain unseen, or is allowed to rounding; None if the method states none.
+    drawn: numbers drawn and error rates, of a limit that samples have.
+    """
+
+    value: float | None
+    drawn: tuple[Any, ...] = ()
+
+    def moves_with_the_draw_to(self, other: "Limit") -> bool:
+        """Return whether as many samples, at the same rates, may give the other limit by their draw alone."""
+        low, high = sorted((self.value or 0, other.value or 0))
+        return bool(self.drawn) and self.drawn == other.drawn and high <= MOVED * low
+
+
 @dataclass(frozen=True)
 class State:
     """A summary of what is known of an item.
 
     known: refuted, an error, or how much is known.
-    limits: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
+    limits: by method.
     deviation: what was measured, of a refutation, in the unit.
     unit: of the deviation.
     above: whether it is refuted on the side that proves bias: more is accepted than by any valid verifier.
     decides: whether the verdict depends on it.
-    samples: method -> numbers drawn and error rates, of the limits that samples have.
     drawn: the problem's name with its seed, where an audit drew it.
     """
 
     known: EvidenceVerdict | Strength
-    limits: Mapping[str, float | None] = field(default_factory=dict)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
     deviation: float | None = None
     unit: str = VARIATION
     above: bool = False
     decides: bool = True
-    samples: Mapping[str, tuple] = field(default_factory=dict)
     drawn: str = ""
 
     @property
@@ -103,7 +125,7 @@ class States:
     facts: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, set[str]] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
-    rates: dict[str, tuple[float, float]] = field(default_factory=dict)
+    rates: dict[str, Rate] = field(default_factory=dict)
     unclaimed: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, what: str, problem: str, state: State) -> None:
@@ -111,6 +133,18 @@ class States:
         known = self.items.get((what, problem))
         if known is None or state.rank < known.rank:
             self.items[what, problem] = state
+
+    def notice(self, what: str, text: str) -> None:
+        """Add a finding or a failure. Another text of one kind is said, and not judged."""
+        self.add(f"{NOTICED}{what}", "", State(ERROR, {text: Limit(None)}))
+
+    def include(self, other: "States", before: str) -> None:
+        """Add all of a part, whose names then begin with it."""
+        for (what, problem), state in other.items.items():
+            self.add(before + what, problem, state)
+        self.unclaimed |= {(before + what, problem) for what, problem in other.unclaimed}
+        for mine in ("facts", "sizes", "fixed", "rates"):
+            getattr(self, mine).update((before + name, value) for name, value in getattr(other, mine).items())
 
 
 def load(file: str) -> Any:
@@ -134,11 +168,11 @@ def states_of(data: Any, name: str) -> States:
     raise InputError(f"{name}: not a report of draftproof")
 
 
-def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
+def _report(states: States, data: Mapping[str, Any]) -> None:
     report = Report.from_json(data)
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for e in without_smallest(report.evidence):
-        key = f"{before}{e.claim}, {e.dtype}", _without_seed(e.problem or "")
+        key = f"{e.claim}, {e.dtype}", _without_seed(e.problem or "")
         if e.verdict == NOT_CLAIMED:
             states.unclaimed.add(key)
         else:
@@ -147,60 +181,56 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         drawn = (group[0].problem or "") if problem.startswith(OWN) else ""
         decides = group[0].claim in report.claims
         states.add(what, problem, replace(_state(group), decides=decides, drawn=drawn))
-    if report.failure:
-        states.add(f"{before}{NOTICED}failure", "", State(ERROR, {report.failure["message"]: None}))
-        states.facts[f"{before}failure"] = report.failure["message"]
-    subject = report.subject
-    states.fixed[f"{before}subject"] = f"{subject['name']} ({subject['source']})"
-    states.sizes[f"{before}claims that decide"] = set(report.claims)
-    texts = [e.detail for e in report.evidence if isinstance(e.detail, TextsDetail)]
-    states.sizes[f"{before}sampling"] = {detail.sampling for detail in texts if detail.sampling}
-    for name, value in [pair for detail in texts for pair in (detail.settings or {}).items()]:
-        states.fixed[f"{before}setting {name}"] = json.dumps(value)
-    for kind, text in report.findings.items():
-        states.add(f"{before}{NOTICED}{kind}", "", State(ERROR, {text: None}))
-        states.facts[f"{before}{kind}"] = text  # another text of one kind is said, and not judged
-    for part in subject.get("not_compared", ()):
-        states.add(f"{before}{NOTICED}not compared: {part}", "", State(ERROR, {part: None}))
-    for name, digest in subject.get("problems", {}).items():
-        states.fixed[f"{before}problem {name}"] = digest
+    noticed = report.findings | ({"failure": report.failure["message"]} if report.failure else {})
+    for kind, text in noticed.items():
+        states.notice(kind, text)
+    for part in report.subject.get("not_compared", ()):
+        states.notice(f"not compared: {part}", part)
+    subject, texts = report.subject, [e.detail for e in report.evidence if isinstance(e.detail, TextsDetail)]
+    settings = [pair for detail in texts for pair in (detail.settings or {}).items()]
+    states.fixed |= {"subject": f"{subject['name']} ({subject['source']})"}
+    states.fixed |= {f"setting {name}": json.dumps(value) for name, value in settings}
+    states.fixed |= {f"problem {name}": digest for name, digest in subject.get("problems", {}).items()}
+    states.sizes["claims that decide"] = set(report.claims)
+    states.sizes["sampling"] = {detail.sampling for detail in texts if detail.sampling}
+    states.facts |= noticed | {"digest": str(subject["digest"]), "seed": str(report.seed)} | report.environment
     if report.end_to_end:
-        _loop(states, report.end_to_end, before)
+        _loop(states, report.end_to_end)
     for e in report.evidence:
         if isinstance(e.detail, CampaignDetail) and e.detail.accepted:
-            states.rates[f"{before}accepted draft tokens on {e.problem}"] = _interval(e.detail.accepted["interval"])
-    called = {(e.problem, e.dtype) for e in report.evidence if e.law.real_calls}
-    states.rates |= {f"{before}laws compared with {REAL_CALLS}": (len(called), len(called))} if called else {}
-    scope = report.scope
+            states.rates[f"accepted draft tokens on {e.problem}"] = (*e.detail.accepted["interval"],)
+    if called := len({(e.problem, e.dtype) for e in report.evidence if e.law.real_calls}):
+        states.rates[f"laws compared with {REAL_CALLS}"] = (called, called)
+    if report.scope:
+        _scope(states, report, report.scope)
+
+
+def _scope(states: States, report: Report, scope: ReportScope) -> None:
+    """Add what a report speaks of. It is said, and not judged: what is better or worse is so problem by problem."""
     for name in ("vocabularies", "gammas", "numbers", "requests_a_call"):
-        states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in getattr(scope, name, ())}
-    fixed = {str(e.detail.vocabulary) for e in report.evidence if not (e.problem or "").startswith(f"{OWN}wide")}
-    if any(what.startswith(f"{OWN}wide") for _, what in groups):
-        states.sizes[f"{before}vocabularies"] &= fixed
-    if scope:
-        states.sizes[f"{before}problems"] = set() if scope.quick else {"wide problems"}
-        gaps = {
-            f"in {d}": float(sum(r["of"] - r["covered"] for r in regions.values()))
-            for d, regions in report.regions.items()
-        }
-        states.add(f"{before}regions of the rows without a problem", "", State(OBSERVED, gaps))
-        least = {"probability": scope.smallest_probability}
-        # said, and not judged: what of it is better or worse is so problem by problem
-        states.facts |= {f"{before}verdict": report.reading, f"{before}speaks of": scope.says}
-        states.add(f"{before}the smallest probability", "", State(OBSERVED, least))
-    states.facts |= {f"{before}digest": str(report.subject["digest"]), f"{before}seed": str(report.seed)}
-    states.facts |= {f"{before}{name}": version for name, version in report.environment.items()}
+        states.sizes[name.replace("_", " ")] = {str(size) for size in getattr(scope, name)}
+    wide = [e for e in report.evidence if (e.problem or "").startswith(f"{OWN}wide")]
+    if wide:  # their vocabularies depend on the seed
+        states.sizes["vocabularies"] &= {str(e.detail.vocabulary) for e in report.evidence if e not in wide}
+    states.sizes["problems"] = set() if scope.quick else {"wide problems"}
+    gaps = {
+        f"in {dtype}": Limit(float(sum(r["of"] - r["covered"] for r in regions.values())))
+        for dtype, regions in report.regions.items()
+    }
+    states.add("regions of the rows without a problem", "", State(OBSERVED, gaps))
+    least = {"probability": Limit(scope.smallest_probability)}
+    states.add("the smallest probability", "", State(OBSERVED, least))
+    states.facts |= {"verdict": report.reading, "speaks of": scope.says}
 
 
-def _loop(states: States, run: EndToEnd, before: str) -> None:
+def _loop(states: States, run: EndToEnd) -> None:
     """Add what a run of a decoding loop says. Only block efficiency is judged: the speed-up depends on the machine."""
-    for name, value in run.setting.items():
-        if name not in ("command", "loop", "vocabulary"):
-            states.fixed[f"{before}setting {name}"] = json.dumps(value)
+    settings = {name: value for name, value in run.setting.items() if name not in ("command", "loop", "vocabulary")}
+    states.fixed |= {f"setting {name}": json.dumps(value) for name, value in settings.items()}
     if interval := run.figures.get("block_efficiency_interval"):
-        states.rates[f"{before}block efficiency"] = _interval(interval)
+        states.rates["block efficiency"] = (*interval,)
     if interval := run.figures.get("wall_clock_speedup_interval"):
-        states.facts[f"{before}wall clock speedup"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
+        states.facts["wall clock speedup"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
 
 
 def _without_seed(problem: str) -> str:
@@ -212,30 +242,40 @@ def _without_seed(problem: str) -> str:
 
 def _state(group: Sequence[Evidence]) -> State:
     """Return what all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
-    stated: dict[str, list[float | None]] = {}
-    samples: dict[str, tuple] = {}
+    stated: dict[str, list[Limit]] = {}
     for e in group:
         if not e.refuted:
-            texts = e.detail if isinstance(e.detail, TextsDetail) else None
-            name = ", ".join(filter(None, (e.method, texts and texts.sampling, texts and texts.together)))
-            stated.setdefault(name, []).append(_number(e.limit))
-            if e.method.sampled and any(getattr(e.detail, count, None) for count in DRAWN[:4]):
-                samples[name] = (*samples.get(name, ()), *(getattr(e.detail, fact, None) for fact in DRAWN))
-            for what, number, drawn in _confirmed(e):
-                stated.setdefault(f"{name}, {what}", []).append(_number(number))
-                samples |= {} if drawn is None else {f"{name}, {what}": (drawn,)}
-    limits = {name: _greatest(of) for name, of in stated.items()}
+            for name, limit in _limits(e):
+                stated.setdefault(name, []).append(limit)
+    limits = {name: _greatest(some) for name, some in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
         above = any(e.law.above for e in refuted)
-        return State(REFUTED, limits, max(map(_deviation, refuted)), group[0].unit, above, samples=samples)
+        return State(REFUTED, limits, max(map(_deviation, refuted)), group[0].unit, above)
     if any(e.verdict == ERROR for e in group):
-        return State(ERROR, limits, samples=samples)
-    return State(min(map(_strength, group), key=lambda strength: strength.rank), limits, samples=samples)
+        return State(ERROR, limits)
+    return State(min(map(_strength, group), key=lambda strength: strength.rank), limits)
 
 
-def _interval(ends: Sequence[float]) -> tuple[float, float]:
-    low, high = ends
-    return low, high
+def _limits(e: Evidence) -> Iterator[tuple[str, Limit]]:
+    """Yield what evidence leaves unknown: its own limit, and those of its confirmations."""
+    texts = e.detail if isinstance(e.detail, TextsDetail) else None
+    name = ", ".join(filter(None, (e.method, texts and texts.sampling, texts and texts.together)))
+    counted = e.method.sampled and any(getattr(e.detail, count, None) for count in DRAWN[:4])
+    drawn = tuple(getattr(e.detail, fact, None) for fact in DRAWN) if counted else ()
+    yield name, Limit(_number(e.limit), drawn)
+    if driven := e.detail.by_calls:
+        yield f"{name}, missed", Limit(_number(driven.missed), (driven.confirmations,))
+    if wide := e.detail.wide:
+        yield f"{name}, mass not called", Limit(_number(wide.mass_not_called))
+    if real := e.law.real_calls:
+        yield f"{name}, {REAL_CALLS}", Limit(_number(real.limit), (real.calls,))
+
+
+def _greatest(limits: Sequence[Limit]) -> Limit:
+    """Return the greatest limit; None, which states no limit, is greater than any."""
+    drawn = tuple(number for limit in limits for number in limit.drawn)
+    numbers = [limit.value for limit in limits if limit.value is not None]
+    return Limit(max(numbers) if len(numbers) == len(limits) else None, drawn)
 
 
 def _deviation(e: Evidence) -> float:
@@ -247,22 +287,6 @@ def _deviation(e: Evidence) -> float:
         except (ValueError, OverflowError, ZeroDivisionError):
             return 0.0
     return _number(e.law.tokens_per_call_lost if e.unit == TOKENS else e.total_variation) or 0.0
-
-
-def _confirmed(e: Evidence) -> Iterator[tuple[str, float, int | None]]:
-    """Yield what confirmations leave unknown: its name, how much, and from how many samples."""
-    if driven := e.detail.by_calls:
-        yield "missed", driven.missed, driven.confirmations
-    if wide := e.detail.wide:
-        yield "mass not called", wide.mass_not_called, None
-    if e.law.real_calls:
-        yield REAL_CALLS, e.law.real_calls.limit, e.law.real_calls.calls
-
-
-def _greatest(limits: Sequence[float | None]) -> float | None:
-    """Return the greatest limit; None, which states no limit, is greater than any."""
-    numbers = [limit for limit in limits if limit is not None]
-    return max(numbers) if len(numbers) == len(limits) else None
 
 
 def _strength(e: Evidence) -> Strength:
@@ -281,41 +305,40 @@ def _compliance(states: States, data: Mapping[str, Any]) -> None:
         what = f"requirement {r['id']}: {r['statement']}"
         limits = [row["limit"] for row in r["evidence"] if row["counts"] and row["limit"] is not None]
         asked = ", ".join([r["claim"], *(f"{name} {value}" for name, value in sorted(r["scope"].items()))])
-        states.add(what, asked, State(ranks[r["verdict"]], {"evidence": max(limits, default=None)}))
-        states.add(f"{what}: detection limit", "", State(OBSERVED, {"asked": r["detection_limit"]}))
+        states.add(what, asked, State(ranks[r["verdict"]], {"evidence": Limit(max(limits, default=None))}))
+        states.add(f"{what}: detection limit", "", State(OBSERVED, {"asked": Limit(r["detection_limit"])}))
         states.sizes[f"{what}: parts"] = set(r["parts"])
     for part in data["parts"]:
-        before = f"{part['id']}: "
+        mine = States("part")
         if part["state"] != "done":
-            states.add(f"{before}{NOTICED}failure", "", State(ERROR, {str(part["why"]): None}))
+            mine.notice("failure", str(part["why"]))
         for key, read in (("report", _report), ("history", _history), ("proofs", _proofs)):
             if key in part:
-                read(states, part[key], before)
+                read(mine, part[key])
         if "proofs" in part:
-            states.sizes[f"{before}proofs run here"] = set() if part["recorded"] else {"all"}
-        states.facts |= {f"{before}{name}": digest for name, digest in part["files"].items()}
-        states.facts |= {f"{before}plan, {name}": json.dumps(value) for name, value in part.get("options", {}).items()}
-    states.facts |= {name: value for name, value in data["draftproof"].items() if name != "code"}
-    states.facts["plan"] = str(data.get("plan", {}).get("sha256"))
-    states.facts["draftproof's code"] = data["draftproof"]["code"]
+            mine.sizes["proofs run here"] = set() if part["recorded"] else {"all"}
+        mine.facts |= part["files"] | {f"plan, {name}": json.dumps(value) for name, value in part["options"].items()}
+        states.include(mine, f"{part['id']}: ")
+    own = dict(data["draftproof"])
+    states.facts |= {"plan": data["plan"]["sha256"], "draftproof's code": own.pop("code"), **own}
 
 
-def _history(states: States, data: Mapping[str, Any], before: str = "") -> None:
+def _history(states: States, data: Mapping[str, Any]) -> None:
     ranks = {"quiet": SAMPLED, "watch": OPEN, "alarm": REFUTED}
     for check in data["checks"]:
         if check["current"]:
             limit = check["detects"]["within"][-1]["total_variation"] if check["detects"] else None
-            states.add(f"{before}{check['subject']}", check["check"], State(ranks[check["state"]], {"nights": limit}))
-            states.facts[f"{before}{check['subject']}"] = str(check["version"])
+            states.add(check["subject"], check["check"], State(ranks[check["state"]], {"nights": Limit(limit)}))
+            states.facts[check["subject"]] = str(check["version"])
     for failure in data["failures"]:
-        states.add(f"{before}{NOTICED}{failure['subject']}", "", State(ERROR, {failure["message"]: None}))
+        states.notice(failure["subject"], failure["message"])
 
 
-def _proofs(states: States, data: Sequence[Mapping[str, Any]], before: str = "") -> None:
+def _proofs(states: States, data: Sequence[Mapping[str, Any]]) -> None:
     words = {REFUTED: REFUTED, ERROR: ERROR, NO_EVIDENCE: OPEN}
     for row in data:
         known = proof_strength(row) if row["verdict"] == HOLDS else words[row["verdict"]]
-        states.add(f"{before}{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(known))
+        states.add(f"{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(known))
 
 
 def _zoo(states: States, data: Sequence[Mapping[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
-from draftproof.reports.audits.comparison.states import State, States, load, states_of
+from draftproof.reports.audits.comparison.states import Limit, State, States, load, states_of
 from draftproof.reports.audits.report import EndToEnd
 from draftproof.tests.reports.audits.comparison.comparison_parts import (
     GOOD,
@@ -197,7 +197,7 @@ def test_a_change_names_what_it_is_of_and_both_sides():
 def test_what_is_no_worse_either_way_did_not_change():
     """Every pair of states of an item, absent ones too."""
     known = (REFUTED, ERROR, *Strength)
-    every = [None, *(State(one, {"m": limit}) for one in known for limit in (None, 0.1, 0.2))]
+    every = [None, *(State(one, {"m": Limit(limit)}) for one in known for limit in (None, 0.1, 0.2))]
 
     def one(state):
         return States("report", {} if state is None else {("c", "p"): state})
