@@ -93,6 +93,8 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from ..pages.terminal import say
+
     console = Console(highlight=False)
     colours = {"met": "green", "refuted": "red", "sampled only": "yellow", "open": "magenta"}
     width = max(12, *(len(r["id"]) + 2 for r in document["requirements"]))
@@ -103,12 +105,12 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
             console.print(f"{'':<{width + 13}}{escape(sentence)}", soft_wrap=True)
     for part in document["parts"]:
         if part["why"]:
-            console.print(f"[magenta]failure[/]     {escape(part['id'])}: {escape(part['why'])}", soft_wrap=True)
+            say(console, "failure", f"{part['id']}: {part['why']}", "magenta")
     if no_pdf:
-        console.print(f"[yellow]no PDF[/]      {escape(no_pdf.removeprefix('no PDF: '))}", soft_wrap=True)
+        say(console, "no PDF", no_pdf.removeprefix("no PDF: "), "yellow")
     console.print(f"verdict     [{colours[document['verdict']]}]{document['verdict']}[/]")
-    console.print(f"written     {escape(str(folder))}: report.json, report.html{'' if no_pdf else ', report.pdf'}, "
-                  "attestation.json, badge.svg, junit.xml", soft_wrap=True)  # fmt: skip
+    pdf = "" if no_pdf else "report.pdf, "
+    say(console, "written", f"{folder}: report.json, report.html, {pdf}attestation.json, badge.svg, junit.xml")
 
 
 @command.command()

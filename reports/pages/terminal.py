@@ -46,6 +46,13 @@ def show_table(table: Table, console: Console) -> None:
             console.print(Text("    ") + Text(", ").join(below))
 
 
+def say(console: Console, label: str, text: str, colour: str = "") -> None:
+    """Print a line that a terminal may wrap and a file holds whole: a label, in colour, and text next to it."""
+    shown = f"[{colour}]{label}[/]" if colour else label
+    space = " " * max(12 - len(label.lstrip()), 1)
+    console.print(f"{shown}{space}{escape(text)}", soft_wrap=True, highlight=False)
+
+
 def show(report: Report, console: Console) -> None:
     """Print the verdict, a row for each claim and dtype, what was noticed, the witness, the diagnosis."""
     for name, text in run_lines(report):
@@ -57,33 +64,30 @@ def show(report: Report, console: Console) -> None:
         table.add_row(row.claim, row.dtype, coloured(row.verdict), *cells)
     if report.evidence:
         show_table(table, console)
-    if sentence := price(report):
-        console.print(f"\nacceptance  {escape(sentence)}")
-    for kind in sorted(report.findings):
-        console.print(f"noticed     {escape(report.findings[kind])}")
-    for reason in reasons(report):
-        console.print(f"no law      {escape(reason)}")
+    lines = [("\nacceptance", sentence) for sentence in [price(report)] if sentence]
+    lines += [("noticed", report.findings[kind]) for kind in sorted(report.findings)]
+    lines += [("no law", reason) for reason in reasons(report)]
+    for label, text in lines:
+        say(console, label, text)
     _show_witness(report, console)
     for item in also_refuted(report):
-        console.print(f"\nalso        {item.claim} is refuted on {item.problem}: {escape(str(item.witness))}")
+        say(console, "\nalso", f"{item.claim} is refuted on {item.problem}: {item.witness}")
         if item.replay and len(item.replay) < LONGEST_REPLAY:
-            show_replay(item.replay, console)
+            say(console, "replay", item.replay)
     for words, link in report.behaves_as:
-        console.print(f"diagnosis   {escape(words)}" + (f"\n            {escape(link)}" if link else ""))
+        say(console, "diagnosis", words + (f"\n{'':<12}{link}" if link else ""))
     if caveat := allowance(report):
-        console.print(f"allowed     {escape(caveat)}")
+        say(console, "allowed", caveat)
     if report.failure:
-        console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
+        say(console, "failure", report.failure["message"], "magenta")
     verdict, words = report.verdict, report.reading
     console.print(f"verdict     [bold]{coloured(verdict)}[/]{escape(words.removeprefix(verdict))}")
-    if report.failure and not report.evidence:
-        console.print()
-        return
-    _show_long("speaks of   ", speaks_of(report), console)
-    for k, sentence in enumerate(report.not_examined):
-        _show_long(f"{'' if k else 'not examined':<14}", sentence, console)
-    if report.not_examined:
-        _show_long("", f"what each line means, and what to do with it: {LINES}", console)
+    if not report.failure or report.evidence:
+        _show_long("speaks of   ", speaks_of(report), console)
+        for k, sentence in enumerate(report.not_examined):
+            _show_long(f"{'' if k else 'not examined':<14}", sentence, console)
+        if report.not_examined:
+            _show_long("", f"what each line means, and what to do with it: {LINES}", console)
     console.print()
 
 
@@ -96,22 +100,16 @@ def _show_long(label: str, text: str, console: Console) -> None:
     console.print(escape(label + text), soft_wrap=True)
 
 
-def show_replay(command: str, console: Console) -> None:
-    """Print a command so that it can be copied."""
-    console.print("replay      ", end="")
-    console.print(escape(command), soft_wrap=True, highlight=False)
-
-
 def _show_witness(report: Report, console: Console) -> None:
     evidence = report.shown_refutation()
     if evidence is None or evidence.witness is None:
         return
-    console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}")
+    say(console, "\nwitness", f"{evidence.claim}, on {evidence.problem or ''}")
     laws = plain_table("outcome", "expected", "observed")
     for entry in evidence.witness.entries:
         laws.add_row(escape(entry.sequence), entry.expected, entry.observed)
     console.print(laws)
     if evidence.witness.why:
-        console.print(f"why         {escape(evidence.witness.why)}")
+        say(console, "why", evidence.witness.why)
     if evidence.replay:
-        show_replay(evidence.replay, console)
+        say(console, "replay", evidence.replay)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 import msgspec
 from msgspec import Meta
@@ -50,12 +50,16 @@ FIELDS: dict[str, dict[str, Any]] = {
     "server": {"url": Text, "target": Text, "model": Text, "kinds": Texts, "at_once": Count, "fields": dict, **LOOP},
     "nightly": {"file": Text, "db": Text},
     "e2e": {
-        "target": Text, "draft": Text, "preset": Text, "verifier": Text, "device": Text, "dtype": Text, "prompts": Text,
+        "target": Text, "draft": Text, "preset": Annotated[str, one_of(PRESETS)], "verifier": Text, "device": Text,
+        "dtype": Text, "prompts": Text,
         "new_tokens": Count, "batch": Count, "files": Texts, **LOOP,
     },
     "campaign": {"problem": Text, "dtype": Text, "workers": Count, "chunk": Count, "batch": Count, **FUNCTION},
     "report": {"file": Text},
-    "proofs": {"run": bool, "claims": Texts, "methods": Texts},
+    "proofs": {
+        "run": bool, "claims": list[Annotated[str, one_of(PROVABLE_CLAIMS)]],
+        "methods": list[Annotated[str, one_of(METHODS)]],
+    },
 }  # fmt: skip
 """Kinds of parts and the fields of each; ``files`` are further files that its result depends on."""
 
@@ -71,14 +75,6 @@ REQUIRED = {"campaign": ("problem", "samples"), "server": ("target",)}
 
 class PlanTable(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
     """A table of a plan; a field that it does not give is None."""
-
-
-def _part_table(kind: str, fields: Mapping[str, Any]) -> type[msgspec.Struct]:
-    given = ((name, type_ | None, None) for name, type_ in fields.items())
-    return msgspec.defstruct(kind, [("id", Id), ("kind", str), *given], bases=(PlanTable,))
-
-
-PARTS = {kind: _part_table(kind, fields) for kind, fields in FIELDS.items()}
 
 
 class Scope(PlanTable, frozen=True):
@@ -109,10 +105,21 @@ class Title(msgspec.Struct, forbid_unknown_fields=True):
     title: Text
 
 
-class PlanTables(msgspec.Struct, forbid_unknown_fields=True):
-    plan: Title
-    requirement: Annotated[list[dict[str, Any]], Meta(min_length=1)]
-    part: list[dict[str, Any]] = []
+def _part_table(kind: str, fields: Mapping[str, Any]) -> Any:
+    given = ((name, type_ | None, None) for name, type_ in fields.items())
+    return msgspec.defstruct(kind, [("id", Id), *given], bases=(PlanTable,), tag_field="kind", tag=kind)
+
+
+AnyPart: Any = Union
+PARTS = AnyPart[tuple(_part_table(kind, fields) for kind, fields in FIELDS.items())]
+
+TABLES = [
+    ("plan", Title),
+    ("requirement", Annotated[list[RequirementTable], Meta(min_length=1)]),
+    ("part", list[PARTS], []),
+]
+PlanTables: Any = msgspec.defstruct("PlanTables", TABLES, forbid_unknown_fields=True)
+"""The form of a plan's file."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -158,65 +165,44 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def load_plan(file: str | Path) -> Plan:
-    """Return the plan in a file. Raises: InputError with a line for each thing that is wrong in it."""
+    """Return the plan in a file.
+
+    Raises: InputError for what has another form; with a line for each thing that does not fit together.
+    """
     path = Path(file)
-    tables = convert(PlanTables, load_toml(path), str(file))
-    _require_printable(tables.plan.title, f"{file}: title")
-    wrong: list[str] = []
-    parts = [part for k, entry in enumerate(tables.part, 1) if (part := _part(entry, f"{file}: part {k}", wrong))]
-    made = (_requirement(entry, f"{file}: requirement {k}", wrong) for k, entry in enumerate(tables.requirement, 1))
-    required = [requirement for requirement in made if requirement]
-    wrong += [f"{file}: {line}" for line in (*_repeated("part", parts), *_repeated("requirement", required))]
+    data = load_toml(path)
+    _require_printable(data, str(file))
+    tables = convert(PlanTables, data, str(file))
+    parts, required = [_part(table) for table in tables.part], [_requirement(table) for table in tables.requirement]
     ids = {part.id for part in parts}
-    wrong += [f"{file}: requirement {r.id}: no part {name!r}" for r in required for name in r.parts if name not in ids]
+    wrong = [*_repeated("part", parts), *_repeated("requirement", required)]
+    wrong += [f"part {part.id}: {line}" for part in parts for line in _unfit(part.kind, part.options)]
+    wrong += [f"requirement {r.id}: {line}" for r in required for line in _overstated(r)]
+    wrong += [f"requirement {r.id}: no part {name!r}" for r in required for name in r.parts if name not in ids]
     if wrong:
-        raise InputError("\n".join(wrong))
+        raise InputError("\n".join(f"{file}: {line}" for line in wrong))
     return Plan(tables.plan.title, tuple(parts), tuple(required), path.resolve().parent, path.read_bytes())
 
 
-def _part(entry: dict[str, Any], where: str, wrong: list[str]) -> Part | None:
-    kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in PARTS:
-        wrong.append(f"{where}: kind is {kind!r}, expected one of {', '.join(PARTS)}")
-        return None
-    options = _checked(PARTS[kind], entry, where, wrong)
-    return Part(options.pop("id"), options.pop("kind"), options) if options else None
+def _part(table: msgspec.Struct) -> Part:
+    options = msgspec.to_builtins(table)
+    return Part(options.pop("id"), options.pop("kind"), options)
 
 
-def _requirement(entry: dict[str, Any], where: str, wrong: list[str]) -> Requirement | None:
-    given = _checked(RequirementTable, entry, where, wrong)
-    if not given:
-        return None
-    scope = {name: value for name, value in given.items() if name in SCOPE}
-    about = given["id"], given["statement"], given["claim"], tuple(given.get("parts", ()))
-    return Requirement(*about, scope, given.get("detection_limit"))
-
-
-def _checked(kind: type[msgspec.Struct], entry: dict[str, Any], where: str, wrong: list[str]) -> dict[str, Any]:
-    """Return the fields of an entry; none if something is wrong in it, with a line for each field or for the whole."""
-    where += f" ({entry['id']!r})" if isinstance(entry.get("id"), str) else ""
-    fields, before = {field.name: field.type for field in msgspec.structs.fields(kind)}, len(wrong)
-    for name in filter(fields.get, entry):
-        try:
-            convert(fields[name], entry[name], f"{where}: {name} is {entry[name]!r}")
-            _require_printable(entry[name], f"{where}: {name}")
-        except InputError as refused:
-            wrong.append(str(refused))
-    if len(wrong) > before:
-        return {}
-    try:
-        given = msgspec.to_builtins(convert(kind, entry, where))
-    except InputError as refused:
-        wrong.append(str(refused))
-        return {}
-    wrong += [f"{where}: {line}" for line in _unfit(given)]
-    return given
+def _requirement(table: msgspec.Struct) -> Requirement:
+    given = msgspec.to_builtins(table)
+    scope = {name: given.pop(name) for name in SCOPE if name in given}
+    return Requirement(**given | {"parts": tuple(given.get("parts", ()))}, scope=scope)
 
 
 def _require_printable(value: Any, where: str) -> None:
     """Check a value for control characters and numbers that are not finite. Raises: InputError."""
-    if isinstance(value, (dict, list)):
-        for one in [*value, *(value.values() if isinstance(value, dict) else ())]:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            _require_printable(name, where)
+            _require_printable(one, f"{where}: {name}")
+    elif isinstance(value, list):
+        for one in value:
             _require_printable(one, where)
     elif isinstance(value, str) and not value.isprintable():
         raise InputError(f"{where} is {value!r}, expected a line of text")
@@ -224,32 +210,25 @@ def _require_printable(value: Any, where: str) -> None:
         raise InputError(f"{where} is {value}, expected a number")
 
 
-def _unfit(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with fields together, and with names that are not known."""
-    kind = given.get("kind", "")
+def _unfit(kind: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the fields of a part together."""
     if kind in ONE_OF and sum(field in given for field in ONE_OF[kind]) != 1:
         yield f"expected {' or '.join(ONE_OF[kind])}" + ", not both" * (len(ONE_OF[kind]) > 1)
     if kind == "e2e" and ("target" in given) != ("draft" in given):
         yield "expected target with draft"
     yield from (f"{missing} is missing" for missing in REQUIRED.get(kind, ()) if missing not in given)
-    known = {"e2e": [("preset", PRESETS)], "proofs": [("claims", PROVABLE_CLAIMS), ("methods", METHODS)]}
-    for name_of, names in known.get(kind, [] if kind else [("claim", all_claims())]):
-        asked = given.get(name_of, [])
-        for name in [asked] if isinstance(asked, str) else asked:
-            if name not in names:
-                yield f"no {name_of.removesuffix('s')} {name!r}; expected one of {', '.join(names)}"
-    if not kind:
-        yield from _overstated(given)
 
 
-def _overstated(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each dtype or temperature that the statement names and the requirement does not ask for."""
-    named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", given["statement"]))
-    if named and named != {given.get("dtype")}:
+def _overstated(required: Requirement) -> Iterator[str]:
+    """Yield a claim that is not known, and each dtype or temperature that only the statement names."""
+    if required.claim not in all_claims():
+        yield f"no claim {required.claim!r}; expected one of {', '.join(all_claims())}"
+    named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", required.statement))
+    if named and named != {required.scope.get("dtype")}:
         numbers = " and ".join(sorted(named))
         yield f"its statement says {numbers}; expected the same as dtype, and a requirement for each"
-    for number in re.findall(r"\btemperature (?:of )?(\d+(?:\.\d+)?)", given["statement"]):
-        if float(number) != given.get("temperature"):
+    for number in re.findall(r"\btemperature (?:of )?(\d+(?:\.\d+)?)", required.statement):
+        if float(number) != required.scope.get("temperature"):
             yield f"its statement says temperature {number}; expected temperature = {number}"
 
 

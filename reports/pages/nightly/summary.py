@@ -11,7 +11,7 @@ from rich.table import Column
 
 from ...audits.nightly.detection import MISS_RATE, NIGHT_HORIZONS
 from ...audits.nightly.states import worst_state
-from ..terminal import plain_table, show_table
+from ..terminal import plain_table, say, show_table
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
@@ -63,27 +63,26 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
         )  # fmt: skip
     show_table(table, console) if checks else console.print("nothing has been drawn yet")
     for check in checks:
-        if check["state"] != "quiet":
+        state = check["state"]
+        if state != "quiet":
             level = f"log10 E {tens(check['log_e'])}, largest {tens(check['largest_log_e'])}"
-            name = f"{check['subject']} on {check['check']}"
-            console.print(f"\n[{STATE_STYLES[check['state']]}]{check['state']}[/]       {escape(name)}, {level}")
-        if check["state"] == "alarm":
-            console.print(f"witness     {escape(witness(check, explained(check, checks)))}")
+            console.print()
+            say(console, state, f"{check['subject']} on {check['check']}, {level}", STATE_STYLES[state])
+        if state == "alarm":
+            say(console, "witness", witness(check, explained(check, checks)))
             if check["witness"]:
-                console.print("replay      ", end="")
-                console.print(escape(check["witness"]["replay"]), soft_wrap=True, highlight=False)
+                say(console, "replay", check["witness"]["replay"])
     for failure in report["failures"]:
-        console.print(f"[magenta]failure[/]     {escape(failure['subject'])}: {escape(failure['message'])}")
-    resumed = len(report.get("resumed", ()))
-    if resumed:
-        console.print(f"resumed     drawn earlier for this night by the same seed, and not drawn again: {resumed}")
+        say(console, "failure", f"{failure['subject']}: {failure['message']}", "magenta")
+    if resumed := len(report.get("resumed", ())):
+        say(console, "resumed", f"drawn earlier for this night by the same seed, and not drawn again: {resumed}")
     console.print(f"\nstate       [{STATE_STYLES[report['state']]}]{report['state']}[/]")
-    if report["scope"]:
-        console.print(f"speaks of   {escape(report['scope'])}", soft_wrap=True)
-    console.print(f"history     {escape(report['history'])}", soft_wrap=True)
-    console.print(f"budget      false alarms: {report['lifetime_alpha']:g} over the life of the history")
-    if any(check["detects"] for check in checks):
-        console.print(f"detectable  TV: {limits_meaning()}", soft_wrap=True)
+    lines = {"speaks of": report["scope"], "history": report["history"]}
+    lines["budget"] = f"false alarms: {report['lifetime_alpha']:g} over the life of the history"
+    lines["detectable"] = f"TV: {limits_meaning()}" if any(check["detects"] for check in checks) else ""
+    for label, text in lines.items():
+        if text:
+            say(console, label, text)
     console.print()
 
 
