@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...models.law import Prefix
-from .theorem import IN_ORDER, SURE, RoundingStep, block_cost, growth, sum_depth, token_cost
+from .theorem import IN_ORDER, SURE, ExactRows, RoundingStep, block_cost, growth, sum_depth, token_cost
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -54,16 +54,15 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
 def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice: float) -> "ndarray":
     """Return the most by which a look-up in a computed running sum, in any order, moves each entry of a row.
 
-    min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``; of the first and
-    the last that is not 0, and of those outside, A more: they take the rest of a row that was divided by another sum.
+    min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``. A more of the first and the
+    last entry, and of the first and the last that is not 0: one takes the rest of a row that was divided by another sum.
     Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
     off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
     shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0
     moved = off + lost * shares + 2 * thresholds + lattice
     if len(there := masses.nonzero()[0]):
-        moved[: there[0] + 1] += lost
-        moved[there[-1] + (there[0] == there[-1]) :] += lost
+        moved[[*{0, int(there[0]), int(there[-1]), len(moved) - 1}]] += lost
     return moved
 
 
@@ -79,7 +78,7 @@ def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> 
     return off, lost, unit * (reach / (1 - lost)).clip(max=1.0) if lost < 1 else unit + 0 * reach
 
 
-class WideRowsOfProblem:
+class WideRowsOfProblem(ExactRows):
     """The rows of a wide problem, in floats."""
 
     def __init__(self, target: Rows, draft: Rows, order: str):
