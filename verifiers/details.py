@@ -134,7 +134,6 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     ids_drafted, ids_emitted: how many different ones were drafted, and emitted by calls.
     mass_not_called: of tokens without such a call. mass_unknown: of outcomes that are not known.
     allowed_to_look_ups, look_ups_explained: what of the bound is for running sums, by the rule and by the theorem.
-    reference_total_variation: of token verification computed plainly in the same precision.
     """
 
     ids_called: int
@@ -145,7 +144,6 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     allowed_to_look_ups: float
     look_ups_explained: float
     mass_unknown: float | None = None
-    reference_total_variation: dict[str, float] | float | None = None
 
     @property
     def wide(self) -> "WideDetail | None":

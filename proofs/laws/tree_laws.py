@@ -5,7 +5,7 @@ The output law maps each emitted sequence, the accepted path and one token more,
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from ...models.drafting import draft_tree, siblings
@@ -20,12 +20,9 @@ from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTr
 from ...verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ...verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
 from ...verifiers.trees.optimal_transport import offered
-from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
+from ...verifiers.trees.registry import TreeReference
 from ...verifiers.trees.scaled_transport import scaled_transport
-from ...verifiers.trees.shared_gumbel import coupled
 from ...verifiers.trees.traversal import traversal
-from ...verifiers.trees.tree_monte_carlo import drafted, tree_monte_carlo
-from ...verifiers.trees.typical import is_typical, typical
 from ..enumeration import ONE, law_of, paths_of
 from .block_laws import OutputLaw, sub_block_law
 
@@ -246,103 +243,12 @@ def chosen_path_law(problem: Problem) -> OutputLaw:
     return sub_block_law(replace(problem, draft=chosen, drafting=None), block_verification.RULE)
 
 
-def deepest_path_law(problem: Problem) -> OutputLaw:
-    """Return the output law of typical acceptance: the drawn siblings decide which typical path is the deepest.
-
-    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
-    """
-    counts, how = problem.tree.children, problem.tree.how
-
-    @cache
-    def deepest(text: Prefix) -> OutputLaw:
-        """Return the law of the deepest text that is accepted, below and with this one; the first drawn of several."""
-        if len(text) == problem.gamma:
-            return {text: ONE}
-        target = problem.target.row(text)
-        states: dict[Any, Any] = {(tuple(problem.draft.row(text)), text): ONE}
-        for k in range(counts[len(text)]):
-            following: dict[Any, Any] = {}
-            for (row, best), mass in states.items():
-                for x, q in enumerate(drawn_from(row, k, how)) if row else [(None, 1)]:
-                    if q == 0:
-                        continue
-                    after = row if x is None else row_after(row, x, k, how)
-                    typical = x is not None and is_typical(target, x)
-                    for other, p in deepest((*text, x)).items() if typical else [(best, ONE)]:
-                        state = after, other if len(other) > len(best) else best
-                        following[state] = following.get(state, 0) + mass * q * p
-            states = following
-        law: OutputLaw = {}
-        for (_, best), mass in states.items():
-            law[best] = law.get(best, 0) + mass
-        return law
-
-    outcomes = deepest(()).items()
-    return {(*text, y): mass * p for text, mass in outcomes for y, p in enumerate(problem.target.row(text)) if p != 0}
-
-
-def monte_carlo_law(problem: Problem) -> OutputLaw:
-    """Return the output law of Tree Monte Carlo in one pass over the texts.
-
-    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
-    """
-    law: OutputLaw = {}
-
-    def drawn(text: Prefix, weight: Any, earlier: Any, mass: Any) -> Any:
-        """Return Pr(text) with the scales behind it, over the sum of weights. earlier: the sum of earlier outputs."""
-        target = problem.target.row(text)
-        if len(text) == problem.gamma:
-            rest, share = [weight * p for p in target], mass / (earlier + weight)
-        else:
-            draft, share = problem.draft.row(text), 0
-            rest = residual(target, draft, weight)
-            left = sum(rest)
-            for x, q in enumerate(draft):
-                if q != 0:
-                    scale, onward = drafted(target, draft, weight, x)
-                    share += scale * drawn((*text, x), onward, scale * (earlier + left), mass * q)
-        if share != 0:
-            law.update({(*text, y): w * share for y, w in enumerate(rest) if w != 0})
-        return share
-
-    drawn((), 1, 0, ONE)
-    return law
-
-
-def coupled_law(problem: Problem) -> OutputLaw:
-    """Return the output law of shared noise in one pass over the texts.
-
-    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
-    """
-    law: OutputLaw = {}
-
-    def walk(text: Prefix, mass: Any) -> None:
-        target = tuple(problem.target.row(text))
-        picked = [mass * p for p in target]
-        if len(text) < problem.gamma:
-            picked, draft = [0] * len(target), tuple(problem.draft.row(text))
-            for x, (q, row) in enumerate(zip(draft, coupled(target, draft), strict=True)):
-                unit = mass * q / sum(row) if q != 0 else 0
-                for y, w in enumerate(row):
-                    if y != x:
-                        picked[y] += unit * w
-                    elif unit * w != 0:
-                        walk((*text, x), unit * w)
-        law.update({(*text, y): p for y, p in enumerate(picked) if p != 0})
-
-    walk((), ONE)
-    return law
-
-
 PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     traversal: traversal_law,
     scaled_transport: scaled_transport_law,
     greedy_multi_path: chosen_path_law,
-    typical: deepest_path_law,
     hierarchical: partial(sub_block_law, rule=CAPPED),
     hierarchical_as_published: partial(sub_block_law, rule=AS_PUBLISHED),
-    tree_monte_carlo: monte_carlo_law,
-    TREE_REFERENCES["shared-gumbel"].verify: coupled_law,
 }
 """Faster laws of rules, by the rule."""
 

@@ -27,12 +27,9 @@ from ..rounding.rule import (
 from ..rounding.theorem import PAIRWISE
 from . import verdict_rule
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
-from .wide_frontier import Frontier, Row, frontier, reference_deviations
+from .wide_frontier import Frontier, Row, frontier
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
-MOST_OF_REFERENCE = 1_000_000
-"""Largest number of entries (draft blocks times V) for which the reference is computed in the same precision."""
-
 LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
 
 
@@ -105,8 +102,7 @@ class WideMeasurement(Law):
         ids_called: calls that confirmed that tokens are treated alike.
         mass_not_called: mass of tokens without such a call.
         allowed_to_look_ups: part of the bound for running sums, by the rule (``rounding.rule.look_up_allowed``).
-        allowed_to_look_ups: what of the bound is for running sums by the rule (``rounding.rule.look_up_allowed``);
-        look_ups_explained: by the theorem (``rounding.rule.look_up_explained``).
+        look_ups_explained: the same by the theorem (``rounding.rule.look_up_explained``).
         """
         if not self.tells:
             return super().facts()
@@ -183,7 +179,6 @@ class WideMeasurement(Law):
         """Return the departure of the completed law from the target's, over the rows in use (Eq. 7).
 
         Rounding excuses no more of each entry than it can move that, and of all together no more than their bound.
-        reference_total_variation: of token verification computed plainly in that precision (``reference_deviations``).
         """
         apart, *beyond = self._distances
         allowed = zip((self.tolerance, self.explained), beyond)
@@ -234,9 +229,6 @@ class WideMeasurement(Law):
     def _beside(self) -> dict[str, Any]:
         beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}
         if self.emitted:
-            if self.problem.count(self.problem.gamma) * self.problem.vocabulary <= MOST_OF_REFERENCE:
-                figures = reference_deviations(self.problem, self.target, self.draft, self.dtype)
-                beside["reference_total_variation"] = figures
             blocks = self.problem.prefixes(self.problem.gamma)
             beside["decided"] = decided_together(blocks, self.target.__getitem__, self.draft.__getitem__)
         return beside

@@ -1,15 +1,14 @@
 """How far floating point can move the law of block and of token verification, as proved in Coq.
 
 The code is the reference's (``verifiers/block_verification.py``): p_i = min(p_{i-1} * (p / q), 1), weights max(p_i p -
-q, 0), their sum S, the coin S / ((S + 1) - p_i). ``rounding_bound`` is for all problems of a size, ``problem_bound``
-for one problem and several times less. The one assumption is the standard model: each operation is exact times 1 + e
-with |e| <= u, u = epsilon / 2. It says nothing of overflow and underflow, and nothing of code that computes other
-formulas.
+q, 0), their sum S, the coin S / ((S + 1) - p_i). The one assumption is the standard model: each operation is exact
+times 1 + e with |e| <= u, u = epsilon / 2. It says nothing of overflow and underflow, and nothing of code that computes
+other formulas.
 """
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...models.law import Prefix
 from ...models.problem import Problem
@@ -47,32 +46,6 @@ def sum_error(unit: float, depth: int) -> float:
     return both(grown / (1 - grown), unit) if grown < 1 else math.inf
 
 
-def coin_error(unit: float, operations: int, depth: int) -> float:
-    """Return how much one coin moves the law: 2 g + G(k) + u (2 + u) (2 + g) + u, g = G(k + 2 + d), G = ``growth``.
-
-    operations: k, those that led to p_i. Source: Rounding.v, ``coin_near``.
-    """
-    g = growth(unit, operations + 2 + depth)
-    return 2 * g + growth(unit, operations) + unit * (2 + unit) * (2 + g) + unit
-
-
-def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, order: str = IN_ORDER,
-                   last_draw: float = 0.0) -> float:  # fmt: skip
-    """Return the total variation by which block verification in floating point can miss its exact law.
-
-    sum_{i=1}^{gamma-1} coin_error(2 i, d) + G(2 gamma) + gamma / N + sum_{i=0}^{gamma-1} G(2 i + 2) + last_draw,
-    to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u + gamma / N + last_draw.
-    epsilon: the spacing of the numbers at 1, 2 u. lattice: 1 / N, the spacing of the uniforms that decide coins.
-    last_draw: what the last token's draw from given weights adds: 0 if by its weights, else
-        ``running_sum_bound``, or ``lookup_bound`` where the sum is exact.
-    Source: BlockRounding.v, ``block_rounding``.
-    """
-    unit, depth = epsilon / 2, sum_depth(vocabulary, order)
-    coins = sum(coin_error(unit, 2 * i, depth) for i in range(1, gamma)) + growth(unit, 2 * gamma)
-    rows = sum(growth(unit, 2 * i + 2) for i in range(gamma))
-    return coins + gamma * lattice + rows + last_draw
-
-
 class RoundingStep(NamedTuple):
     """One prefix of a problem, exact: p, the excess x and the normaliser D = 1 - share, as floats (each within 2^-53 of
     itself).
@@ -90,31 +63,13 @@ SURE = 1e-9
 """Relative margin to the safe side of comparisons and results: far more than these floats are off."""
 
 
-class RowsOfProblem(Protocol):
-    """The rows of both models, exact or in floats.
+class ExactRows:
+    """The rows of both models of a problem, over QQ, with sums in order.
 
     gamma: draft tokens. depth: additions that an entry of a sum over the vocabulary goes through. one: 1 as a survival.
     """
 
-    gamma: int
-    depth: int
     one: Any
-
-    def as_float(self, number: Any) -> float:
-        """Return one of the numbers as a float."""
-        ...
-
-    def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
-        """Return a prefix's step. growth_of_weights: the factor by which p b can be too large, relative to s."""
-        ...
-
-    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
-        """Return the tokens that can be drafted there, with b and s."""
-        ...
-
-
-class ExactRows:
-    """The rows of a problem over QQ, with sums in order."""
 
     def __init__(self, problem: Problem):
         self.problem, self.gamma, self.depth, self.one = problem, problem.gamma, problem.vocabulary - 1, ONE
@@ -123,10 +78,12 @@ class ExactRows:
         return as_float(number)
 
     def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
+        """Return the tokens that can be drafted there, with b and s."""
         rows = zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)
         return ((token, b, s) for token, (b, s) in enumerate(rows) if s != 0)
 
     def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
+        """Return a prefix's step. growth_of_weights: the factor by which p b can be too large, relative to s."""
         rows = [*zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)]
         share = sum(min(survival * b, s) for b, s in rows)
         sums = [0.0, 0.0, 0.0]
@@ -146,7 +103,7 @@ def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float =
     by more.
     epsilon: 2 u. lattice: the spacing of the uniforms that decide coins. off: o, the relative error of the rows'
     entries.
-    last_draw: as for ``rounding_bound``.
+    last_draw: what the last token's draw from given weights adds: 0 if by its weights, else ``running_sum_bound``.
     Source: ProblemRounding.v, ``problem_rounding``, sums in order.
     """
     return block_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
@@ -162,7 +119,7 @@ def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0
     return token_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
 
 
-def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+def block_cost(rows: ExactRows, unit: float, lattice: float, off: float) -> float:
     """Return ``problem_bound`` without its last draw and its safe side."""
     quotient = both(both(off, off / (1 - off)), unit)
 
@@ -184,7 +141,7 @@ def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> 
     return cost((), rows.one, 0.0)
 
 
-def token_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+def token_cost(rows: ExactRows, unit: float, lattice: float, off: float) -> float:
     """Return ``token_bound`` without its last draw and its safe side."""
     ratio_error, weight_error = both(both(both(off, off / (1 - off)), unit), unit), both(off, unit)
 
@@ -243,12 +200,3 @@ def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
     """
     others = vocabulary - 1
     return others * unit * (2 + growth(unit, others)) + lookup_bound(vocabulary, lattice)
-
-
-def support_leak(drafted: float, lattice: float) -> float:
-    """Return M_s(z) / N: how often token verification begins with a z that the target excludes, where coins fall if u
-    <= h.
-
-    Source: Lattice.v, ``support_leak`` with ``lattice_le_0``; with u < h it is 0, ``lattice_lt_0``.
-    """
-    return drafted * lattice

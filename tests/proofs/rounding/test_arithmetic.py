@@ -55,8 +55,9 @@ def test_bfloat16_rows_computed_in_float32_and_accepted_two_percent_too_often_ar
     assert lossless(law_of("in_bfloat16", "bfloat16", "torch", problem)).detail.arithmetic is None
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "verdict"), [("right", "holds"), ("without_the_last", "refuted")])
+@pytest.mark.parametrize(
+    ("name", "verdict"), [pytest.param("right", "holds", marks=pytest.mark.long), ("without_the_last", "refuted")]
+)
 def test_lost_ids_are_not_excused_by_what_all_look_ups_together_may_be_off(law_of, name, verdict):
     law = law_of(name, "float32", "numpy", wide(151_936, 1))
     found = lossless(law)
@@ -69,13 +70,6 @@ def test_rows_divided_by_sums_in_order_are_not_refuted_for_it(law_of, name, refu
     law = law_of(name, "float32", "numpy", wide(151_936, 1))
     assert law.known and lossless(law).refuted == refuted
     assert law.rounding["theorem"] > 1e-3 > law.rounding["theorem_pairwise"]
-
-
-@pytest.mark.parametrize("name", ["right", "divided_in_order", "in_float64"])
-def test_numpy_is_out_of_sight_and_granted_what_the_dtype_of_its_rows_allows(law_of, name):
-    law = law_of(name, "float32", "numpy", wide(1_003, 1))
-    assert lossless(law).holds and law.rounding["theorem"] > 1e-4 > law.rounding["theorem_pairwise"]
-    assert law.certain < law.tolerance, "a deviation of float32 holds only if it computes in float32"
 
 
 def test_what_only_unseen_arithmetic_excuses_holds_with_a_condition(law_of):

@@ -11,7 +11,6 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.laws.wide_frontier import reference_deviations
 from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.rule import (
@@ -25,8 +24,6 @@ from draftproof.proofs.rounding.rule import (
     wide_rounding_allowed,
 )
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.measured_law import measured_law_report
-from draftproof.reports.audits.subject import SubjectSpec
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 pytestmark = pytest.mark.exact
@@ -40,7 +37,7 @@ def looked_up(weights: np.ndarray, bits: int) -> np.ndarray:
     return np.diff(np.ceil(edges / edges[-1] * 2.0**bits), prepend=0).astype(float) * 2.0**-bits
 
 
-@pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 53), ("float32", 24)])
+@pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 24)])
 def test_a_running_sum_stays_within_what_a_look_up_is_allowed_at_each_vocabulary(dtype, bits):
     """In the order of the ids, and sorted either way; rows that sum to just above a power of two are the worst."""
     for problem in WIDE:
@@ -52,18 +49,7 @@ def test_a_running_sum_stays_within_what_a_look_up_is_allowed_at_each_vocabulary
             off = float(np.abs(law - exact).sum()) / 2
             worst = max(worst, off / look_up_allowed(law, dtype, bits, exact))
             assert off <= look_up_explained(law, dtype, bits, exact) <= look_up_at_most(dtype, len(row))
-        print(f"{problem.name}, {dtype}, {bits} bits: {worst:.2f} of what is allowed")
         assert 0.02 < worst < 0.9
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_reference_stays_within_the_rule_at_each_vocabulary(dtype):
-    for problem in WIDE:
-        law = WideMeasurement(problem).with_given_rows()
-        found = reference_deviations(problem, law.target, law.draft, dtype)
-        share = found["weights"] / wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary)
-        print(f"{problem.name}, {dtype}: {share:.3f} of what is allowed")
-        assert share < 0.1
 
 
 def test_what_is_allowed_is_of_the_size_of_the_precision_unless_a_token_is_looked_up():
@@ -132,7 +118,6 @@ def test_a_law_just_beyond_its_own_rule_is_not_cleared_however_the_token_is_draw
         for way in ("choice", "race") if dtype == "float64" else ("race", "search"):
             sandbox.load(f"draftproof.tests.subjects.wide:nudged_{way}", [toy(1)])
             law = judge(measured_wide(problem, dtype, sandbox.law(problem)))[0]
-            print(f"{way}, {dtype}: TV {law.total_variation:.2g}, allowed {law.bound:.2g}")
             assert not law.holds and law.total_variation < 4 * law.bound
 
 
@@ -144,14 +129,7 @@ def test_rows_whose_sums_are_off_in_float32_are_allowed_that_and_no_more():
         measurement = measured(problem, "float32", sandbox.law(problem))
         sandbox.load("draftproof.tests.subjects.regions:two_millionths_too_willing", [toy(1)])
         above = lossless(measured(problem, "float32", sandbox.law(problem)))
-    between = measured_law_report(
-        SubjectSpec("", target="draftproof.tests.subjects.regions:half_a_millionth_too_willing", dtypes=("float32",)),
-        problem,
-    )
-    law = lossless(measurement)
-    plain = rounding_allowed(1, "float32")
+    law, plain = lossless(measurement), rounding_allowed(1, "float32")
     assert plain < measurement.tolerance <= plain + EPSILON["float32"]
     assert law.holds and law.total_variation < 0.6 * law.bound
     assert above.refuted and above.total_variation < 3 * above.bound
-    assert (between["lossless"], between["verdict"]) == (None, NO_EVIDENCE) and "between the two" in between["reason"]
-    assert between["rounding"]["rule"] < float(between["total_variation"]) < between["rounding"]["theorem"]

@@ -1,5 +1,4 @@
-"""Code that takes rows as they are, whose sums are not 1: what it is off by stays within what is excused, by much less
-than 0.05, and right code in several styles is not refuted for it."""
+"""Code that takes rows as they are, whose sums are not 1: what it is off by stays within what is excused."""
 
 import itertools
 from collections import Counter
@@ -7,15 +6,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from draftproof.models.battery import own_problems
 from draftproof.models.law import Table
 from draftproof.models.problem import Problem
-from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import rational
-from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import rows_as_they_are
-from draftproof.tests.deceivers import styles
 
+pytestmark = pytest.mark.exact
 LARGEST = 2.0**-7
 
 
@@ -102,7 +98,6 @@ def moved(rows, rule, ratios, weights):
     return sum(abs(laws[0][text] - laws[1][text]) for text in laws[0] | laws[1]) / 2
 
 
-@pytest.mark.exact
 def test_rows_taken_as_they_are_move_a_law_by_no_more_and_hardly_less_than_is_excused():
     draw, shares = np.random.default_rng(7), []
     for k in range(150):
@@ -113,28 +108,7 @@ def test_rows_taken_as_they_are_move_a_law_by_no_more_and_hardly_less_than_is_ex
     assert 0.6 < max(shares) < 1
 
 
-@pytest.mark.exact
 def test_code_that_also_accepts_too_often_is_beyond():
     rows = Rows(np.random.default_rng(1), near=False)
     willing = {x: row * 1.1 for x, row in rows.target.items()}, rows.draft
     assert moved(rows, "token", willing, (rows.target, rows.draft)) > rows.excused()
-
-
-@pytest.mark.interception
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
-@pytest.mark.parametrize("name", [name for name, style in styles.STYLES.items() if "bfloat16" in style.precisions])
-def test_right_styles_in_bfloat16_are_not_refuted(name, seed, tmp_path, torch_child):
-    style = styles.STYLES[name]
-    sandbox, shares = torch_child("bfloat16"), []
-    for sampler in [*style.samplers][: None if seed else 1]:
-        file = tmp_path / f"style_{len(shares)}.py"
-        file.write_text(styles.source(style, sampler, "", "", "", sampler))
-        problems = [p for p in own_problems(seed) if p.vocabulary ** (p.gamma + 1) < (300 if seed else 100)]
-        sandbox.load(f"{file}:verify", problems[:1])
-        for problem in problems:
-            law = measured(problem, "bfloat16", sandbox.law(problem))
-            if law.known:
-                found = lossless(law)
-                shares.append(float(found.total_variation) / found.bound)
-                assert found.holds, (sampler, problem.name)
-    assert shares and max(shares) < 1

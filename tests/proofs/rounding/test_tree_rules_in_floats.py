@@ -8,13 +8,13 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
-from draftproof.models.tree_battery import drawing, ragged
+from draftproof.models.tree_battery import drawing
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import EPSILON, MOST
-from draftproof.proofs.rounding.tree_rules import THEOREMS, levels_of, own_bound
+from draftproof.proofs.rounding.tree_rules import THEOREMS, own_bound
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
@@ -22,7 +22,6 @@ from draftproof.tests.proofs.rounding.in_floats import ANSWER, EightBits, drafte
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.trees import (
     global_resolution,
-    in_floats,
     k_seq,
     list_gumbel,
     optimal_transport,
@@ -124,20 +123,6 @@ def test_a_theorem_that_says_nothing_is_infinite_and_excuses_no_more_than_anythi
     assert all(a < b for a, b in pairwise(bounds))
 
 
-def test_nodes_are_counted_by_depth():
-    assert levels_of(drawing(drawn(2, 2, "generic"), 3, 2).tree) == (3, 6)
-    assert levels_of(ragged(drawn(2, 2, "generic"), -1, -1, 0).tree) == (2, 1)
-
-
-@pytest.mark.long
-def test_an_audit_by_the_rules_name_says_that_its_theorem_judges():
-    problem = drawing(drawn(3, 1, "generic"), 2)
-    report = audit("k-seq", dtypes=["float32"], problems=[problem], quick=True)
-    assert report.verdict == HOLDS and "rounding by the theorem on k-seq" in report.scope.says
-    other = audit("draftproof.verifiers.zoo.controls_trees:multi_round", problems=[problem], quick=True)
-    assert "rounding by one epsilon a decision and recursive rejection's theorem" in other.scope.says
-
-
 def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
     assert subject_from("k-seq", dtypes=("float32",)).own_rule == "k-seq"
     with pytest.raises(InputError, match=r"its exact law; .*--dtype float32"):
@@ -155,11 +140,6 @@ def test_a_rule_without_a_theorem_is_audited_as_the_code_of_a_stranger(rule, rig
     problems = pairs if path else [drawing(pair, *(2, 1)[: pair.gamma], how=how) for pair in pairs]
     report = audit(rule, dtypes=["float32"], problems=problems, quick=True, explain=False)
     assert (report.verdict == HOLDS) is right and "theorem on" not in report.scope.says
-
-
-def test_a_name_that_is_no_rule_is_no_function():
-    with pytest.raises(AttributeError):
-        _ = in_floats.no_such_rule
 
 
 @pytest.mark.parametrize("rule", TREE_REFERENCES.values(), ids=TREE_REFERENCES.keys())
