@@ -1,14 +1,14 @@
 """The papers' statements each refute a mutant, and hold on drawn problems (on the battery: obligations/)."""
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, given, settings
 
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.problem import as_json
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, output_law, sub_block_law
-from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
+from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 from draftproof.tests.proofs.strategies import problems
 from draftproof.verifiers.registry import reference
 
@@ -31,14 +31,6 @@ REFUTED = {
 @pytest.mark.parametrize("wrong", REFUTED)
 def test_a_claim_refutes_what_is_wrong(wrong):
     assert not REFUTED[wrong]().holds
-
-
-def test_lossless_rejects_a_residual_replaced_by_the_target():
-    problem = in_field(drawn(3, 2, "generic"))
-    found = claims.lossless(problem, enumerated_law(problem, SAMPLES_TARGET))
-    assert found.verdict == "refuted"
-    assert found.total_variation > 0
-    assert found.witness.expected != found.witness.observed
 
 
 def test_lossless_rejects_the_token_residual_in_block_verification_from_three_tokens_on():
@@ -96,14 +88,3 @@ def test_the_claims_hold_on_drawn_problems(problem):
         claims.lemma_10(problem, block),
     ):
         assert evidence.holds, (evidence.claim, evidence.witness, as_json(problem))
-
-
-def test_a_bug_shrinks_to_a_smallest_witness():
-    """Hypothesis finds the bug and reduces it to one step and two tokens with plain rows."""
-
-    def refuted(problem):
-        problem = in_field(problem)
-        return not claims.lossless(problem, enumerated_law(problem, SAMPLES_TARGET)).holds
-
-    smallest = find(problems(), refuted, settings=settings(derandomize=True, max_examples=500, deadline=None))
-    assert (smallest.vocabulary, smallest.gamma) == (2, 1)

@@ -64,15 +64,3 @@ def test_a_draft_that_ends_by_the_verifiers_coins_is_refuted(problem):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_the_one_hot_rule_is_lossless_for_sampled_drafts(problem):
     assert lossless(problem, enumerated_law(problem, Reference("one-hot rule", one_hot_rule, "a composition"))).holds
-
-
-def test_the_one_hot_rule_with_the_wrong_residual_is_refuted():
-    def keeps_the_token(block, chance):
-        verdict = one_hot_rule(block, chance)
-        return (
-            verdict
-            if verdict.accepted == block.gamma
-            else Verdict(verdict.accepted, chance.draw(block.target[verdict.accepted]))
-        )
-
-    assert not lossless(PROBLEMS[0], enumerated_law(PROBLEMS[0], Reference("keeps", keeps_the_token, "a mutant"))).holds

@@ -1,7 +1,5 @@
 """The claim lossless-over-keys: right watermarks keep it, planted wrong ones are refuted, others do not make it."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from draftproof.models.battery import drawn, toy
@@ -11,8 +9,6 @@ from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import watermarks
-from draftproof.verifiers.adapters.calling_convention import declare
-from draftproof.verifiers.adapters.watermark_keys import over_keys
 from draftproof.verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED
 
 pytestmark = pytest.mark.exact
@@ -56,23 +52,6 @@ def test_every_key_of_a_small_key_space_is_gone_through():
 def test_one_wrong_key_of_many_is_found():
     (found,) = judged("one_key_of_many", HALVES)
     assert (found.verdict, found.total_variation) == (REFUTED, 0.5 / 200)
-
-
-class OnlyCompared:
-    """A drawn number that is never taken as a plain one, which would stand for others too."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __lt__(self, other):
-        return self.value < other
-
-
-@pytest.mark.parametrize("keys", [1, 4, 7, 1000])
-def test_keys_are_told_apart_by_comparisons_alone(keys):
-    asked = over_keys(declare(lambda target_probs, draft_probs, draft_tokens, key: [key], keys=keys))
-    for k in range(keys):
-        assert asked([], [], [], SimpleNamespace(integers=lambda n, k=k: OnlyCompared(k))) == [k]
 
 
 def test_what_takes_no_key_does_not_make_the_claim():

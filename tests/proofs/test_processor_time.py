@@ -4,7 +4,6 @@ import itertools
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,11 @@ from draftproof.models.errors import RunFailed
 from draftproof.proofs import time_limits
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, out_of_time
+from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, TimeLimits, out_of_time
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import exact_laws
 from draftproof.reports.audits.functions.session import TOO_LONG
-from draftproof.tests.deceivers import races
-from draftproof.tests.subjects import driven, faults
+from draftproof.tests.subjects import driven
 
 pytestmark = pytest.mark.interception
 RIGHT = "draftproof.verifiers.zoo.controls:gumbel_race"
@@ -38,6 +36,14 @@ def test_the_time_of_children_counts_while_they_live_and_after():
     assert ProcessorTime(1e-9).left() == 0
 
 
+def test_every_limit_follows_the_option_and_allows_waiting():
+    limits = TimeLimits(60.0)
+    assert (limits.first_call, limits.call) == (30.0, 10.0)
+    assert limits.wall_clock(limits.timeout) == 720.0
+    assert limits.within(limits.call, waited=False) == "within 10 s of processor time (--timeout 60)"
+    assert limits.within(None, waited=True) == "within 60 s of wall-clock time (--timeout 60)"
+
+
 def test_what_is_not_counted_is_no_part_of_it(monkeypatch):
     used = itertools.count(10.0)
     monkeypatch.setattr(time_limits, "_used", lambda: next(used))
@@ -47,19 +53,6 @@ def test_what_is_not_counted_is_no_part_of_it(monkeypatch):
     assert time.spent() == 2
     next(used)
     assert time.spent() == 4
-
-
-def test_nor_is_what_was_loaded_before_the_limit_was_known(monkeypatch):
-    """As --quick has it, whose limit depends on what was loaded."""
-    used = [10.0]
-    monkeypatch.setattr(time_limits, "_used", lambda: used[-1])
-    time = ProcessorTime()
-    with time.not_counted():
-        used.append(30.0)
-    time.seconds = 1e6
-    assert time.spent() == 0
-    used.append(31.0)
-    assert time.spent() == 1
 
 
 def test_a_law_is_given_up_after_its_seconds_and_nothing_is_begun_without_any():
@@ -72,14 +65,6 @@ def test_a_law_is_given_up_after_its_seconds_and_nothing_is_begun_without_any():
         with pytest.raises(RunFailed) as failed:
             [*box.law(PROBLEMS[0])]
         assert out_of_time(failed.value)
-
-
-def test_a_call_that_goes_on_beyond_its_time_is_ended_and_says_so():
-    with Sandbox(f"{Path(faults.__file__)}:endless_when_rows_are_equal") as box:
-        box.start([toy(1)])
-        problem = drawn(3, 2, "equal")
-        with pytest.raises(RunFailed, match=r"not done within 1\.1 s of processor time, its share of the audit's"):
-            [*box.law(problem, seconds=0.05)]
 
 
 @pytest.fixture
@@ -95,19 +80,6 @@ def test_what_is_not_reached_is_not_decided_and_the_verdict_is_by_scope():
     (left,) = report.scope.not_decided
     assert (left.problem, left.vocabulary, left.reason) == (PROBLEMS[1].name, 6, NOT_REACHED)
     assert report.scope.vocabularies == [2] and f"not decided on 1 (V = 6: {NOT_REACHED})" in report.reading
-
-
-@pytest.mark.usefixtures("only_in_laws")
-def test_where_nothing_is_reached_nothing_holds():
-    report = audit(RIGHT, PROBLEMS[1:], processor_time=4.0)
-    assert report.verdict == "inconclusive"
-
-
-@pytest.mark.usefixtures("only_in_laws")
-def test_a_wrong_one_is_refuted_within_the_time():
-    wrong = f"{Path(races.__file__)}:gumbel_capped"
-    report = audit(wrong, [drawn(3, 1, "generic"), PROBLEMS[1]], processor_time=6.0, explain=False)
-    assert report.verdict == "refuted"
 
 
 @pytest.mark.parametrize("subject", [RIGHT, f"{driven.__file__}:token"])

@@ -11,8 +11,8 @@ from draftproof.proofs.certificates.check_iterations import check
 from draftproof.proofs.certificates.linear_program import most_tokens
 from draftproof.proofs.certificates.make_iterations import certificate
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.reference_laws import IteratedLaw, expected_accepted, output_law
-from draftproof.proofs.theorem_2 import SURE_BONUS, pair
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
+from draftproof.proofs.theorem_2 import pair
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.certificate
@@ -20,24 +20,13 @@ pytestmark = pytest.mark.certificate
 
 @pytest.mark.parametrize(
     ("problem", "iterations"),
-    [(pair(2), 3), (pair(3, QQ(2, 3)), 2), (drawn_markov(3, 2, "zeros"), 2), (drawn_markov(2, 1, "mixed"), 3),
-     (drawn_markov(2, 2, "one-hot-draft"), 2), (drawn_markov(2, 2, "disjoint"), 2)],
+    [(pair(2), 3), (pair(3, QQ(2, 3)), 2), (drawn_markov(3, 2, "zeros"), 2), (drawn_markov(2, 1, "mixed"), 3)],
     ids=lambda p: getattr(p, "name", p),
 )  # fmt: skip
 def test_it_proves_what_the_linear_programs_over_all_kernels_find(problem, iterations):
     """Those know neither the polytope of reaches nor the prices."""
     value = check(json.dumps(certificate(problem, iterations)))
     assert float(value) == pytest.approx(most_tokens(problem, iterations), abs=1e-7)
-
-
-@pytest.mark.parametrize("t", [QQ(1, 4), QQ(1, 2), QQ(2, 3)])
-def test_the_counterexample_is_optimal_where_it_wins(t):
-    """5 + 3 t^2 of block verification against 4 + 4 t: the larger is the optimum, to the last digit."""
-    value = check(json.dumps(certificate(pair(2, t), 3)))
-    assert str(value) == str(max(5 + 3 * t**2, 4 + 4 * t))
-    assert str(value) == str(
-        max(IteratedLaw(pair(2, t), v).expected_tokens(3) for v in (reference("block"), SURE_BONUS))
-    )
 
 
 @pytest.mark.parametrize("problem", [drawn(3, 2, "generic"), drawn(2, 3, "mixed"), toy(3)], ids=lambda p: p.name)

@@ -49,10 +49,6 @@ def more(number):
     return str(F(number) + F(1, 1000))
 
 
-def less(number):
-    return str(F(number) - F(1, 1000))
-
-
 def change(*path, to):
     """Put another value at a place, or change the value there."""
 
@@ -85,15 +81,12 @@ FIRST, LAST, DRAFTING = ("texts", "2", ""), ("texts", "1", "0,1"), ("problem", "
 TAMPERED = {
     "acceptance": [
         (change("expected_accepted", to="12/9"), "accepts 11/9 tokens, not the 4/3 claimed"),
-        (change("expected_accepted", to=more), "not the"),
         (move("verifier", "0,0", "0,0,0", "1"), "not lossless"),
-        (change("slack", "0,0", to=less), "its bound"),
         (change("slack", "0,0", to=more), "its bound is"),
         (change("martingale", "0,1", to=more), "its martingale drifts"),
         (change("verifier", "0,0", "1", to=more), "does not add up"),
         (change("verifier", "0,0", to={"1": "5/9", "0,0,0": "-1/9"}), "negative probability"),
         (change("verifier", "0,0", to={"1,1": "4/9"}), "emits (1, 1) on block (0, 0)"),
-        (change("problem", "target", "", to=["1/2", "1/2"]), "its"),
         (change("problem", "target", "", to=["1/2", "1/3"]), "is not a probability row"),
         (change("problem", "draft", to={}), "does not have exactly the prefixes"),
         (change("slack", to={}), "no slack for block"),
@@ -101,12 +94,8 @@ TAMPERED = {
         (change("survival", "0,0", to=3), "is not a length"),
         (change("survival", to={}), "its survival is not given"),
         (change("problem", "gamma", to=10**9), "expected at most 200"),
-        (change("problem", "vocabulary", to=10**6), "does not have exactly the prefixes"),
-        (change("problem", "vocabulary", to="two"), "not positive whole numbers"),
-        (change("problem", "gamma", to=0), "not positive whole numbers"),
         (change("format", to="other"), "not a certificate"),
         (change("slack", "0,0", to=0.5), "is a float"),
-        (change("slack", "0,0", to="0.5"), "is not a rational"),
         (lambda data: data.pop("slack"), "its fields are"),
     ],
     "coupling": [
@@ -118,8 +107,6 @@ TAMPERED = {
         (change("draft_potential", "0,0", to="-1"), "its bound fails on the draft block (0, 0)"),
         (change("target_potential", "1,1", to="3"), "its bound is"),
         (change("target_potential", to={}), "its potentials are not given"),
-        (change("problem", "target", "", to=["1/2", "1/2"]), "its coupling gives the target block"),
-        (change("format", to="draftproof-certificate/2"), "not a certificate of the form draftproof-coupling/1"),
     ],
     "iterations": [
         (change("expected_tokens", to=more), "its texts show 40/9 tokens"),
@@ -127,36 +114,24 @@ TAMPERED = {
         (change(*LAST, "value", to=more), "its reaches are worth"),
         (change(*LAST, "reach", "1", to=more), "no valid verifier keeps (1,)"),
         (change(*FIRST, "reach", "0,1", to="-1/9"), "no valid verifier keeps (0, 1)"),
-        (change(*FIRST, "reach", "0,0", to="0"), "its reaches are worth"),
         (change(*FIRST, "drafted", "1", to="0"), "the prices of (1,) do not cover"),
         (change(*FIRST, "drafted", "1", to="-1"), "a price of (1,) is negative"),
         (change(*FIRST, "parent", "0", to=more), "its bound is"),
         (change(*FIRST, "reach", to={}), "numbers for other prefixes"),
-        (change(*FIRST, to={}), "does not have exactly"),
         (change("texts", "1", to={}), "not exactly those that 1 of its iterations may emit"),
         (change("texts", to={}), "not given for exactly the iterations to come"),
-        (change("iterations", to=1), "does not have exactly the prefixes"),
         (change("iterations", to=0), "not a whole number"),
-        (change("iterations", to="2"), "not a whole number"),
         (change("problem", "gamma", to=10**9), "too many texts"),
-        (change("problem", "target", "0,1,1", to=["1/2", "1/2"]), "do not cover what it gains"),
-        (change("problem", "target", "0,1,1", to=["1/2", "1/3"]), "is not a probability row"),
-        (change("problem", to=[]), "positive whole numbers"),
-        (change("format", to="draftproof-certificate/2"), "not a certificate"),
     ],
     "transport": [
         (change("first_accepted", to="1"), "accepts with 8/9, not with the 1 claimed"),
         (change("dual_set", to=[]), "its bound is 1, not the 8/9 claimed"),
         (change("dual_set", to=[7]), "not a list of tokens"),
-        (change("dual_set", to=[True]), "not a list of tokens"),
         (change("plan", "0,1", "1", to="5/9"), "more from the drafts [0, 1] than their probability"),
         (change("plan", "0", "0", to="4/9"), "gives token 0 the probability 4/9"),
-        (change("plan", "0", "1", to="1/9"), "moves 1/9 from the drafts [0] to (1,)"),
         (change("plan", "1", "1", to="-1/9"), "moves -1/9"),
         (change("plan", to=[]), "plan is not a table"),
         (change("problem", to={}), "not a pair of tables"),
-        (change(*DRAFTING, "how", to=WITHOUT_REPLACEMENT), "its plan"),
-        (change("format", to="draftproof-certificate/2"), "not a certificate of the form"),
     ],
     "tree bound": [
         (change("bound", to="4/3"), "its bound is 131/81, not the 4/3 claimed"),
@@ -164,19 +139,12 @@ TAMPERED = {
         (change("rule", to=lambda rule: dict([*rule.items()][1:])), "not given for exactly the trees"),
         (change("rule", "0 0,0", to={"1": "1/2"}), "accepts what was not drafted"),
         (change("rule", "0 0,0", to={"0": "-1/2"}), "accepts what was not drafted, or not with"),
-        (change("rule", "0 0,0", to={"0": "1", "0,0": "1"}), "accepts what was not drafted, or not with"),
         (change("rule", "0 0,0", to={"0,0": "1"}), "more often than the target allows"),
         (change("rule", "0,0 0", to={}), "the texts of a tree twice"),
         (change("format", to="draftproof-tree/1"), "not a certificate of the form draftproof-tree/2"),
         (change("potential", to={}), "not given for exactly the texts"),
-        (change("potential", "0,0,0", to="-5"), "not the 131/81 claimed"),
-        (change(*DRAFTING, to={"children": [2], "how": "iid"}), "how trees"),
-        (change(*DRAFTING, to={"children": [30, 1], "how": "iid"}), "too many"),
         (change(*DRAFTING, to={"children": [99, 1], "how": "iid"}), "too many"),
-        (change(*DRAFTING, to={"parents": [-1, -1], "how": "iid"}), "how trees"),
         (change(*DRAFTING, to={"parents": [-1, 1], "how": "iid"}), "how trees"),
-        (change(*DRAFTING, to={"parents": [-1, -1, 1], "how": "iid"}), "claimed"),
-        (change(*DRAFTING, to={"children": [1, 1], "how": "iid"}), "claimed"),
     ],
 }
 
@@ -195,22 +163,17 @@ def test_a_tampered_certificate_is_rejected_with_the_reason(kind, tamper, reason
 @pytest.mark.parametrize(
     ("kind", "own", "other"),
     [
-        ("acceptance", toy(2), drawn(2, 2, "generic")),
-        ("coupling", toy(2), drawn(2, 2, "generic")),
-        ("transport", drawing(toy(1), 2), drawing(toy(1), 3)),
-        ("tree bound", TREE, drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT)),
+        ("acceptance", as_json(toy(2).tabulated()), as_json(drawn(2, 2, "generic").tabulated())),
+        ("coupling", as_json(toy(2).tabulated()), as_json(drawn(2, 2, "generic").tabulated())),
+        ("transport", as_json(drawing(toy(1), 2).tabulated()), as_json(drawing(toy(1), 3).tabulated())),
+        ("tree bound", as_json(TREE.tabulated()), as_json(drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT).tabulated())),
+        ("iterations", make_iterations.tables(toy(2), 2), make_iterations.tables(drawn_markov(2, 2), 2)),
     ],
 )
 def test_a_certificate_of_another_problem_is_rejected(kind, own, other):
-    CHECKERS[kind](made(kind), as_json(own.tabulated()))
+    CHECKERS[kind](made(kind), own)
     with pytest.raises(Rejected, match="another problem"):
-        CHECKERS[kind](made(kind), as_json(other.tabulated()))
-
-
-def test_a_certificate_of_several_iterations_of_another_problem_is_rejected():
-    assert check_iterations.check(made("iterations"), make_iterations.tables(toy(2), 2)) == F(40, 9)
-    with pytest.raises(Rejected, match="another problem"):
-        check_iterations.check(made("iterations"), make_iterations.tables(drawn_markov(2, 2), 2))
+        CHECKERS[kind](made(kind), other)
 
 
 def test_a_list_is_no_certificate():
