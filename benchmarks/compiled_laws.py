@@ -30,7 +30,7 @@ from torch import Tensor
 from draftproof.models.law import Markov
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.stattests.bounds import total_variation_bound
-from draftproof.stattests.goodness import fit_of_many
+from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.keyed_uniforms import Seeds
 from draftproof_engines.adapters.vllm_runner_v2 import GUMBEL, SAMPLER, _Device
@@ -196,7 +196,7 @@ def measured(step: Step, rows: tuple[Tensor, Tensor], size: int, seconds: float,
         counts += torch.bincount(texts.codes(), minlength=len(counts))
     expected = law_of(rows[0])
     seen = dict(zip(product(range(VOCABULARY), repeat=LENGTH), counts.tolist(), strict=True))
-    fit, distance = fit_of_many(seen, expected, ALPHA), total_variation_bound(seen, expected, ALPHA)
+    fit, distance = goodness_of_fit(seen, expected), total_variation_bound(seen, expected, ALPHA)
     return {
         "texts": int(counts.sum()), "verdict": "refuted" if fit.p_value <= ALPHA else "not refuted",
         "p_value": fit.p_value, "tv_measured": distance.empirical, "tv_least": distance.lower,

@@ -23,7 +23,7 @@ from draftproof.stattests.campaign.batched import BatchedSource
 from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.stattests.campaign.tally import Outcomes, Tally
-from draftproof.stattests.goodness import fit_of_many
+from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.stattests.batched_subjects import block as numpy_block
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
@@ -77,7 +77,7 @@ def timed(name: str, law: dict, draw) -> Rate:
     tally = draw()
     took, busy = time.perf_counter() - start, processor() - busy
     counts = dict(tally.items())
-    fit = fit_of_many(counts, dict.fromkeys(counts, 0.0) | law)
+    fit = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | law)
     rate = Rate(tally.n / took, tally.n / busy)
     word = "REFUTED" if fit.p_value <= 1e-6 else "not refuted"
     print(

@@ -6,7 +6,7 @@ families of sets are averaged, so that E[fortune] <= 1 at every stopping time, a
 probability at most alpha (Ville).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, inf
 from typing import NamedTuple
 
@@ -60,6 +60,21 @@ class Fortune(NamedTuple):
         """Return 1 / the highest fortune: a p-value at every time."""
         return min(1.0, exp(-max(0.0, self.highest)))
 
+    def after(self, path: np.ndarray, alpha: float, family_at: Callable[[int], str]) -> "Fortune":
+        """Return the state after further steps.
+
+        path: [T], log of the fortune after each. family_at: gives the family with the largest fortune at a step.
+        """
+        crossed = np.flatnonzero(path >= log_inverse(alpha))
+        refuted, family = self.refuted_at, self.family
+        if refuted is None and len(crossed):
+            refuted, family = self.steps + int(crossed[0]), family_at(int(crossed[0]))
+        return Fortune(float(path[-1]), max(self.highest, float(path.max())), refuted, family, self.steps + len(path))
+
+
+UNTOUCHED = Fortune(0.0, 0.0, None, None, 0)
+"""The state before the first bet."""
+
 
 class SetBetting:
     """A gambler for each family of sets, with one purse.
@@ -82,7 +97,7 @@ class SetBetting:
         checked_slack(slack)
         self.families, self.alpha, self.slack = tuple(families), alpha, slack
         self._logs = np.zeros((len(families), len(LOG_ODDS)))
-        self._state = Fortune(0.0, 0.0, None, None, 0)
+        self._state = UNTOUCHED
 
     def observe(self, bets: Mapping[str, Bets]) -> Fortune:
         """Settle the bets of T further steps, the same steps for every family.
@@ -102,16 +117,9 @@ class SetBetting:
     def _settle(self, probability: np.ndarray, hit: np.ndarray) -> None:
         paths = fortune_paths(self._logs, log_gains(probability, hit, self.slack))
         by_family = log_mean_exp(paths, axis=1)
-        path = log_mean_exp(by_family)
-        before = self._state
-        refuted, family = before.refuted_at, before.family
-        crossed = np.flatnonzero(path >= log_inverse(self.alpha))
-        if refuted is None and len(crossed):
-            refuted = before.steps + int(crossed[0])
-            family = self.families[int(by_family[:, crossed[0]].argmax())]
-        highest = max(before.highest, float(path.max()))
         self._logs = paths[:, :, -1]
-        self._state = Fortune(float(path[-1]), highest, refuted, family, before.steps + probability.shape[1])
+        path = log_mean_exp(by_family)
+        self._state = self._state.after(path, self.alpha, lambda step: self.families[int(by_family[:, step].argmax())])
 
 
 def bets_on(

@@ -103,13 +103,14 @@ class NotShown(Refuted):
     """An equivalence is not shown, which is no evidence that it does not hold."""
 
 
-def assert_goodness(counts: Counts, law: Law, alpha: float = 1e-6, seed: int = 0) -> Goodness:
+def assert_goodness(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
     """Assert that the counts follow the law, as far as they show.
 
     Guarantee: refutes a source that follows the law with probability at most alpha (``goodness_of_fit``).
     Raises: Refuted with the outcome, position or context that is most off; InputError.
     """
-    fit = goodness_of_fit(counts, law, alpha, seed=seed)
+    checked_rates(alpha)
+    fit = goodness_of_fit(counts, law)
     if fit.impossible is not None:
         raise Refuted(certain_message(*fit.impossible), fit)
     if fit.p_value <= alpha:
@@ -131,7 +132,7 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
     Result: at most 1. Between the laws as they are, the law's mass in pooled cells (``Goodness.hidden``) is to be
     added: ``rounding.deviation`` does, and has a route that pools nothing.
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit, which simulation
-    confirms at expected counts of 5 and more. Where the test is exact or by simulation it detects more.
+    confirms at expected counts of 5 and more. Where the test is exact it detects more.
     """
     checked_size("n", n, 1)
     return 1.0 if cells == 1 else min(1.0, sqrt(_goodness(cells, alpha, beta) / (4 * n)))
@@ -141,13 +142,14 @@ POOLED_BY_SAMPLE = 1.08
 """Factor by which two samples need more, measured: which outcomes are pooled follows from their frequencies in both."""
 
 
-def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed: int = 0) -> Homogeneity:
+def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6) -> Homogeneity:
     """Assert that two samples of independent draws come from one law, as far as they show.
 
     Guarantee: refutes two samples of one law with probability at most alpha (``homogeneity``).
     Raises: Refuted with the outcome whose shares are furthest apart; InputError.
     """
-    result = homogeneity(counts, other, alpha, seed=seed)
+    checked_rates(alpha)
+    result = homogeneity(counts, other)
     if result.p_value <= alpha:
         raise Refuted(f"not one law: p = {result.p_value:.2g} ({result.method}); {result.witness}", result)
     return result

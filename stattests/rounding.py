@@ -10,7 +10,7 @@ from .arguments import checked_distance, checked_rates, log_inverse
 from .bounds import Distance, any_law_radius, one_law_radius, total_variation_bound
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
-from .goodness import LAW_FREE_METHOD, Goodness, fit_of_many, min_detectable_by_law_free
+from .goodness import LAW_FREE_METHOD, Goodness, goodness_of_fit, min_detectable_by_law_free
 from .tails import binomial_tail
 
 NEGLIGIBLE_SLACK = 0.01
@@ -78,7 +78,7 @@ def deviation(
         # All outcomes were impossible: only a slack near 1 excuses that, and the bound decides.
         fit = Goodness(0.0, 0, 1.0, 0, None, "none", 1.0, 0.0)
         return Deviation(distance.lower > slack, 1.0, distance, limit, fit, share)
-    fit = fit_of_many(left, law, share)
+    fit = goodness_of_fit(left, law)
     few, mass = most_excused(n, slack, share, beta)
     least = fit_limit(max(1, n - few), fit, share, beta)
     by_fit = negligible(n, slack, least, fit.rarest, share)

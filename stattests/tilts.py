@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..models.errors import InputError
-from .arguments import checked_rates, log_inverse
-from .betting import Bets, Fortune, fortune_paths
+from .arguments import checked_rates
+from .betting import UNTOUCHED, Bets, Fortune, fortune_paths
 from .power import log_mean_exp
 
 TEMPERATURES = (0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.5)
@@ -197,7 +197,7 @@ class TiltBetting:
         if allowed.shape != (len(tilts),) or not (allowed >= 0).all():
             raise InputError(f"allowances {allowed}, expected {len(tilts)} of at least 0")
         self.alpha, self.tilts, self._price = alpha, tilts, np.log1p(allowed)
-        self._logs, self._state = np.zeros(len(tilts)), Fortune(0.0, 0.0, None, None, 0)
+        self._logs, self._state = np.zeros(len(tilts)), UNTOUCHED
 
     def observe(self, log_tilts: np.ndarray, possible: np.ndarray) -> Fortune:
         """Settle T bets. log_tilts: [tilts, T]. possible: [T], whether p(x) > 0; what is not wins outright."""
@@ -205,15 +205,9 @@ class TiltBetting:
             return self._state
         gains = np.where(possible, log_tilts - self._price[:, None], inf)
         paths = fortune_paths(self._logs, gains)
-        path, before = log_mean_exp(paths), self._state
-        crossed = np.flatnonzero(path >= log_inverse(self.alpha))
-        refuted, family = before.refuted_at, before.family
-        if refuted is None and len(crossed):
-            refuted = before.steps + int(crossed[0])
-            family = self.tilts[int(paths[:, crossed[0]].argmax())]
-        highest = max(before.highest, float(path.max()))
         self._logs = paths[:, -1]
-        self._state = Fortune(float(path[-1]), highest, refuted, family, before.steps + len(possible))
+        path = log_mean_exp(paths)
+        self._state = self._state.after(path, self.alpha, lambda step: self.tilts[int(paths[:, step].argmax())])
         return self._state
 
     @property

@@ -14,7 +14,7 @@ from draftproof.stattests.campaign.batched import BatchedSource, Blocks, count_e
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.stattests import batched_subjects as subjects
-from draftproof.verifiers.adapters.calling_convention import BadResult, NotASubject
+from draftproof.verifiers.adapters.calling_convention import BadResult
 from draftproof.verifiers.registry import reference
 
 PROBLEM = drawn(3, 2, "generic")
@@ -42,10 +42,6 @@ def test_one_first_token_in_twenty_replaced_is_refuted():
     assert p_value(sampled(subjects.one_in_twenty_is_zero), "block") < 1e-6
 
 
-def test_token_verification_is_not_taken_for_block_verification():
-    assert p_value(sampled(subjects.token), "block") < 1e-6
-
-
 def test_drafts_follow_the_draft_and_rows_are_those_of_their_prefix():
     blocks = Blocks(PROBLEM)
     target, draft, tokens = blocks.draw(np.random.default_rng(3), 100_000)
@@ -63,12 +59,6 @@ def test_drafts_follow_the_draft_and_rows_are_those_of_their_prefix():
                 assert draft[k, i].tolist() == [float(p) for p in PROBLEM.draft.row(prefix[:i])]
 
 
-def test_a_token_of_probability_zero_is_never_drafted():
-    problem = drawn(3, 2, "zeros")
-    _, draft, tokens = Blocks(problem).draw(np.random.default_rng(0), 50_000)
-    assert (np.take_along_axis(draft, tokens[:, :, None], axis=2) > 0).all()
-
-
 def counted(result, batch, n=None):
     tally = Tally(Outcomes(3, 3))
     count_emitted(tally, result, batch, batch if n is None else n)
@@ -78,15 +68,11 @@ def counted(result, batch, n=None):
 def test_padded_rows_and_lists_of_tokens_count_alike():
     rows = [[0, -1, -1], [2, 1, -1], [2, 1, 0], [1, -1, -1]]
     lists = [[0], (2, 1), np.array([2, 1, 0]), [[1]]]
+    padded = np.array([[*row, -1, -1] for row in rows]).T.copy().T  # wider than needed, and not contiguous
     expected = {(0,): 1, (2, 1): 1, (2, 1, 0): 1, (1,): 1}
-    for result in (np.array(rows), np.array(rows, dtype=np.float32), rows_of_columns(rows), lists):
+    for result in (np.array(rows), np.array(rows, dtype=np.float32), padded, lists):
         assert dict(counted(result, 4).items()) == expected
     assert counted(np.array(rows), 4, n=2).n == 2
-
-
-def rows_of_columns(rows):
-    """Wider padding than needed, and a view that is not contiguous."""
-    return np.array([[*row, -1, -1] for row in rows]).T.copy().T
 
 
 def test_what_is_no_tokens_is_counted_as_that():
@@ -122,11 +108,6 @@ def test_an_exception_is_the_outcome_of_its_batch():
     assert tally.strange["ValueError"] == (2500, "out of [red]luck[/]")
 
 
-def test_a_function_of_other_arguments_is_no_subject():
-    with pytest.raises(NotASubject, match="expected f"):
-        BatchedSource(lambda logits: logits, PROBLEM, 10, name="planted")
-
-
 def test_batches_are_always_whole_and_only_what_was_asked_for_is_counted():
     sizes = []
 
@@ -136,27 +117,6 @@ def test_batches_are_always_whole_and_only_what_was_asked_for_is_counted():
 
     assert sampled(watched, n=2500).n == 2500
     assert sizes == [1000, 1000, 1000]
-
-
-def test_a_function_that_asks_for_a_torch_generator_gets_tensors():
-    torch = pytest.importorskip("torch", reason="needs torch: pip install draftproof[torch]")
-
-    def in_torch(target_probs, draft_probs, draft_tokens, generator):
-        assert isinstance(target_probs, torch.Tensor)
-        rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-        return torch.from_numpy(subjects.block(target_probs.numpy(), draft_probs.numpy(), draft_tokens.numpy(), rng))
-
-    tally = sampled(in_torch, n=20_000)
-    assert tally == sampled(in_torch, n=20_000)
-    assert p_value(tally, "block") > 1e-6
-
-
-@pytest.mark.parametrize("function", [subjects.block, subjects.token])
-def test_two_chunks_of_a_source_differ_and_one_drawn_again_does_not(function):
-    source = BatchedSource(function, PROBLEM, 500, name="planted")
-    chunks = [source.sample(np.random.SeedSequence(3, spawn_key=(k,)), 5000) for k in (0, 1, 0)]
-    assert chunks[0] != chunks[1]
-    assert chunks[0] == chunks[2]
 
 
 @pytest.mark.parametrize("kind", ["draft tokens", "rng", "random", "numpy", "torch", "generator"])

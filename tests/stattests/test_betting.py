@@ -9,7 +9,6 @@ import pytest
 from draftproof.models.decoding import draft_block
 from draftproof.models.law import Markov
 from draftproof.stattests.betting import Bets, SetBetting, bets_on, bets_on_sets
-from draftproof.tests.stattests.enumerated import most_by_chance
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
 
@@ -75,16 +74,6 @@ def test_with_slack_it_is_at_most_one_for_every_law_within_the_slack():
         assert total <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("verifier", ["token", "block"])
-def test_lossless_text_is_refuted_no_more_often_than_stated_whenever_one_looks(verifier):
-    tries, alpha, refuted = 60, 0.1, 0
-    for seed in range(tries):
-        p, q, tokens, _, bonus = text_by(verifier, 200, seed)
-        bets = bets_on(p, tokens, q, proposed=q.argmax(axis=1), bonus=bonus)
-        refuted += settled(bets, alpha).refuted_at is not None
-    assert refuted <= most_by_chance(tries, alpha)
-
-
 def nucleus(p, q, before, bonus):
     order = np.argsort(-p)
     kept = np.zeros_like(p)
@@ -113,13 +102,6 @@ def test_each_planted_bias_is_refuted_by_the_family_that_is_made_for_it(family, 
         assert together.refuted_at < steps
         assert together.family in bets
         assert together.p_value <= 1e-6
-
-
-def test_a_greedy_block_loop_without_its_modified_target_is_refuted_on_its_text():
-    p, q, tokens, _, _ = text_by("greedy-block", 5000, 5)
-    assert settled(bets_on(p, tokens, q)).refuted_at is not None
-    p, q, tokens, _, _ = text_by("block", 5000, 5)
-    assert settled(bets_on(p, tokens, q)).refuted_at is None
 
 
 def test_betting_on_the_token_that_the_engine_itself_drafted_would_refute_a_lossless_engine():
@@ -161,44 +143,3 @@ def test_settling_in_parts_is_settling_at_once():
     assert last.log_evidence == pytest.approx(at_once.log_evidence)
     assert (last.refuted_at, last.family, last.steps) == (at_once.refuted_at, at_once.family, 1500)
     assert at_once.refuted_at is not None
-
-
-def test_the_nucleus_is_the_fewest_tokens_that_hold_its_mass():
-    target = np.array([[0.5, 0.3, 0.15, 0.05], [0.95, 0.03, 0.01, 0.01]])
-    bets = bets_on(target, np.array([3, 0]))["tail"]
-    assert bets.probability == pytest.approx([0.05, 0.05])
-    assert bets.hit.tolist() == [True, False]
-
-
-ROWS = np.full((3, 2), 0.5)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bets_on(ROWS[0], [0]), r"target: got the shape \(2,\), expected \[steps, vocabulary\]"),
-        (lambda: bets_on(ROWS * 0.9, [0, 0, 0]), "target: row 0 sums to 0.9"),
-        (lambda: bets_on([[1.5, -0.5]], [0]), "least entry -0.5"),
-        (lambda: bets_on(ROWS, [0, 1]), "tokens: got int64 of shape"),
-        (lambda: bets_on(ROWS, [0, 0.5, 1]), "tokens: got float64"),
-        (lambda: bets_on(ROWS, [0, 2, 1]), r"tokens: 2 at step 1, expected a token in 0\.\.1"),
-        (lambda: bets_on(ROWS, [0, 1, 1], np.full((3, 4), 0.25)), "draft: got the shape"),
-        (lambda: bets_on(ROWS, [0, 1, 1], proposed=[-2, 0, 0]), "proposed: -2 at step 0"),
-        (lambda: bets_on(ROWS, [0, 1, 1], bonus=[True]), "bonus: got the shape"),
-        (lambda: bets_on_sets(ROWS, [0, 1, 1], ROWS[:2] > 0), "sets: got the shape"),
-        (lambda: SetBetting([]), "expected one or more different names"),
-        (lambda: SetBetting(["a"], 0.0), "alpha is 0.0"),
-        (lambda: SetBetting(["a"], slack=0.7), "slack is 0.7"),
-        (lambda: SetBetting(["a"]).observe({"b": Bets([0.5], [True])}), r"bets on \['b'\], expected \['a'\]"),
-        (lambda: SetBetting(["a"]).observe({"a": Bets([0.5], [])}), "expected one a step"),
-        (lambda: SetBetting(["a"]).observe({"a": Bets([1.5], [True])}), "has the probability 1.5"),
-        (
-            lambda: SetBetting(["a", "b"]).observe({"a": Bets([0.5], [True]), "b": Bets([0.5] * 2, [True] * 2)}),
-            "bets of different lengths",
-        ),
-    ],
-)
-def test_wrong_use_is_an_error_of_one_line(call, message):
-    with pytest.raises(ValueError, match=message) as raised:
-        call()
-    assert "\n" not in str(raised.value)

@@ -5,7 +5,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from draftproof import stattests
-from draftproof.models.errors import InputError
 from draftproof.stattests import samples_needed
 
 LIMITS = {
@@ -48,19 +47,3 @@ def test_one_sample_fewer_would_not_do_and_stricter_rates_need_more():
     assert samples_needed(stattests.min_detectable_goodness, 0.01, cells=5, alpha=1e-9) > n
     anytime = stattests.min_detectable_anytime
     assert samples_needed(anytime, 0.03, 8, nights=4) < samples_needed(anytime, 0.03, 8) / 3.5
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: samples_needed(stattests.min_detectable_goodness, 0.0, 4), "distance is 0.0, expected more than 0"),
-        (lambda: samples_needed(stattests.min_detectable_goodness, float("inf"), 4), "distance is inf"),
-        (lambda: samples_needed(stattests.min_detectable_goodness, "a", 4), "distance is 'a', expected a number"),
-        (lambda: samples_needed(stattests.min_detectable_goodness, 0.1, 1.5), "cells is 1.5, expected at least 2"),
-        (lambda: samples_needed(stattests.min_detectable_sequential, 1e-7, 4), "samples would not be enough"),
-        (lambda: samples_needed(stattests.min_detectable_betting, 0.015, 0.5, slack=0.02), "would not be enough"),
-    ],
-)
-def test_wrong_use_is_an_error(call, message):
-    with pytest.raises(InputError, match=message):
-        call()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from draftproof.stattests.paired import PairedOrder
+from draftproof_paper.tables.paired import PairedOrder
 from draftproof_paper.tables.plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 
 CONFIDENCE_LEVEL = 0.95
@@ -327,7 +327,7 @@ def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) 
         for a mean of 0
     Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could
     be expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
-    Source: ``stattests.paired``.
+    Source: ``paired``.
     """
     planned = planned_orderings(plan, totals)
     return [_verdict_row(ordering, totals, alpha / len(planned)) for ordering in planned]

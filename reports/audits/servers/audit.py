@@ -197,7 +197,7 @@ class ServerTexts:
             for name in ("alone", "together")
         )
         try:
-            test = homogeneity(alone, together, ALPHA)
+            test = homogeneity(alone, together)
         except InputError:
             return None
         limit = min_detectable_homogeneity(alone.total(), max(2, test.cells), together.total(), ALPHA, BETA)

@@ -240,7 +240,7 @@ class ServerGrid:
                         problem=self.problem.name, detail=detail)  # fmt: skip
         if lost or not n:
             return made.undecided(LOST.format(lost) if lost else "no context came to both")
-        test = homogeneity(first, second, self.alpha)
+        test = homogeneity(first, second)
         made = made.with_detail(p_value=test.p_value, cells=test.cells, p_value_by=test.method)
         if test.p_value > self.alpha:
             limit = min_detectable_homogeneity(n, max(2, test.cells), n, self.alpha, BETA)

@@ -20,7 +20,7 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.prompts import EMBEDDED, prompts
 from ....stattests.arguments import BETA, REFERENCE_ALPHA
-from ....stattests.betting import Fortune, SetBetting
+from ....stattests.betting import UNTOUCHED, Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import (
     SETS,
@@ -213,7 +213,7 @@ class ReferenceTexts:
         tilts = WITH_DRAFTS if self.settings.draft else TILTS
         self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts, tilts)
         self.sets = SetBetting(SETS, REFERENCE_ALPHA / 2, min(self.drift.slack, MAX_DRIFT))
-        self.fortunes = [Fortune(0.0, 0.0, None, None, 0)] * 2
+        self.fortunes = [UNTOUCHED] * 2
         self._bet_on_texts()
 
     def _bet_on_texts(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, ttest_1samp
 
 from draftproof.models.errors import InputError
-from draftproof.stattests.paired import PAIRED_STAKES, PairedOrder
+from draftproof_paper.tables.paired import PAIRED_STAKES, PairedOrder
 
 ALPHA = 0.05
 

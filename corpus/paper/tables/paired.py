@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..models.errors import InputError
-from .arguments import checked_rates
-from .betting import STEPS_AT_ONCE, fortune_paths
-from .mean import STAKES
-from .power import log_mean_exp, log_sum_exp, root
+from draftproof.models.errors import InputError
+from draftproof.stattests.arguments import checked_rates
+from draftproof.stattests.betting import STEPS_AT_ONCE, fortune_paths
+from draftproof.stattests.mean import STAKES
+from draftproof.stattests.power import log_mean_exp, log_sum_exp, root
 
 PAIRED_STAKES = STAKES[1:]
 """Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
