@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from draftproof.benchmarks.hamming_mmd import permutation_p_value
-from draftproof.models.generating.loop import decode_plainly, generate
+from draftproof.models.generating.generate import generate
 from draftproof.models.generating.loop_verifiers import LoopVerifier, loop_verifier
 from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.loading import load_pair
@@ -58,7 +58,7 @@ def written(pair, changes, copies, length, seed):
         torch.manual_seed(seed)
         made = generate(pair.target, pair.draft, given, one_in_ten_unverified(seed), gamma=4, **settings)
     else:
-        made = decode_plainly(pair.draft if model else pair.target, given, **settings)
+        made = generate(pair.draft if model else pair.target, None, given, **settings)
     return asked, np.array(made.tokens)
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ...verifiers.batched.sampling import Uniforms
-from .loop import NO_VERIFIER, DecodingLoop, PlainLoop, generate
+from .generate import generate
+from .loop import DecodingLoop, PlainLoop
 from .sampling import Streams
-from .settings import LoopSettings
 
 
 class OneGenerator(Streams):
@@ -71,8 +71,6 @@ def decode(
     models = _model(target), draft and _model(draft)
     given: dict[str, Any] = settings | {"gamma": gamma, "max_new_tokens": tokens}
     for seed in seeds:
-        if draft is None:
-            made = UntimedPlainLoop(models[0], None, prompts, NO_VERIFIER, LoopSettings(seed=seed, **given)).run()
-        else:
-            made = generate(*models, prompts, "token", loop=UntimedLoop, seed=seed, **given)
+        loop = UntimedPlainLoop if draft is None else UntimedLoop
+        made = generate(*models, prompts, "token", loop=loop, seed=seed, **given)
         yield made.tokens if others else made.tokens[0]

@@ -15,12 +15,11 @@ from ...verifiers.batched.emitted import Emitted, EmittedPaths
 from ...verifiers.batched.rows import BatchRows
 from ...verifiers.batched.verification import Modification, carried, modified
 from ...verifiers.chance import Chance
-from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
 from ..libraries import means_no_memory
 from .caches import CachedModel
 from .draft_length import DraftLength
-from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
+from .loop_verifiers import Drafted, LoopVerifier
 from .result import Generated, Iteration
 from .sampling import BatchChance, GivenChances, Streams, warp
 from .settings import LoopSettings, checked_device, checked_models, checked_prompts, checked_vocabulary
@@ -56,30 +55,6 @@ class NestedModifications:
         for at, one in enumerate(self.in_force):
             chosen = torch.tensor(rows, device=one.remaining.device)
             self.in_force[at] = Modification(one.remaining[chosen], one.log_ratio[chosen])
-
-
-def generate(
-    target: Any, draft: Any, prompts: Sequence[Sequence[int]], verifier: str | Reference | LoopVerifier = "block", *,
-    chance: Sequence[Chance] | None = None, device: str | None = None, loop: "type[DecodingLoop] | None" = None,
-    **settings: Any,
-) -> Generated:  # fmt: skip
-    """Continue the prompts by speculative decoding.
-
-    target, draft: causal language models of transformers in evaluation mode, with one tokenizer.
-    prompts: token ids, of any lengths.
-    verifier: "token", "block", "greedy-block", another name of ``verifiers.registry``, a ``Reference`` or a
-        ``LoopVerifier`` (``loop_verifiers.lenient`` for instance).
-    chance: one source for each prompt, for the exact law; by default streams seeded by ``seed``.
-    device: where the models are moved, by default the target's.
-    loop: a subclass of ``DecodingLoop``.
-    settings: see ``LoopSettings``.
-    Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
-    up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
-    kernels repeat themselves), and with a fixed gamma a row's text does not depend on the batch's other rows.
-    Raises: InputError in one line for what cannot be run. Source: Sun et al. 2025, Algorithms 3 and 6.
-    """
-    given = loop_verifier(verifier), LoopSettings(**settings), chance, device
-    return (loop or DecodingLoop)(target, draft, prompts, *given).run()
 
 
 class DecodingLoop:
@@ -220,18 +195,6 @@ class DecodingLoop:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return perf_counter()
-
-
-def decode_plainly(
-    target: Any, prompts: Sequence[Sequence[int]], *, device: str | None = None, **settings: Any
-) -> Generated:
-    """Continue the prompts by sampling from the target alone; gamma is not used.
-
-    The caches, the ends and the law are those of ``generate``; the randomness is not, so the texts differ, except
-    at temperature 0.
-    Raises: InputError in one line for what cannot be run.
-    """
-    return PlainLoop(target, None, prompts, NO_VERIFIER, LoopSettings(**settings), None, device).run()
 
 
 def _no_verifier(*_: Any) -> Any:

@@ -109,27 +109,6 @@ def tree_of_paths(target: list[Any], draft: list[Any], tokens: list[list[int]]) 
     )
 
 
-def generate_by_paths(
-    target: Any, draft: Any, prompts: Sequence[Sequence[int]], rule: str | TreeReference, paths: int = 2, *,
-    chance: Sequence[Chance] | None = None, device: str | None = None, loop: "type[SeveralPaths] | None" = None,
-    **settings: Any,
-) -> Generated:  # fmt: skip
-    """Continue the prompts by speculative decoding with independent draft paths.
-
-    target, draft, prompts, device, settings: as in ``loop.generate``.
-    rule: a rule for trees, or its name in ``verifiers.trees.registry``.
-    paths: K, drafted for each text and verified together.
-    chance: one source for each prompt, for the exact law, one tree at a time; by default streams seeded by ``seed``.
-    loop: a subclass of ``SeveralPaths``.
-    Guarantee: each text follows the target's law under the settings, up to rounding, for a lossless rule.
-    Raises: InputError as ``generate``, and for a rule that is not made for independent paths.
-    Source: Sun et al. 2023 (SpecTr); Miao et al. 2024 (SpecInfer).
-    """
-    checked = LoopSettings(**settings)
-    verifier = path_verifier(rule, paths, checked.longest_gamma, batched=chance is None)
-    return (loop or SeveralPaths)(target, draft, prompts, verifier, checked, chance, device).run()
-
-
 class SeveralPaths(DecodingLoop):
     """A run over a batch of texts with K rows each. Its verifier is one of ``path_verifier``."""
 

@@ -8,7 +8,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from draftproof.models.forge import forge
-from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.libraries import torch_threads
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.proofs.laws.reference_laws import joint_law
@@ -54,11 +55,10 @@ def attentive(kind, vocabulary=10):
     return target, draft
 
 
-def exact_law(pair, verifier, prompts=1, run=generate, **settings):
+def exact_law(pair, verifier, prompts=1, **settings):
     """The law of what the loop emits, by running it for every way chance can fall, all open paths in one batch.
 
     prompts: rows that are decoded with one chance in turn; an outcome is then a tuple of their texts.
-    run: what decodes, ``generate`` or ``generate_by_paths``.
     """
     target, draft, start = pair
     law, scripts = {}, [((), 1.0)]
@@ -69,7 +69,7 @@ def exact_law(pair, verifier, prompts=1, run=generate, **settings):
             walks[-1].pending = [script]
             walks[-1].begin()
         chances = [EnumeratedChance(walk) for walk in walks for _ in range(prompts)]
-        texts = run(target, draft, [[start]] * len(chances), verifier, chance=chances, **settings).tokens
+        texts = generate(target, draft, [[start]] * len(chances), verifier, chance=chances, **settings).tokens
         for at, walk in enumerate(walks):
             outcome = tuple(map(tuple, texts[at * prompts : (at + 1) * prompts]))
             outcome = outcome[0] if prompts == 1 else outcome

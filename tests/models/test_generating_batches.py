@@ -3,7 +3,7 @@
 
 import pytest
 
-from draftproof.models.generating.loop import decode_plainly, generate
+from draftproof.models.generating.generate import generate
 from draftproof.tests.models import generating_parts as parts
 
 pytestmark = pytest.mark.engine
@@ -32,5 +32,5 @@ def test_the_result_tells_what_was_accepted_and_how_long_it_took():
         assert sum(grown) == len(found.tokens[row]) == 10
     spent = sum(each.draft_seconds + each.target_seconds + each.verify_seconds for each in found.iterations)
     assert 0 < spent <= found.seconds
-    plain = decode_plainly(target, [[3]], max_new_tokens=10)
+    plain = generate(target, None, [[3]], max_new_tokens=10)
     assert (plain.verifier, {each.gamma for each in plain.iterations}, len(plain.iterations)) == ("plain", {0}, 10)

@@ -6,7 +6,7 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.caches import CachedModel
-from draftproof.models.generating.loop import generate
+from draftproof.models.generating.generate import generate
 from draftproof.tests.models import generating_parts as parts
 
 pytestmark = pytest.mark.engine

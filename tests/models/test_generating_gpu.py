@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.generating.loop import generate
+from draftproof.models.generating.generate import generate
 from draftproof.models.generating.loop_verifiers import loop_verifier
 from draftproof.models.generating.settings import LoopSettings
 from draftproof.stattests.design import assert_goodness

@@ -5,7 +5,8 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.draft_length import Adaptive
-from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.loop_verifiers import lenient
 from draftproof.models.generating.sampling import warp
 from draftproof.models.generating.settings import MIN_TEMPERATURE, checked_device
@@ -89,7 +90,7 @@ def test_a_model_that_drops_units_is_refused():
     target.train()
     try:
         with pytest.raises(InputError, match=r"the target is in training mode, with dropout; expected model.eval\(\)"):
-            decode_plainly(target, [[1]])
+            generate(target, None, [[1]])
     finally:
         target.eval()
 

@@ -8,7 +8,8 @@ import torch
 from draftproof.models.battery import drawn_markov
 from draftproof.models.decoding_settings import ORDERS, one_text_law
 from draftproof.models.generating.draft_length import Adaptive
-from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.loop_verifiers import Drafted, block_by_block, lenient
 from draftproof.models.generating.sampling import RowChance
 from draftproof.proofs.closed_forms import lenience_bias
@@ -163,7 +164,7 @@ def test_lenience_on_tensors_accepts_and_draws_as_the_reference_does():
 def test_at_temperature_0_every_verifier_gives_the_targets_own_greedy_text(kind):
     target, draft = parts.attentive(kind)
     prompts = [[3], [4, 5, 6, 7, 8], [2, 3]]
-    plain = decode_plainly(target, prompts, temperature=0, max_new_tokens=16).tokens
+    plain = generate(target, None, prompts, temperature=0, max_new_tokens=16).tokens
     for row, prompt in enumerate(prompts):
         text = list(prompt)
         with torch.no_grad():

@@ -6,7 +6,8 @@ import torch
 from draftproof.models.battery import drawn_markov
 from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
-from draftproof.models.generating.several_paths import generate_by_paths, tree_of_paths
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.several_paths import tree_of_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.tests.models import generating_parts as parts
@@ -21,7 +22,7 @@ ROUNDING = 1e-6
 
 
 def off(rule, length, **settings):
-    law = parts.exact_law(parts.forged(*TWO), rule, run=generate_by_paths, max_new_tokens=length, **settings)
+    law = parts.exact_law(parts.forged(*TWO), rule, paths=2, max_new_tokens=length, **settings)
     assert sum(law.values()) == pytest.approx(1)
     return parts.distance(law, parts.law_of_text(drawn_markov(2, 2).target, length))
 
@@ -62,7 +63,7 @@ def test_what_cannot_be_run_is_refused():
         ("without-replacement", "drawn without"),
     ):
         with pytest.raises(InputError, match=words):
-            generate_by_paths(target, draft, [[start]], rule, 2)
+            generate(target, draft, [[start]], rule, paths=2)
     with pytest.raises(InputError, match="paths"):
-        generate_by_paths(target, draft, [[start]], "k-seq", 0)
+        generate(target, draft, [[start]], "k-seq", paths=0)
     assert torch.is_inference_mode_enabled() is False

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import kl_div
 
 from draftproof.models.files import write_atomically
-from draftproof.models.generating.loop import decode_plainly
+from draftproof.models.generating.generate import generate
 from draftproof.models.libraries import quiet, torch_threads
 from draftproof.models.pairs.packaged_pair import DISTILLED, Progress, packaged_pair
 from draftproof.models.pairs.presets import CHAT
@@ -96,7 +96,7 @@ def distil(
     with torch_threads(1), torch.random.fork_rng(devices=[]):
         progress("writing texts", 0, recipe.steps)
         settings: dict[str, Any] = {"max_new_tokens": recipe.tokens, "seed": recipe.seed}
-        written = decode_plainly(target, [prompt] * recipe.texts, **settings).tokens
+        written = generate(target, None, [prompt] * recipe.texts, **settings).tokens
         texts, begin = torch.tensor([[*prompt, *text] for text in written]), len(prompt)
         progress("reading them", 0, recipe.steps)
         with torch.inference_mode():

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.caches import CachedModel
-from draftproof.models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop
 from draftproof.models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
 from draftproof.models.generating.result import Generated, tokens_and_calls
 from draftproof.models.generating.sampling import BatchChance
 from draftproof.models.generating.settings import LoopSettings
-from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
+from draftproof.models.generating.several_paths import SeveralPaths
 from draftproof.models.pairs.pair import Pair
 from draftproof.models.store import Store
 from draftproof.verifiers.batched.emitted import Emitted, EmittedPaths
@@ -98,15 +99,15 @@ class Bench:
         """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]
         models = pair.target, pair.draft, group.prompts
-        settings = {
+        settings: dict[str, Any] = {
             "temperature": temperature, "max_new_tokens": new_tokens, "eos": pair.end, "seed": seed,
             "vocabulary": pair.vocabulary,
         }  # fmt: skip
         if column.verifier == PLAIN:
             return _Plain(pair.target, None, group.prompts, NO_VERIFIER, LoopSettings(**settings)).run()
         if column.verifier in PATH_VERIFIERS:
-            of_paths = column.verifier, self.plan.paths
-            return generate_by_paths(*models, *of_paths, loop=_Paths, gamma=column.gamma, **settings)
+            settings |= {"paths": self.plan.paths, "loop": _Paths}
+            return generate(*models, column.verifier, gamma=column.gamma, **settings)
         return generate(*models, rule or column.verifier, loop=_Loop, gamma=column.gamma, **settings)
 
     def _same_blocks(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
+from ....models.generating.generate import verifier_for
 from ....models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop
 from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
 from ....models.generating.result import Generated
@@ -27,7 +28,7 @@ from ....verifiers.adapters.calling_convention import NotASubject
 from ....verifiers.chance import Chance
 from ....verifiers.details import AnyDetail
 from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
-from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
+from ....verifiers.trees.registry import TreeReference
 from ..settings import Progress, silent
 from .options import LoopOptions
 
@@ -120,7 +121,7 @@ class LoopSession:
         """Continue a batch of prompts with the loop that is examined.
 
         loop, verifier: those to use instead of the session's.
-        chance: see ``loop.generate``.
+        chance: see ``generating.generate``.
         Raises: RunFailed if the user's loop raises, and before an iteration or a draft token when the time is up.
         """
         settings = replace(self.settings, seed=seed, max_new_tokens=length)
@@ -164,10 +165,9 @@ def open_session(options: LoopOptions, progress: Progress = silent) -> LoopSessi
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
     """
-    settings, name, paths = options.settings(), options.verifier, options.paths
-    of_trees = name in TREE_REFERENCES or paths > 1
-    verifier = path_verifier(name, paths, settings.longest_gamma) if of_trees else loop_verifier(name)
-    loop = _loop(options.loop, SeveralPaths if of_trees else DecodingLoop)
+    settings = options.settings()
+    verifier, usual = verifier_for(options.verifier, options.paths, settings.longest_gamma)
+    loop = _loop(options.loop, usual)
     began, used = monotonic(), process_time()
     progress("loading", 0, 1)
     if options.preset:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.generating.loop import decode_plainly
+from ....models.generating.generate import generate
 from ....models.generating.sampling import warp
 from ....models.law import Prefix
 from ....models.pairs.loading import load_pair
@@ -249,7 +249,7 @@ class ReferenceTexts:
             contexts, length, fields = chosen, DRIFT_TOKENS, {**self.fields, **NEUTRAL, **self.settings.fields}
         else:
             settings = {"max_new_tokens": DRIFT_TOKENS, "eos": self.pair.end, "seed": self.seed}
-            written = decode_plainly(self.pair.target, chosen, vocabulary=self.pair.vocabulary, **settings).tokens
+            written = generate(self.pair.target, None, chosen, vocabulary=self.pair.vocabulary, **settings).tokens
             contexts = [[*prompt, *tokens[:place]] for prompt, tokens in zip(chosen, written, strict=True)
                         for place in range(0, len(tokens), DRIFT_STEP)]  # fmt: skip
             fields = self.fields

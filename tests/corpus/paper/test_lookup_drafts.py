@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from draftproof.models.generating.loop import DecodingLoop, decode_plainly, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.models.pairs.loading import load_pair
 from draftproof.tests.models.pairs_parts import save
@@ -42,7 +43,7 @@ PROMPTS = [[5, 6, 7, 5, 6], [9, 8, 9, 8, 9, 8, 4], [3]]
 @pytest.mark.parametrize("verifier", ["token", "block"])
 def test_at_temperature_0_the_texts_of_a_batch_are_those_of_plain_decoding(pair, verifier):
     settings = {"temperature": 0, "max_new_tokens": 16, "vocabulary": pair.vocabulary}
-    plain = decode_plainly(pair.target, PROMPTS, **settings)
+    plain = generate(pair.target, None, PROMPTS, **settings)
     ours = generate(pair.target, pair.draft, PROMPTS, verifier, gamma=3, **settings)
     assert ours.tokens == plain.tokens
     assert sum(map(sum, map(ours.accepted, range(3)))) > 0, "something was proposed that the target says too"

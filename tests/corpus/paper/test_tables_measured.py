@@ -8,7 +8,7 @@ import torch
 
 from draftproof.models.battery import drawn, drawn_markov
 from draftproof.models.generating.caches import CachedModel
-from draftproof.models.generating.loop import generate
+from draftproof.models.generating.generate import generate
 from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import expected_accepted, output_law

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from draftproof.models.generating.caches import cache_argument
-from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.generate import generate
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.sampling import warp
-from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
+from draftproof.models.generating.several_paths import SeveralPaths
 from draftproof.reports.audits.loops.forward_passes import (
     chunked_passes,
     full_pass,
@@ -143,7 +144,7 @@ def test_positions_and_masks_that_are_off_show_in_what_was_read():
 
 def observed_paths(loop, **settings):
     observations = Observations()
-    generate_by_paths(*parts.attentive("llama"), RAGGED, "spec-infer", 2, loop=observed(loop, observations),
+    generate(*parts.attentive("llama"), RAGGED, "spec-infer", paths=2, loop=observed(loop, observations),
                       **{"max_new_tokens": 20, "gamma": 3, "seed": 3, **settings})  # fmt: skip
     return observations
 
