@@ -8,8 +8,8 @@ from ...verifiers.details import SamplesDetail
 from ...verifiers.evidence import Evidence
 from ..audits.report import Report
 
-MOST_ROWS, MOST_ENTRIES = 8, 8
-"""Most rows, and most entries of a row, of a problem that is shown row by row."""
+MOST_ROWS = 8
+"""Most rows of a problem that is shown row by row, and most entries of a row."""
 
 NO_PROOF = "This speaks of the problems examined, in the precisions named below; it is no proof for all."
 
@@ -65,7 +65,7 @@ def _refuted(first: Evidence | None) -> str:
 def problem_rows(problem: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
     """Return (model, prefix, row) of a small problem in its JSON form; empty for a large one or another form."""
     rows = [row for model in ("target", "draft") for row in _rows(model, problem.get(model))]
-    return rows if len(rows) <= MOST_ROWS and all(len(row) <= MOST_ENTRIES for _, _, row in rows) else []
+    return rows if len(rows) <= MOST_ROWS and all(len(row) <= MOST_ROWS for _, _, row in rows) else []
 
 
 def _rows(model: str, data: Any) -> Iterator[tuple[str, str, list[str]]]:

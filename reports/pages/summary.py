@@ -322,15 +322,14 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same text")] if seeds else [])
 
 
+UNITS = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}
+
+
 def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
     setting, figures = run.setting, run.figures
-    lines = [
-        ("pair", f"{setting['target']}, {setting['draft']}"),
-        ("on", f"{setting['device']}, {setting['dtype']}"),
-        ("loop", setting["loop"]),
-    ]
-    units = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}
-    for key, unit in units.items():
+    lines = [("pair", f"{setting['target']}, {setting['draft']}"), ("on", f"{setting['device']}, {setting['dtype']}")]
+    lines.append(("loop", setting["loop"]))
+    for key, unit in UNITS.items():
         if figures.get(key) is not None:
             low, high = figures.get(f"{key}_interval") or (None, None)
             confidence = f"{figures['confidence']:.0%} " if figures.get("confidence") is not None else ""
@@ -338,11 +337,7 @@ def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
             lines.append((key.replace("_", " "), f"{figures[key]:.3g} {unit}{between}"))
     for model, shapes in run.drift.items():
         for each in shapes:
-            lines.append(
-                (
-                    f"drift of the {model}",
-                    f"{each['shape']}: TV up to {each['total_variation']['max']:.2g}, "
-                    f"|log p| median {each['log_p']['median']:.2g}, at most {each['log_p']['max']:.2g}",
-                )
-            )
+            log_p = "|log p| median {median:.2g}, at most {max:.2g}".format(**each["log_p"])
+            off = f"TV up to {each['total_variation']['max']:.2g}"
+            lines.append((f"drift of the {model}", f"{each['shape']}: {off}, {log_p}"))
     return lines

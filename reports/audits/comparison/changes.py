@@ -11,8 +11,11 @@ from .states import NOTICED, REAL_CALLS, Rate, State, States
 
 BETTER, WORSE, KNOWN, UNKNOWN = "better", "worse", "known", "unknown"
 
-WHERE_ALL_HOLDS, WHERE_NOT_QUICK = ("not-wide", "too-long"), ("not-wide", "too-long", "relation", "scaling")
-"""Findings of what an audit looks at only where nothing is refuted, and only where it is not quick."""
+WHERE_ALL_HOLDS = ("not-wide", "too-long")
+"""Findings that an audit makes only if nothing is refuted."""
+
+WHERE_NOT_QUICK = (*WHERE_ALL_HOLDS, "relation", "scaling")
+"""Findings that an audit makes only if it is not quick."""
 
 
 class Change(NamedTuple):
@@ -33,10 +36,10 @@ class Change(NamedTuple):
 def changes(old: States, new: States) -> list[Change]:
     """Return every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
 
-    Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law
-    that gave way to samples, a limit that grew or is no number any more, a new refutation of a claim that decides or
-    that was decided before, is in the list as worse or unknown. No change is what is equal as printed, and what the
-    draw of a sample alone moves.
+    Guarantee: each of these is in the list as worse or unknown: a claim, a problem or a kind of sampling that is gone;
+    another subject or setting; an exact law that gave way to samples; a limit that grew or is no number any more; a new
+    refutation of a claim that decides or was decided before. What is equal as printed, or moves with the draw of a
+    sample alone, is no change.
     """
     if old.kind != new.kind:
         raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")

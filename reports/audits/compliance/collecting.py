@@ -12,15 +12,18 @@ from .declared import declared_files, declared_versions, require_packages, undec
 from .plan import DONE, FAILED, Collected, Part, Plan
 from .running import RUNNERS
 
-PARTS, PARTS_HOLD = "parts.jsonl", "the parts of a compliance plan"
-"""Name of the file of finished parts, and what its rows are of."""
+PARTS = "parts.jsonl"
+"""Name of the file of finished parts."""
+
+PARTS_HOLD = "the parts of a compliance plan"
+"""Name that the file of parts gives to its rows."""
 
 
 def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, total: None) -> Iterator[Collected]:
     """Yield each part of the plan in turn. A part that ended is in the folder before it is yielded.
 
-    Guarantee: a part that is kept is not run again unless its fields, the files and packages that it names,
-    draftproof's code or the versions in use changed; what failed, or names something without a digest, is run again.
+    Guarantee: a finished part is run again only if its fields, the files and packages that it names, draftproof's code
+    or the versions in use changed. What failed, or names something without a digest, is always run again.
     Raises: KeyboardInterrupt; what was finished before is kept.
     """
     folder.mkdir(parents=True, exist_ok=True)

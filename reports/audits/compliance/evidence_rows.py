@@ -30,19 +30,17 @@ from .plan import FAILED, AtLeast0, Collected, Requirement
 
 
 class EvidenceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of what a part shows of a requirement, in one dtype, in one way.
+    """A row of what a part shows of a requirement, in one dtype, by one kind of evidence.
 
-    part, dtype: where it comes from, and the numbers it speaks of.
-    strength: how much it shows.
-    verdict: of the worst piece, in the words of evidence.
-    on: how many pieces have that verdict, of how many, and of what.
-    limit: what can remain unseen: a total variation, where ``unit`` says so; None if there is no such limit.
-    unit: of the limit.
-    shown: how the part's verdict reads, or what a proof speaks of.
-    counts: whether it speaks of what the requirement is about.
-    why: why it does not count, or could not be had.
-    unplaced: whether it does not count only because what it speaks of is not recorded.
-    witness, replay: of a refutation.
+    part, dtype: the part's id, and the dtype of the rows; empty if it is not recorded.
+    strength: the kind of evidence.
+    verdict: that of the worst piece of evidence.
+    on: how many pieces have that verdict, of how many.
+    limit, unit: what can remain unseen, and its unit; None if there is no limit.
+    shown: the part's verdict in words, or what a proof speaks of.
+    counts, why: whether it speaks of what is required, and why it does not, or why there is none.
+    unplaced: whether it does not count only because the part does not record what it speaks of.
+    witness, replay: those of a refutation.
     """
 
     part: str
@@ -84,9 +82,8 @@ def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = 
 def _of_report(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
     claimed = [e for e in without_smallest(report.evidence) if e.claim == requirement.claim]
     groups: dict[tuple[str, Strength], list[Evidence]] = {}
-    sampled = {
-        (e.problem, _dtype(e, report)) for e in claimed if e.strength is Strength.SAMPLED and _limit(e) is not None
-    }
+    drawn = [e for e in claimed if e.strength is Strength.SAMPLED and _limit(e) is not None]
+    sampled = {(e.problem, _dtype(e, report)) for e in drawn}
     for e in claimed:
         strength, dtype = e.strength, _dtype(e, report)
         if strength is Strength.NONE and (e.problem, dtype) in sampled:
@@ -116,27 +113,40 @@ def _why_not(row: EvidenceRow, group: Sequence[Evidence], requirement: Requireme
 
 def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
     """Return refuted claims that losslessness rests on. Those of a batch refute it; those of a loop leave it open."""
-    rows = []
-    for claim, about in claims_of(BATCH, LOOP).items():
-        if claim == "lossless":
-            continue
-        group = [e for e in report.evidence if e.refuted and e.claim == claim and claim in report.claims]
-        for dtype in dict.fromkeys(_dtype(e, report) for e in group):
-            mine = [e for e in group if _dtype(e, report) == dtype]
-            row = replace(
-                _row(got.id, dtype, mine[0].strength, mine, report), why=f"not so: {about.statement} ({claim})"
-            )
-            row = _placed(row, requirement, {**_facts(report), "dtype": dtype or None})
-            rows.append(replace(row, counts=False, unplaced=True) if row.counts and LOOP in about.runs else row)
+    about, groups, rows = claims_of(BATCH, LOOP), dict[tuple[str, str], list[Evidence]](), []
+    for e in report.evidence:
+        if e.refuted and e.claim in about and e.claim in report.claims and e.claim != "lossless":
+            groups.setdefault((e.claim, _dtype(e, report)), []).append(e)
+    for (claim, dtype), group in groups.items():
+        row = _row(got.id, dtype, group[0].strength, group, report)
+        row = replace(row, why=f"not so: {about[claim].statement} ({claim})")
+        row = _placed(row, requirement, {**_facts(report), "dtype": dtype or None})
+        rows.append(replace(row, counts=False, unplaced=True) if row.counts and LOOP in about[claim].runs else row)
     return rows
 
 
 def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]) -> EvidenceRow:
-    """Return the row, not counting if evidence with these facts does not speak of what is required."""
-    other, unrecorded = scope_mismatch(requirement.scope, facts)
-    if not other and not unrecorded:
-        return row
-    return replace(row, counts=False, why="; ".join([*other, *unrecorded]), unplaced=not other)
+    """Return the row, not counting if evidence with these facts does not speak of what is required.
+
+    What is not recorded does not match.
+    """
+    asked = requirement.scope
+    other = [
+        f"its {name} is {_shown(facts[name])}, and none is asked for"
+        for name, neutral in UNRESTRICTED.items()
+        if name not in asked and facts.get(name) not in (None, neutral)
+    ]
+    unrecorded = []
+    for name, wanted in {**asked.get("versions", {}), **asked}.items():
+        known = facts.get(name)
+        if name == "versions" or known == wanted:
+            continue
+        if known is None:
+            unrecorded.append(f"it does not record its {name}, asked is {_shown(wanted)}")
+        else:
+            other.append(f"its {name} is {_shown(known)}, asked is {_shown(wanted)}")
+    why = "; ".join([*other, *unrecorded])
+    return replace(row, counts=False, why=why, unplaced=not other) if why else row
 
 
 def _dtype(e: Evidence, report: Report) -> str:
@@ -212,28 +222,6 @@ def _facts(report: Report) -> dict[str, Any]:
     if convention is not None and not convention.get("program"):  # a program may use any device
         facts["device"] = "cpu"
     return facts
-
-
-def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return why evidence with these facts does not match what is asked: what differs, and what is not recorded.
-
-    What is not recorded does not match; where both lists are empty, the evidence speaks of what is asked.
-    """
-    other = [
-        f"its {name} is {_shown(facts[name])}, and none is asked for"
-        for name, neutral in UNRESTRICTED.items()
-        if name not in asked and facts.get(name) not in (None, neutral)
-    ]
-    unrecorded = []
-    for name, wanted in {**asked.get("versions", {}), **asked}.items():
-        known = facts.get(name)
-        if name == "versions" or known == wanted:
-            continue
-        if known is None:
-            unrecorded.append(f"it does not record its {name}, asked is {_shown(wanted)}")
-        else:
-            other.append(f"its {name} is {_shown(known)}, asked is {_shown(wanted)}")
-    return other, unrecorded
 
 
 def _shown(value: Any) -> str:

@@ -31,8 +31,8 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
 
     detection_limit: the largest total variation that may remain unseen; without one any limit will do.
     parts: those that are asked for, in addition to those of the rows.
-    Guarantee: met only if every part has a row that counts, all of these hold by an exact law, a proof, or a
-    certificate, and of no refutation it is unknown whether it speaks of what is asked.
+    Guarantee: met only if every part has a row that counts, and all of these hold by an exact law, a proof, or a
+    certificate. A refutation of which it is unknown whether it speaks of what is asked leaves the requirement open.
     """
     counting = [row for row in rows if row.counts]
     if any(row.verdict == REFUTED for row in counting):

@@ -155,9 +155,10 @@ def tolerances(rule: str, block: Block, accepted: int) -> dict[str, dict[str, fl
     """Return how far rounding may carry thresholds and weights, by number type: 2 (3 gamma + 4 + V) max(1, p_i) epsilon
     / D.
 
-    p_i is a product of i ratios of rounded numbers (3 roundings each), S_i a sum of V entries in any order; both errors
-    enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the
-    residual's mass S_tau (1 behind a block that is accepted whole). To first order: a yardstick, no theorem.
+    p_i is a product of i ratios of rounded numbers (3 roundings each), and S_i a sum of V entries in any order.
+    Both errors enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule).
+    They enter the weights divided by the residual's mass S_tau (1 behind a block that is accepted whole).
+    This is a yardstick to first order, and no theorem.
     """
     rule, block = decided(rule, block)
     gamma, vocabulary = block.gamma, len(block.target[0])

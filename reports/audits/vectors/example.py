@@ -12,7 +12,7 @@ def ratio(p: float, q: float) -> float:
 
 
 def look_up(weights: list, uniform: float) -> int:
-    """The first token whose running sum exceeds the uniform's share; one without weight never."""
+    """Return the first token whose running sum exceeds the uniform's share; never one without weight."""
     goal, done, last = uniform * sum(weights), 0.0, 0
     for token, weight in enumerate(weights):
         if weight > 0:

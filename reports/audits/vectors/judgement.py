@@ -19,9 +19,9 @@ from .results import FIELDS, Results, number
 from .suite import FLAGS, conventions_of, suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
-"""missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.
-not refuted: counts that do not contradict a law, they cannot show that it holds; a law whose deviation one of rule and
-theorem calls rounding and the other does not."""
+"""Statuses of a vector. Missing: promised and not given. Left out: the program does not claim its rule, answer or
+lattice. Not refuted: counts that do not contradict a law, or a deviation that only one of rule and theorem explains.
+"""
 
 STATUSES = {HOLDS: PASSED, REFUTED: FAILED, NO_EVIDENCE: NOT_REFUTED}
 

@@ -72,17 +72,17 @@ class LawCase(NamedTuple):
         """Return the total variation allowed, 4 (gamma + 1)(epsilon + 2^-46); for a tree by its nodes. ``theorem``
         bounds it too.
 
-        Once for the decisions, as an audit allows, and as much again for each of: the target's rows, the draft's rows,
-        the sums of probabilities that make up the law, all rounded by the program.
+        An audit allows as much for the decisions alone. The program also rounds the target's rows, the draft's rows,
+        and the sums of probabilities that make up the law.
         """
         return {dtype: 4 * rounding_allowed(self.problem.tree.nodes, dtype) for dtype in EPSILON}
 
     def theorem(self, dtype: str) -> float:
         """Return the total variation that rounding can cause by the theorem: the rule's bound, and the sums of the law.
 
-        Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The
-        program rounds the rows (epsilon / 2) or has them by way of logarithms; an entry of its law is a sum over draft
-        blocks of products of 2 gamma + 2 numbers. Other formulas are not covered.
+        A LOSSLESS vector has block or token verification's bound, whichever is more; trees have recursive rejection's.
+        The program rounds the rows (epsilon / 2) or has them by way of logarithms. An entry of its law is a sum over
+        draft blocks of products of 2 gamma + 2 numbers. Other formulas are not covered.
         """
         epsilon, problem = EPSILON[dtype], in_field(self.problem)
         sums = growth(epsilon / 2, 2 * problem.tree.nodes + 2 + problem.drafts)

@@ -27,8 +27,11 @@ LABEL_WIDTH = 0.2
 MOST_LINES = 12
 """Most quiet checks drawn one by one; more become a band."""
 
-BOTTOM, TOP_FACTOR = -2.0, 1.5
-"""Highest bottom of the figure, in log10 E; and its top, as a multiple of the alarm's level."""
+BOTTOM = -2.0
+"""Highest bottom of the figure, in log10 E."""
+
+TOP_FACTOR = 1.5
+"""Top of the figure, as a multiple of the alarm's level."""
 
 
 class Panel(NamedTuple):

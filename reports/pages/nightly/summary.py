@@ -19,9 +19,10 @@ STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 class VersionRow(NamedTuple):
     """A row on one version of one subject.
 
-    highest: the check nearest to an alarm
-    log_e, alarm_at: its log10 E, and the level of the alarm
-    limits: the largest detection limit of its checks, for each number of nights; "-" if nothing is drawn any more
+    highest: the check nearest to an alarm.
+    log_e, alarm_at: its log10 E, and the level of the alarm.
+    limits: the largest detection limit of the version's checks, for each number of nights; "-" if it is drawn from no
+    more.
     """
 
     subject: str

@@ -15,9 +15,7 @@ from draftproof.tests.reports.audits.comparison.comparison_parts import (
     item,
     report,
 )
-from draftproof.verifiers.evidence import (
-    REFUTED,
-)
+from draftproof.verifiers.evidence import REFUTED
 
 pytestmark = pytest.mark.exact
 
