@@ -55,7 +55,7 @@ def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice:
     """Return the most by which a look-up in a computed running sum, in any order, moves each entry of a row.
 
     min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``. A more of the first and the
-    last entry, and of the first and the last that is not 0: one takes the rest of a row that was divided by another sum.
+    last entry, and of the first and last that are not 0: one takes the rest of a row that was divided by another sum.
     Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
     off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)

@@ -1,15 +1,12 @@
 """The papers' statements each refute a mutant, and hold on drawn problems (on the battery: obligations/)."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from draftproof.models.battery import drawn, drawn_markov, toy
-from draftproof.models.problem import as_json
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, output_law, sub_block_law
 from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
-from draftproof.tests.proofs.strategies import problems
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.exact
@@ -70,21 +67,3 @@ def test_lemma_8_rejects_a_modification_that_is_not_nested(monkeypatch):
 
 
 # Drawn problems, which shrink.
-
-
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(problems())
-def test_the_claims_hold_on_drawn_problems(problem):
-    problem = in_field(problem)
-    block, token, greedy = (output_law(problem, v) for v in (BLOCK, TOKEN, GREEDY))
-    for evidence in (
-        claims.lossless(problem, block),
-        claims.lossless(problem, token),
-        claims.lemma_3(problem, block),
-        claims.lemma_4(problem, token),
-        claims.theorem_3(problem, greedy, block),
-        claims.lemma_8(problem, GREEDY),
-        claims.lemma_9(problem, greedy),
-        claims.lemma_10(problem, block),
-    ):
-        assert evidence.holds, (evidence.claim, evidence.witness, as_json(problem))

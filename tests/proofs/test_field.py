@@ -23,12 +23,3 @@ def test_numbers_are_those_of_sympy():
 def test_sympy_is_not_imported_where_only_its_numbers_are_needed(module):
     pytest.importorskip("flint", reason="needs python-flint: pip install python-flint")
     subprocess.run([sys.executable, "-c", f"{WITHOUT_SYMPY}import draftproof.{module}"], check=True)
-
-
-def test_where_sympy_is_asked_to_hold_them_otherwise_they_are_held_so():
-    code = "import sympy; from draftproof.proofs.field import QQ; assert QQ is sympy.QQ and QQ(2, 4) == QQ(1, 2)"
-    environment = {**os.environ, "SYMPY_GROUND_TYPES": "python"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-    assert subprocess.run(
-        [sys.executable, "-c", f"{WITHOUT_SYMPY}{code}"], capture_output=True, env=environment
-    ).returncode

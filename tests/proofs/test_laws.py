@@ -62,12 +62,6 @@ def test_the_one_pass_law_of_another_rule_is_another_law():
     assert sub_block_law(problem, NO_NORMALISER) != enumerated_law(problem, reference("block"))
 
 
-@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
-def test_the_forward_stream_is_equal_in_law_to_algorithm_2(problem):
-    problem = in_field(problem)
-    assert enumerated_law(problem, reference("block-stream")) == output_law(problem, reference("block"))
-
-
 def test_law_of_multiplies_along_paths_and_adds_over_them():
     def program(chance):
         first = chance.flip(QQ(1, 3))

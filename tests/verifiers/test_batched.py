@@ -19,7 +19,6 @@ from draftproof.tests.verifiers.batched_parts import (
     on,
     probabilities64,
 )
-from draftproof.verifiers.batched import sampling
 from draftproof.verifiers.batched.emitted import PADDING
 from draftproof.verifiers.batched.rows import BatchRows, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
@@ -29,7 +28,6 @@ from draftproof.verifiers.batched.verification import (
     modified,
     token_verification,
 )
-from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.registry import reference
 
 
@@ -107,28 +105,6 @@ def test_a_planted_bug_differs_from_the_reference():
         test_with_the_same_uniforms_the_same_tokens_as_the_reference("block", WrongRow, "cpu")
 
 
-class InChunks(Scripted):
-    """Draws as the batched verifiers do: a chunk, then a token in it. Floats."""
-
-    def draw(self, weights):
-        width = min(sampling.CHUNK_WIDTH, len(weights))
-        parts = [weights[k : k + width] for k in range(0, len(weights), width)]
-        chosen = super().draw([sum(map(Fraction, part)) for part in parts])
-        return chosen * width + super().draw(list(map(Fraction, parts[chosen])))
-
-
-@pytest.mark.parametrize("name", VERIFIERS)
-def test_so_it_is_on_a_vocabulary_of_several_chunks(name, form, device):
-    target, draft, tokens = large(12, 2500, 3)
-    chance = uniforms(tokens, *(torch.Generator().manual_seed(k) for k in (3, 4)))
-    found = VERIFIERS[name](form(target.to(device), draft.to(device), tokens.to(device)), on(device, chance))
-    for k in range(len(tokens)):
-        block = Block(target[k].tolist(), draft[k].tolist(), tuple(tokens[k].tolist()))
-        scripted = InChunks(coins_of(name, chance.acceptance[k].tolist()), chance.residual[k].tolist())
-        verdict = reference(name).verify(block, scripted)
-        assert (int(found.accepted[k]), given(found.tokens, k)) == (verdict.accepted, verdict.tokens(block))
-
-
 @pytest.mark.parametrize("uniform", [0.0, LARGEST])
 @pytest.mark.parametrize("name", VERIFIERS)
 def test_a_token_that_the_target_excludes_is_never_emitted_at_either_end_of_the_uniforms(name, uniform, form, device):
@@ -166,27 +142,6 @@ def test_where_rounding_empties_the_residual_the_target_row_is_drawn_from(name, 
         chance = on(device, Uniforms(coin, torch.full((1, 2), uniform, dtype=torch.float64)))
         found = VERIFIERS[name](form(target.to(device), draft.to(device), tokens.to(device)), chance)
         assert found.tokens.tolist() == [[token, PADDING]]
-
-
-def unlike_alone(verify, form, given, chance):
-    """The members of a batch that get other tokens than they get as a batch of one."""
-    together = verify(form(*given), chance)
-    assert 0 < float(together.accepted.double().mean()) < given[2].shape[1]
-    members = [([x[k : k + 1] for x in given], Uniforms(*(x[k : k + 1] for x in chance))) for k in range(len(given[2]))]
-    alone = [verify(form(*rows), numbers).tokens.tolist() for rows, numbers in members]
-    return [k for k, tokens in enumerate(alone) if tokens != together.tokens[k : k + 1].tolist()]
-
-
-@pytest.mark.parametrize("name", VERIFIERS)
-def test_each_member_of_a_batch_gets_what_it_gets_alone(name, form, device):
-    given = [x.to(device) for x in large(9, 1500, 4, seed=5)]
-    chance = on(device, uniforms(given[2].cpu(), *(torch.Generator().manual_seed(k) for k in (7, 8))))
-    assert unlike_alone(VERIFIERS[name], form, given, chance) == []
-
-    def one_coin_for_all(rows, numbers):
-        return VERIFIERS[name](rows, Uniforms(*(x[:1].expand(len(x), -1) for x in numbers)))
-
-    assert unlike_alone(one_coin_for_all, form, given, chance), "a batch that shares what its members draw is noticed"
 
 
 @pytest.mark.parametrize("problem", [drawn_markov(3, 3, "mixed"), drawn_markov(2, 4)], ids=lambda p: p.name)
@@ -231,14 +186,6 @@ def drafted_behind(problem, texts, draws, device):
         tokens.append(drafted)
     kind = {"dtype": torch.float64, "device": device}
     return torch.tensor(target, **kind), torch.tensor(draft, **kind), torch.tensor(tokens, device=device)
-
-
-def test_inputs_are_left_as_they_were(form):
-    target, draft, tokens = large(2, 1500, 3)
-    kept = [x.clone() for x in (target, draft, tokens)]
-    for verify in VERIFIERS.values():
-        verify(form(target, draft, tokens), uniforms(tokens))
-    assert all(bool((now == before).all()) for now, before in zip((target, draft, tokens), kept))
 
 
 def test_an_emitted_token_that_the_draft_excludes_leaves_the_target_as_it_is():

@@ -66,13 +66,6 @@ def test_greedy_block_verification_whose_modification_is_forgotten_is_refuted_on
     assert found.total_variation == pytest.approx(1 / 9, abs=1e-12)
 
 
-@pytest.mark.parametrize("modifies_target", [pytest.param(True, marks=pytest.mark.long), False])
-def test_samples_of_it_are_completed_by_the_modified_target_too(modifies_target):
-    report = judged("greedy", modifies_target, levels=("statistical",), samples=5_000)
-    assert (report.verdict == "refuted") == (not modifies_target), report.failure
-    assert {e.method for e in report.evidence if e.claim == "lossless" and e.witness} <= {"chi-square"}
-
-
 def test_many_requests_in_one_call_do_not_influence_each_other(monkeypatch):
     name = "batched-block-together"
     monkeypatch.setattr(batches, "ROUNDS", 1)

@@ -75,19 +75,6 @@ def test_a_pick_lies_on_a_positive_weight_for_every_uniform():
         assert bool((weights.gather(1, chosen) > 0).all())
 
 
-def test_acceptance_and_residual_come_from_their_own_generators():
-    tokens = torch.zeros(3, 4, dtype=torch.long)
-
-    def seeded(*seeds):
-        return uniforms(tokens, *(torch.Generator().manual_seed(seed) for seed in seeds))
-
-    first, other_coins, other_draws = seeded(1, 2), seeded(3, 2), seeded(1, 4)
-    assert bool((first.residual == other_coins.residual).all())
-    assert not bool((first.acceptance == other_coins.acceptance).any())
-    assert bool((first.acceptance == other_draws.acceptance).all())
-    assert not bool((first.residual == other_draws.residual).any())
-
-
 def test_rows_that_do_not_fit_are_told():
     target, draft, tokens = large(2, 5, 3)
     for given, text in (

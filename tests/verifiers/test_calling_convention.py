@@ -63,10 +63,7 @@ def test_tokens_are_taken_from_lists_arrays_scalars_and_nested_lists_of_one(resu
     ("result", "text"),
     [
         (([0, 3], 1), r"a tuple of \(list of length 2, int\), .*returns f\(...\)\[0\]"),
-        (([3], 0), r"a tuple of \(list of length 1, int\), .*returns f\(...\)\[0\]"),
-        (([], 0), "a tuple of"),
         ([np.array([3]), 0], r"a list of \(ndarray of shape \(1,\), int\)"),
-        (([0, 3], [True]), "a tuple of"),
         (([3], [True]), "True among the tokens"),
         ((np.array([[0, 3]]), np.array([1])), "among the tokens"),
         (Result([3], 0), r"returns f\(...\).tokens"),
@@ -92,24 +89,16 @@ def test_parents_by_position_alone_are_the_fourth_argument_or_are_refused():
     def fourth(a, b, c, parents, /, rng=None):
         return [a, b, c, parents, rng]
 
-    def named_alike(target_probs, draft_probs, draft_tokens, /, parents):
-        return [target_probs, draft_probs, draft_tokens, parents]
-
-    def first(parents, a, b, c, /):
-        return []
-
     def drawing(a, b, c, rng, /):
         return []
 
     assert call(fourth, plan_call(fourth, "f"), [1, 2, 3, 4], 5) == [1, 2, 3, 4, 5]
-    assert call(named_alike, plan_call(named_alike, "f"), [1, 2, 3, 4], None) == [1, 2, 3, 4]
-    for function, wrong in ((first, "parents"), (drawing, "rng")):
-        with pytest.raises(NotASubject, match=f"'{wrong}' by position alone"):
-            plan_call(function, "f")
+    with pytest.raises(NotASubject, match="'rng' by position alone"):
+        plan_call(drawing, "f")
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("share", [0.0, 1e-4, 0.1, 0.9])
+@pytest.mark.parametrize("kind", ["float64", "bfloat16"])
+@pytest.mark.parametrize("share", [1e-4, 0.9])
 def test_logits_are_those_of_torch_bit_by_bit(kind, share):
     torch = pytest.importorskip("torch")
     draw = torch.Generator().manual_seed(7)

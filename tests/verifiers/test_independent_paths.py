@@ -93,17 +93,11 @@ def drawn_from_the_target(siblings):
     return multi_round(siblings)[0], siblings.target
 
 
-def all_paths_alive(siblings):
-    return k_seq(siblings._replace(alive=torch.ones_like(siblings.alive)))
-
-
 def last_that_passes(siblings):
     chosen, rest = k_seq(siblings._replace(tokens=siblings.tokens.flip(1), coins=siblings.coins.flip(1)))
     return torch.where(chosen < 2, 1 - chosen, chosen), rest
 
 
-@pytest.mark.parametrize(
-    ("name", "step"), [("spec-infer", drawn_from_the_target), ("k-seq", all_paths_alive), ("k-seq", last_that_passes)]
-)
+@pytest.mark.parametrize(("name", "step"), [("spec-infer", drawn_from_the_target), ("k-seq", last_that_passes)])
 def test_a_planted_bug_emits_something_else(name, step):
     assert differing(name, step, 2)[0] > TEXTS // 50

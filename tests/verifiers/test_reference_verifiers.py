@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 from sympy import QQ
 
-from draftproof.models.battery import drawn, toy
+from draftproof.models.battery import drawn
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law
 from draftproof.verifiers.chance import NothingToDrawError, RandomChance
-from draftproof.verifiers.draft_block import Block, Verdict
+from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.registry import REFERENCES, reference
 
 pytestmark = pytest.mark.exact
@@ -25,23 +25,10 @@ def law_on(name, block):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_equal_rows_accept_everything(name):
-    row = ROW
-    assert law_on(name, Block([row] * 4, [row] * 3, (0, 1, 0))) == {(0, 1, 0, 0): QQ(1, 4), (0, 1, 0, 1): QQ(3, 4)}
-
-
-@pytest.mark.parametrize("name", ALL)
 def test_a_one_hot_draft_that_the_target_excludes_is_always_rejected(name):
     target, draft = (QQ(0), QQ(1, 3), QQ(2, 3)), (QQ(1), QQ(0), QQ(0))
     block = Block([target, target, target], [draft, draft], (0, 0))
     assert law_on(name, block) == {(1,): QQ(1, 3), (2,): QQ(2, 3)}
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_disjoint_supports_at_the_second_step_keep_exactly_the_first_token(name):
-    same, left, right = (QQ(1, 2), QQ(1, 2), QQ(0)), (QQ(1), QQ(0), QQ(0)), (QQ(0), QQ(1, 4), QQ(3, 4))
-    block = Block([same, right, right], [same, left], (1, 0))
-    assert law_on(name, block) == {(1, 1): QQ(1, 4), (1, 2): QQ(3, 4)}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -62,7 +49,7 @@ def test_rows_equal_after_certain_survival_are_the_harmless_zero_over_zero(name)
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("problem", [toy(2), drawn(3, 2, "mixed"), drawn(3, 2, "zeros")], ids=lambda p: p.name)
+@pytest.mark.parametrize("problem", [drawn(3, 2, "mixed")], ids=lambda p: p.name)
 def test_sampling_on_floats_follows_the_law_enumerated_on_rationals(name, problem):
     """Pearson's statistic of 20,000 samples against the exact law, at a false-alarm rate below 1e-9."""
     law = enumerated_law(in_field(problem), reference(name))
@@ -75,13 +62,8 @@ def test_sampling_on_floats_follows_the_law_enumerated_on_rationals(name, proble
         block = floats.block(tokens)
         counts[reference(name).verify(block, chance).tokens(block)] += 1
     assert set(counts) <= set(law)
-    expected = {o: 20_000 * float(p) for o, p in law.items()}
-    rare = [o for o in law if expected[o] < 5]
-    cells = [(counts[o], expected[o]) for o in law if o not in rare]
-    statistic = sum((n - e) ** 2 / e for n, e in cells)
-    freedom = len(cells)
-    assert statistic < freedom + 7 * (2 * freedom) ** 0.5 + 40
-    assert sum(counts[o] for o in rare) < 10 * (1 + sum(expected[o] for o in rare)) + 20
+    cells = [(counts[o], e) for o, p in law.items() if (e := 20_000 * float(p)) >= 5]
+    assert sum((n - e) ** 2 / e for n, e in cells) < len(cells) + 7 * (2 * len(cells)) ** 0.5 + 40
 
 
 def test_a_draw_never_returns_a_token_of_weight_zero():
@@ -104,13 +86,3 @@ def test_weights_that_are_all_zero_are_an_error_not_a_token():
         RandomChance(random.Random(1)).draw([0.0, 0.0])
     with pytest.raises(NothingToDrawError, match="all zero"):
         law_of(lambda chance: chance.draw([0, 0]))
-
-
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(KeyError, match="token, block"):
-        reference("tokens")
-
-
-def test_a_verdict_spells_out_the_tokens_it_adds():
-    block = Block([(1,)] * 3, [(1,)] * 2, (5, 6))
-    assert Verdict(1, 9).tokens(block) == (5, 9)

@@ -15,11 +15,11 @@ from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
-from draftproof.tests.verifiers.batched_parts import LARGEST, kernel_inputs, large
+from draftproof.tests.verifiers.batched_parts import kernel_inputs, large
 from draftproof.verifiers.batched import sampling
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.keyed_uniforms import FIRST_COIN, Seeds, keyed_uniforms, philox
-from draftproof.verifiers.batched.sampling import Uniforms, uniforms
+from draftproof.verifiers.batched.sampling import uniforms
 
 pytestmark = [pytest.mark.interception, pytest.mark.needs("torch", "triton")]
 ALGORITHMS = "token", "block", "greedy-block"
@@ -149,36 +149,21 @@ def test_the_uniforms_of_keys_are_philox_and_no_key_comes_twice():
     assert torch.equal(short.acceptance, numbers[:, :2]) and torch.equal(short.residual, numbers[:, 6:])
 
 
-def test_where_rounding_leaves_nothing_the_targets_row_is_drawn_from():
-    draft = torch.full((1, 1, 2), 0.5)
-    target = torch.tensor([[[0.5 - 2**-24, 0.5], [0.25, 0.75]]])
-    for place, token in ((0.25, 0), (0.75, 1)):
-        chance = Uniforms(*(torch.full((1, n), u, dtype=torch.float64) for n, u in ((1, LARGEST), (2, place))))
-        mine, tensors = both("token", target, draft, torch.tensor([[0]]), chance, logits=False)
-        assert mine.tokens.tolist() == tensors.tokens.tolist() == [[token, -1]]
-
-
 def test_what_does_not_fit_is_refused_in_one_line():
     target, draft, tokens = large(2, 40, 3)
     chance, target, draft = uniforms(tokens), target.float(), draft.float()
     for change, text in (
         ({"algorithm": "tokens"}, "algorithm 'tokens'; expected one of token, block, greedy-block"),
-        ({"backend": "gpu"}, "backend 'gpu'; expected one of auto, kernels, tensors"),
         ({"draft": draft[:, 1:]}, "need target [2, 4, 40] and draft [2, 3, 40]"),
         ({"draft": draft.half()}, "expected one type"),
         ({"temperature": torch.ones(2)}, "expected [2], with logits"),
-        (
-            {"target": target.double(), "draft": draft.double()},
-            "kernels take rows in float32, float16 and bfloat16, got torch.float64",
-        ),
+        ({"target": target.double(), "draft": draft.double()}, "kernels take rows in float32, float16 and bfloat16"),
     ):
         given = {"algorithm": "token", "target": target, "draft": draft, "tokens": tokens, "chance": chance,
                  "logits": False, "backend": "kernels"} | change  # fmt: skip
         with pytest.raises(ValueError) as raised:
             verify(**given)
         assert text in str(raised.value) and "\n" not in str(raised.value)
-    given = target, draft, tokens, chance
-    assert torch.equal(verify("token", *given, logits=False).tokens, both("token", *given, logits=False)[1].tokens)
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ import pytest
 
 from draftproof.models import digests
 from draftproof.models.errors import InputError
-from draftproof.proofs import proving
 from draftproof.proofs.proving import PROOF_CODE, Proof, ProofResult, proof_checkpoint, resumed
 from draftproof.tests.test_house import MODULES, imports_of
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
@@ -43,16 +42,6 @@ def test_what_was_decided_is_not_run_again_and_what_was_not_is(tmp_path):
     assert proofs.runs == [1, 2, 1]
     assert [*run(file, proofs)][::2] == rows[::2]
     assert proofs.runs == [1, 3, 1]
-
-
-def test_rows_of_other_code_are_not_used(tmp_path, monkeypatch):
-    file, proofs = str(tmp_path / "rows.json"), Proofs((HOLDS,))
-    [*run(file, proofs)]
-    monkeypatch.setattr(proving, "code_digest", lambda *declared: "another")
-    with proof_checkpoint(file) as store:
-        assert store.others
-    [*run(file, proofs)]
-    assert proofs.runs == [2]
 
 
 def test_what_the_proofs_import_is_declared():

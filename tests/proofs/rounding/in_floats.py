@@ -43,21 +43,18 @@ def dyadic(problem, parts=256):
     return replace(problem, **tables)
 
 
-class Rounded:
-    """A chance that takes floats for the rationals they are; a coin above 1 always falls."""
+class Exactly:
+    """Chance of exact numbers, from rounded ones; a coin above 1 always falls."""
 
     def __init__(self, chance):
-        self._chance = chance
+        self.chance = chance
 
     def flip(self, probability):
-        return self._chance.flip(min(max(self._exact(probability), QQ(0)), QQ(1)))
+        return self.chance.flip(rational(Fraction(min(max(float(probability), 0.0), 1.0))))
 
     def draw(self, weights):
-        return self._chance.draw([self._exact(w) for w in weights])
-
-    @staticmethod
-    def _exact(number):
-        return QQ(*float(number).as_integer_ratio())
+        exact = [rational(Fraction(max(float(w), 0.0))) for w in weights]
+        return self.chance.draw([w / sum(exact) for w in exact] if any(exact) else exact)
 
 
 def floats(rows, dtype):
@@ -77,7 +74,7 @@ def block_distance(problem, name, dtype, changed=lambda rows: rows):
 
     def verify(block, chance):
         rows = changed(floats(block.target, dtype)), floats(block.draft, dtype)
-        return reference(name).verify(Block(*rows, block.tokens), Rounded(chance))
+        return reference(name).verify(Block(*rows, block.tokens), Exactly(chance))
 
     return distance(enumerated_law(problem, Reference(name, verify, "in floats")), output_law(problem, reference(name)))
 
@@ -85,7 +82,7 @@ def block_distance(problem, name, dtype, changed=lambda rows: rows):
 def tree_distance(problem, dtype, changed=lambda rows: rows, verify_tree=multi_round):
     def verify(tree, chance):
         rows = changed(floats(tree.target, dtype)), floats(tree.draft, dtype)
-        return verify_tree(tree._replace(target=rows[0], draft=rows[1]), Rounded(chance))
+        return verify_tree(tree._replace(target=rows[0], draft=rows[1]), Exactly(chance))
 
     return distance(enumerated_tree_law(problem, verify), enumerated_tree_law(problem, verify_tree))
 
@@ -119,20 +116,6 @@ class TwelveBits(EightBits):
 for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
     _of_floats = getattr(float, f"__{_name}__")
     setattr(EightBits, f"__{_name}__", lambda x, y, f=_of_floats: type(x)(f(x, float(y))))
-
-
-class Exactly:
-    """Chance of exact numbers, from rounded ones."""
-
-    def __init__(self, chance):
-        self.chance = chance
-
-    def flip(self, probability):
-        return self.chance.flip(rational(Fraction(min(max(float(probability), 0.0), 1.0))))
-
-    def draw(self, weights):
-        exact = [rational(Fraction(max(float(w), 0.0))) for w in weights]
-        return self.chance.draw([w / sum(exact) for w in exact])
 
 
 def step_in_few_bits(step, rule, problem, short):

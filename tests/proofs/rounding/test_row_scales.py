@@ -21,15 +21,12 @@ class Rows:
     taken: rows as code takes them, each as it is or normalised.
     """
 
-    def __init__(self, draw, near):
+    def __init__(self, draw):
         self.vocabulary, self.gamma = int(draw.integers(2, 4)), int(draw.integers(1, 4))
         prefixes = [x for n in range(self.gamma + 1) for x in itertools.product(range(self.vocabulary), repeat=n)]
         self.target = {x: self.row(draw, 1.0) for x in prefixes}
         shorter = [x for x in prefixes if len(x) < self.gamma]
         self.draft = {x: self.row(draw, 0.3) for x in shorter}
-        if near:
-            self.draft = {x: self.target[x] * draw.uniform(0.97, 1.03, self.vocabulary) for x in shorter}
-            self.draft = {x: row / row.sum() for x, row in self.draft.items()}
         opposed = draw.random() < 0.5
         self.over = [
             {x: LARGEST * (side if opposed else draw.choice([-1, 1])) for x in rows}
@@ -101,7 +98,7 @@ def moved(rows, rule, ratios, weights):
 def test_rows_taken_as_they_are_move_a_law_by_no_more_and_hardly_less_than_is_excused():
     draw, shares = np.random.default_rng(7), []
     for k in range(150):
-        rows = Rows(draw, near=k % 2)
+        rows = Rows(draw)
         ratios, weights = rows.taken(draw, (1.0, 0.5)[k % 3 == 0]), rows.taken(draw, (1.0, 0.5)[k % 3 == 0])
         for rule in ("token", "block"):
             shares.append(moved(rows, rule, ratios, weights) / rows.excused())
@@ -109,6 +106,6 @@ def test_rows_taken_as_they_are_move_a_law_by_no_more_and_hardly_less_than_is_ex
 
 
 def test_code_that_also_accepts_too_often_is_beyond():
-    rows = Rows(np.random.default_rng(1), near=False)
+    rows = Rows(np.random.default_rng(1))
     willing = {x: row * 1.1 for x, row in rows.target.items()}, rows.draft
     assert moved(rows, "token", willing, (rows.target, rows.draft)) > rows.excused()
