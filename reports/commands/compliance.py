@@ -54,8 +54,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     from ..audits.compliance.plan import FIELDS, load_plan
 
     loaded = load_plan(plan)
-    from ..audits.compliance.folder import require_folder, write_folder
-    from ..pages.compliance.page import RENDERING
+    from ..pages.compliance.folder import require_folder, write_folder
 
     out = Path(folder)
     require_folder(out)
@@ -69,7 +68,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
         with progress_bar() as progress:
             for got in collect(loaded, out, progress):
                 collected.append(got)
-        document, no_pdf = write_folder(out, loaded, collected, RENDERING)
+        document, no_pdf = write_folder(out, loaded, collected)
     except KeyboardInterrupt:
         finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
         stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
@@ -130,10 +129,9 @@ def verify(folder: str, code: str, plan: Path | None, load: bool) -> None:
 
     It shows that the files agree with each other, not who wrote them: for that, sign attestation.json. Exit status 1 if
     anything does not agree."""
-    from ..audits.compliance.verification import verified
-    from ..pages.compliance.page import RENDERING
+    from ..pages.compliance.verification import verified
 
-    wrong, here = verified(Path(folder), Path(code), RENDERING, load, plan)
+    wrong, here = verified(Path(folder), Path(code), load, plan)
     for line in wrong:
         click.echo(f"refused  {printable(line)}")
     if wrong:

@@ -5,7 +5,7 @@ collecting.py: each part of the plan, run or read once, and kept; running.py: ho
 files that it is valid for, and what it needs.
 evidence_rows.py: which evidence of a part speaks of a requirement, and how much its kind can show; requirements.py: the
 verdict that it gives.
-document.py: report.json and its form; folder.py: the files of a run, and their attestation.
-verification.py: whether a folder is what a run wrote, by making its files again; contradictions.py: what a report
-states that its evidence does not give.
+document.py: report.json and its form; contradictions.py: what a report states that its evidence does not give.
+
+``pages.compliance`` writes the folder of a run, and verifies it by making its files again.
 """

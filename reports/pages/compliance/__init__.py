@@ -1,1 +1,1 @@
-"""The compliance document for people: one HTML page, and the PDF printed from it (page.py)."""
+"""The files of a compliance run: a first plan, the page and its PDF, the folder and its attestation, and its check."""

@@ -1,5 +1,6 @@
 """The compliance document as one HTML page made to be printed: nothing loaded from elsewhere, everything escaped."""
 
+import hashlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -9,14 +10,12 @@ from typing import Any, NoReturn
 from ....models.errors import InputError
 from ....proofs.statements import summary
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Strength
-from ...audits.compliance.folder import Rendering, identifier
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.states import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
-from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
 from ..nightly.page import by_subject
-from ..page import badge, rendered, shown_of
+from ..page import rendered, shown_of
 from ..summary import run_lines
 
 PLAINLY = {
@@ -94,6 +93,11 @@ def pdf(html: str) -> bytes:
     return written
 
 
+def identifier(html: str) -> bytes:
+    """Return the identifier of a page's PDF, which stands in the PDF as plain text: the digest of the page."""
+    return hashlib.sha256(html.encode()).hexdigest().encode()
+
+
 @contextmanager
 def _fonts_without_time() -> Iterator[None]:
     """Keep the time out of embedded fonts. Without HarfBuzz's subsetter fontTools would write it there."""
@@ -119,7 +123,3 @@ def why_no_pdf() -> str | None:
 
 def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:
     raise ValueError(f"{url}: the page loads nothing")
-
-
-RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
-"""Functions that make the files for people."""

@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.models.errors import RunFailed
 from draftproof.reports.audits.compliance import running
-from draftproof.reports.pages.compliance import page as written
+from draftproof.reports.pages.compliance import folder, verification
 from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
 from draftproof.tests.reports.commands.in_process import draftproof
 
@@ -23,10 +23,11 @@ NO_PDF = "missing     for the PDF: WeasyPrint is not installed; install draftpro
 def run(tmp_path, monkeypatch):
     """The command in a folder with a plan, whose part mine does as it is told; the PDF is not drawn."""
     (tmp_path / "plan.toml").write_text(PLAN)
-    monkeypatch.setattr(written, "RENDERING", written.RENDERING._replace(pdf=lambda html: b"%PDF"))
+    for module in (folder, verification):
+        monkeypatch.setattr(module, "pdf", lambda html: b"%PDF")
 
     def command(*words, mine=None):
-        def part(got, folder, checkpoint, progress):
+        def part(got, *others):
             got.proofs = []
             if mine:
                 raise mine

@@ -7,9 +7,11 @@ from functools import cache
 import pytest
 
 from draftproof.reports.audits.compliance.collecting import collect
-from draftproof.reports.audits.compliance.folder import write_folder
 from draftproof.reports.audits.compliance.plan import load_plan
-from draftproof.reports.pages.compliance.page import RENDERING
+from draftproof.reports.pages.compliance import folder as folder_of_run
+from draftproof.reports.pages.compliance import verification
+from draftproof.reports.pages.compliance.folder import write_folder
+from draftproof.reports.pages.compliance.page import page, pdf
 from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
 
 CODE = """
@@ -37,11 +39,18 @@ PLAN = plan_text(
 
 @cache
 def page_of(document):
-    return RENDERING.page(json.loads(document))
+    return page(json.loads(document))
 
 
-CACHED = RENDERING._replace(page=lambda document: page_of(json.dumps(document)), pdf=cache(RENDERING.pdf))
-"""The rendering, which draws equal pages and figures once for all tests."""
+@pytest.fixture(scope="package", autouse=True)
+def drawn_once():
+    """Draw equal pages, figures and PDFs once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        once = cache(pdf)
+        patch.setattr(folder_of_run, "page", lambda document: page_of(json.dumps(document)))
+        patch.setattr(folder_of_run, "pdf", once)
+        patch.setattr(verification, "pdf", once)
+        yield
 
 
 @pytest.fixture(scope="package")
@@ -53,7 +62,7 @@ def run(tmp_path_factory):
     plan = load_plan(here / "compliance.toml")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        assert write_folder(here / "out", plan, [*collect(plan, here / "out")], CACHED).no_pdf is None
+        assert write_folder(here / "out", plan, [*collect(plan, here / "out")]).no_pdf is None
     return here
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from draftproof.reports.audits.compliance.collecting import collect
 from draftproof.reports.audits.compliance.document import SCHEMA_FILE, schema_text
-from draftproof.reports.audits.compliance.folder import (
+from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.pages.compliance import folder as folder_of_run
+from draftproof.reports.pages.compliance.folder import (
     ATTESTATION_FILE,
     PREDICATE_TYPE,
     STATEMENT_TYPE,
@@ -17,37 +19,38 @@ from draftproof.reports.audits.compliance.folder import (
     digests,
     write_folder,
 )
-from draftproof.reports.audits.compliance.plan import load_plan
-from draftproof.reports.audits.compliance.verification import verified
-from draftproof.reports.pages.compliance.page import RENDERING
+from draftproof.reports.pages.compliance.page import page, pdf
+from draftproof.reports.pages.compliance.verification import verified
 from draftproof.tests.reports.pages.test_page import Sources
 
 pytestmark = pytest.mark.needs("weasyprint")
 
 
-def again(run, folder):
-    """Write a folder from the parts of a run."""
+def again(run, folder, monkeypatch):
+    """Write a folder from the parts of a run, drawing everything again."""
+    monkeypatch.setattr(folder_of_run, "page", page)
+    monkeypatch.setattr(folder_of_run, "pdf", pdf)
     folder.mkdir()
     shutil.copy(run / "out" / "parts.jsonl", folder)
     plan = load_plan(run / "compliance.toml")
-    return write_folder(folder, plan, [*collect(plan, folder)], RENDERING)
+    return write_folder(folder, plan, [*collect(plan, folder)])
 
 
 @pytest.mark.long
 def test_another_run_writes_the_same_bytes(run, tmp_path, monkeypatch):
     """The PDF too has no times and no random numbers."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    again(run, tmp_path / "again")
+    again(run, tmp_path / "again", monkeypatch)
     assert digests(tmp_path / "again") == digests(run / "out")
     assert (tmp_path / "again" / ATTESTATION_FILE).read_bytes() == (run / "out" / ATTESTATION_FILE).read_bytes()
 
 
 def test_without_weasyprint_there_is_one_line_and_everything_else(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    no_pdf = again(run, tmp_path / "out").no_pdf
+    no_pdf = again(run, tmp_path / "out", monkeypatch).no_pdf
     assert no_pdf == "no PDF: WeasyPrint is not installed; install draftproof[compliance] and Pango"
     assert not (tmp_path / "out" / "report.pdf").exists()
-    assert verified(tmp_path / "out", run, RENDERING).wrong == []
+    assert verified(tmp_path / "out", run).wrong == []
 
 
 def test_the_schema_is_that_of_the_types():

@@ -10,24 +10,24 @@ import pytest
 from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.digests import sha256_of
 from draftproof.models.store import stored_rows, stored_text
-from draftproof.reports.audits.compliance import verification
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD
 from draftproof.reports.audits.compliance.contradictions import left_out
 from draftproof.reports.audits.compliance.declared import declared_files
 from draftproof.reports.audits.compliance.document import document
-from draftproof.reports.audits.compliance.folder import ATTESTATION_FILE, attestation, contents, digests
 from draftproof.reports.audits.compliance.plan import Collected, Part, load_plan
-from draftproof.reports.audits.compliance.verification import compare_code, contradictions, verified
 from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.compliance import verification
+from draftproof.reports.pages.compliance.folder import ATTESTATION_FILE, attestation, contents, digests
 from draftproof.reports.pages.compliance.page import pdf
+from draftproof.reports.pages.compliance.verification import compare_code, contradictions, verified
 from draftproof.tests.reports.audits.compliance.compliance_parts import item
-from draftproof.tests.reports.audits.compliance.conftest import CACHED, CODE, PLAN
+from draftproof.tests.reports.audits.compliance.conftest import CODE, PLAN
 
 pytestmark = pytest.mark.needs("weasyprint")
 
 
 def refused(folder, **options):
-    return verified(folder, folder.parent, CACHED, **options).wrong
+    return verified(folder, folder.parent, **options).wrong
 
 
 def sealed(folder):
@@ -44,7 +44,7 @@ def forged(folder, change=lambda part: None, about=None):
     said = json.loads((folder / "report.json").read_text(encoding="utf-8")) | (about or {})
     plan, parts = load_plan(folder / "plan.toml"), [Collected.read(row.row) for row in kept]
     made = document(plan, parts, said["date"], said["draftproof"])
-    files = contents(plan, parts, made, CACHED) | {"parts.jsonl": stored_text(PARTS_HOLD, kept)}
+    files = contents(plan, parts, made) | {"parts.jsonl": stored_text(PARTS_HOLD, kept)}
     for name, content in files.items():
         (folder / name).write_bytes(content)
     (folder / "report.pdf").unlink(missing_ok=True)
@@ -58,7 +58,7 @@ def edit(file, old, new):
 
 
 def test_the_folder_of_a_run_agrees_with_itself(run, made):
-    result = verified(run / "out", run, CACHED, load=True, agreed=run / "compliance.toml")
+    result = verified(run / "out", run, load=True, agreed=run / "compliance.toml")
     assert result == ([], "1 of 1 audited files are here; the PDF too; 1 of 1 digests of loaded code were compared")
     assert [r["verdict"] for r in made["requirements"]] == ["met", "open", "met"]
     assert [r["reading"] for r in made["requirements"]][::2] == [
@@ -69,7 +69,7 @@ def test_the_folder_of_a_run_agrees_with_itself(run, made):
 
 def test_what_is_only_made_again_agrees(folder):
     forged(folder)
-    assert verified(folder, folder.parent, CACHED) == (
+    assert verified(folder, folder.parent) == (
         [], "1 of 1 audited files are here; there is no PDF; 0 of 1 digests of loaded code were compared (--load)",
     )  # fmt: skip
 
@@ -147,9 +147,10 @@ def test_another_pdf_is_refused_and_one_of_other_versions_or_fonts_is_known_by_i
     by_identifier = "of the PDF its identifier alone: it was drawn with other versions or fonts"
     file.write_bytes(drawn.replace(b"%%EOF", b"stream\n/BaseFont /ABCDEF+Elsewhere\nendstream\n%%EOF"))
     assert sealed(folder) == []
-    assert verified(folder, folder.parent, CACHED).compared.split("; ")[1] == by_identifier
+    assert verified(folder, folder.parent).compared.split("; ")[1] == by_identifier
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    assert verified(folder, folder.parent, CACHED._replace(pdf=pdf)).compared.split("; ")[1] == by_identifier
+    monkeypatch.setattr(verification, "pdf", pdf)
+    assert verified(folder, folder.parent).compared.split("; ")[1] == by_identifier
 
 
 # ---------------------------------------------------------------- everything made again from a forged part
@@ -204,7 +205,7 @@ def test_contradictions_are_refused_in_a_folder_that_is_made_again_from_a_forged
 
 def test_a_digest_that_is_not_that_of_the_code_is_refused_where_it_is_loaded_and_said_to_be_unseen_elsewhere(folder):
     forged(folder, lambda part: part["report"]["subject"].update(digest=f"sha256:{'0' * 64}"))
-    wrong, said = verified(folder, folder.parent, CACHED)
+    wrong, said = verified(folder, folder.parent)
     assert (wrong, said.rpartition("; ")[2]) == ([], "0 of 1 digests of loaded code were compared (--load)")
     (line,) = refused(folder, load=True)
     assert f"part mine says that the digest of the loaded code is sha256:{'0' * 64}; here it is sha256:" in line
@@ -262,6 +263,6 @@ def test_a_declared_file_that_changed_or_came_since_is_refused(folder, tmp_path)
 
 def test_a_folder_of_other_versions_that_is_refused_says_so(folder, monkeypatch):
     monkeypatch.setattr(verification, "versions_in_use", lambda: {"draftproof": "9"})
-    assert verified(folder, folder.parent, CACHED).compared.endswith("it says that other code or versions wrote it")
+    assert verified(folder, folder.parent).compared.endswith("it says that other code or versions wrote it")
     (folder / "junit.xml").unlink()
     assert refused(folder)[1].startswith("report.json: was written by other code or versions; verify it with those")

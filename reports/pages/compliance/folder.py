@@ -3,11 +3,10 @@
 ``contents`` makes the files. A run writes them, and verification makes them again and compares their bytes.
 """
 
-import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +15,13 @@ from ....models.errors import InputError
 from ....models.files import write_atomically
 from ....models.store import stored_text
 from ....proofs.interception.digests import UNKNOWN
-from .collecting import PARTS, PARTS_HOLD
-from .document import document, text, today, versions_in_use
-from .plan import Collected, Plan
-from .requirements import FAILED, MET
+from ...audits.compliance.collecting import PARTS, PARTS_HOLD
+from ...audits.compliance.document import document, text, today, versions_in_use
+from ...audits.compliance.plan import Collected, Plan
+from ...audits.compliance.requirements import FAILED, MET
+from ..junit import junit_of_requirements
+from ..page import badge
+from .page import page, pdf
 
 REPORT, PAGE, PDF = "report.json", "report.html", "report.pdf"
 PLAN, BADGE, JUNIT, ATTESTATION_FILE = "plan.toml", "badge.svg", "junit.xml", "attestation.json"
@@ -34,19 +36,6 @@ SIGNATURES = tuple(
 """Files that sign an attestation, as gpg, cosign, sigstore, openssl and minisign name them."""
 
 
-class Rendering(NamedTuple):
-    """The functions that make the files for people.
-
-    page: HTML of a document in its JSON form. pdf: PDF of a page; raises InputError where none can be made.
-    badge: badge of a verdict and a date. junit: JUnit's XML of a document.
-    """
-
-    page: Callable[[Mapping[str, Any]], str]
-    pdf: Callable[[str], bytes]
-    badge: Callable[[str, str], str]
-    junit: Callable[[Mapping[str, Any]], str]
-
-
 def require_folder(folder: Path) -> None:
     """Make the folder. Raises: InputError if it is a file, or has files that are not of an earlier run."""
     if folder.exists() and not folder.is_dir():
@@ -59,17 +48,15 @@ def require_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def contents(
-    plan: Plan, collected: Sequence[Collected], made: Mapping[str, Any], rendering: Rendering
-) -> dict[str, bytes]:
+def contents(plan: Plan, collected: Sequence[Collected], made: Mapping[str, Any]) -> dict[str, bytes]:
     """Return name -> content of every file of a run but its PDF and its attestation. made: the document.
 
     Guarantee: equal plans, parts and documents give equal bytes.
     """
     rows = [got.stored(made["draftproof"]["audits"]) for got in collected]
     texts = {
-        REPORT: text(made), PAGE: rendering.page(json.loads(text(made))),
-        BADGE: rendering.badge(made["verdict"], made["date"]), JUNIT: rendering.junit(made),
+        REPORT: text(made), PAGE: page(json.loads(text(made))), BADGE: badge(made["verdict"], made["date"]),
+        JUNIT: junit_of_requirements(made),
     }  # fmt: skip
     encoded = {name: content.encode() for name, content in texts.items()}
     return {PLAN: plan.source, PARTS: stored_text(PARTS_HOLD, rows), **encoded}
@@ -82,7 +69,7 @@ class Written(NamedTuple):
     no_pdf: str | None
 
 
-def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected], rendering: Rendering) -> Written:
+def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected]) -> Written:
     """Write every file of a run but those of its parts, which are there.
 
     Guarantee: the same bytes for the same plan, parts and date. If nothing but the date differs from the document that
@@ -90,10 +77,10 @@ def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected], rende
     Raises: InputError if a file cannot be written.
     """
     made = _dated(folder, document(plan, collected, today(), versions_in_use()))
-    files, no_pdf = contents(plan, collected, made, rendering), None
+    files, no_pdf = contents(plan, collected, made), None
     del files[PARTS]
     try:
-        files[PDF] = rendering.pdf(files[PAGE].decode())
+        files[PDF] = pdf(files[PAGE].decode())
     except InputError as error:
         no_pdf = str(error)
     try:
@@ -162,8 +149,3 @@ def _subjects(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _entries(digested: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     return [{"name": name, "digest": {"sha256": digest}} for name, digest in digested]
-
-
-def identifier(html: str) -> bytes:
-    """Return the identifier of a page's PDF, which stands in the PDF as plain text: the digest of the page."""
-    return hashlib.sha256(html.encode()).hexdigest().encode()

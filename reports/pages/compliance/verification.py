@@ -15,15 +15,16 @@ from ....models.json_files import convert, parse, plain
 from ....models.store import stored_rows
 from ....proofs.sandbox import Sandbox
 from ....verifiers.registry import REFERENCES
-from ..nightly.status import is_history
-from ..sandboxed import probe_problems
-from .collecting import PARTS, PARTS_HOLD
-from .contradictions import contradictions_of_report
-from .declared import OF_CODE, declared_files
-from .document import DocumentForm, document, versions_in_use
-from .folder import ATTESTATION_FILE, PAGE, PDF, PLAN, REPORT, Rendering, attestation, contents, digests, identifier
-from .plan import DONE, Collected, load_plan
-from .running import audited_spec, on_record
+from ...audits.compliance.collecting import PARTS, PARTS_HOLD
+from ...audits.compliance.contradictions import contradictions_of_report
+from ...audits.compliance.declared import OF_CODE, declared_files
+from ...audits.compliance.document import DocumentForm, document, versions_in_use
+from ...audits.compliance.plan import DONE, Collected, load_plan
+from ...audits.compliance.running import audited_spec, on_record
+from ...audits.nightly.status import is_history
+from ...audits.sandboxed import probe_problems
+from .folder import ATTESTATION_FILE, PAGE, PDF, PLAN, REPORT, attestation, contents, digests
+from .page import identifier, pdf
 
 CONTEXT = 40
 """Most characters of a difference that are shown."""
@@ -36,15 +37,12 @@ class Verification(NamedTuple):
     compared: str
 
 
-def verified(
-    folder: Path, code: Path, rendering: Rendering, load: bool = False, agreed: Path | None = None
-) -> Verification:
+def verified(folder: Path, code: Path, load: bool = False, agreed: Path | None = None) -> Verification:
     """Compare a folder with what a run writes.
 
     The words say how many audited files are here, and whether the PDF was compared.
 
     code: the folder of the plan, where files that it names are looked for; those that are not there are not compared.
-    rendering: makes the files for people again.
     load: whether audited code is loaded, in a child process, to compare the digests that reports state of it.
     agreed: the plan that was agreed on; a folder with another plan is refused.
     Raises: InputError if there is no report.json.
@@ -56,13 +54,13 @@ def verified(
         plan = load_plan(folder / PLAN)
         parts = [Collected.read(row.row) for row in stored_rows(folder / PARTS, PARTS_HOLD)]
         made = document(plan, parts, said.date, said.draftproof)
-        files = contents(plan, parts, made, rendering)
-        pdf = _compare_pdf(folder, files[PAGE].decode(), said.draftproof.get("weasyprint"), rendering)
+        files = contents(plan, parts, made)
+        drawn = _compare_pdf(folder, files[PAGE].decode(), said.draftproof.get("weasyprint"))
         wrong = [f"{PLAN}: is not {agreed}"] if agreed and sha256_of(agreed) != sha256_of(folder / PLAN) else []
         if list(plan.parts) != [got.part for got in parts]:
             wrong.append(f"{PARTS}: its parts are not the plan's")
         ours = said.draftproof == versions_in_use()
-        wrong += [*contradictions(said.date, parts, ours), *_compare_files(folder, made, files), *pdf.wrong]
+        wrong += [*contradictions(said.date, parts, ours), *_compare_files(folder, made, files), *drawn.wrong]
         here = compare_code(parts, code)
     except InputError as error:
         return Verification([str(error).splitlines()[0].removeprefix(f"{folder}/")], "")
@@ -75,7 +73,7 @@ def verified(
         own = f"verify it with those (draftproof {said.draftproof.get('draftproof')})"
         lines.append(f"{REPORT}: was written by other code or versions; {own}")
     others = "" if ours else "it says that other code or versions wrote it"
-    return Verification(lines, "; ".join(filter(None, (here.compared, pdf.compared, loaded.compared, others))))
+    return Verification(lines, "; ".join(filter(None, (here.compared, drawn.compared, loaded.compared, others))))
 
 
 def _document(folder: Path) -> DocumentForm:
@@ -115,7 +113,7 @@ def _first_difference(given: bytes, expected: bytes) -> str:
     return f"line {line} has {here!r} where the plan and its parts give {there!r}"
 
 
-def _compare_pdf(folder: Path, html: str, version: str | None, rendering: Rendering) -> Verification:
+def _compare_pdf(folder: Path, html: str, version: str | None) -> Verification:
     """Compare the PDF with the one that WeasyPrint draws of a page here.
 
     Where another version or other fonts drew it, its identifier alone is compared: the digest of its page.
@@ -125,7 +123,7 @@ def _compare_pdf(folder: Path, html: str, version: str | None, rendering: Render
         return Verification([], "there is no PDF")
     content = (folder / PDF).read_bytes()
     try:
-        own = rendering.pdf(html) if version == versions_in_use().get("weasyprint") else None
+        own = pdf(html) if version == versions_in_use().get("weasyprint") else None
     except InputError:
         own = None
     if own == content:
