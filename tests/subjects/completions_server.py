@@ -28,19 +28,6 @@ def accepts_everything(block, chance):
 LOOPS = {name: reference(name) for name in ("token", "block", "greedy-block")}
 LOOPS["accepts-everything"] = Reference("accepts-everything", accepts_everything, "a mutant")
 
-WRONG = (
-    "prompt-of-another",
-    "prompt-of-32",
-    "equal-choices",
-    "past-the-stop",
-    "ends-early",
-    "hot",
-    "impossible",
-    "one-seed",
-    "hides-by-503",
-)
-"""Loops that are right but for what surrounds them."""
-
 
 def as_floats(problem):
     def model(m):

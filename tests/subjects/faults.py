@@ -1,5 +1,6 @@
 """Functions with faults that an audit must notice, and forms that it must say it cannot follow."""
 
+import contextlib
 import ctypes
 import itertools
 import os
@@ -19,52 +20,74 @@ def _token(u, row):
     return next((t for t, edge in enumerate(itertools.accumulate(row)) if u < edge), len(row) - 1)
 
 
-def reseeds_random(target_probs, draft_probs, draft_tokens):
+def _right(target, draft, tokens, rng):
+    return [rng.choice(len(target[0]), p=target[0])]
+
+
+def _of(emitted):
+    """Make a function that emits emitted(row), by a generator of a module."""
+    return lambda target_probs, draft_probs, draft_tokens: emitted(target_probs[0])
+
+
+def _by(emitted):
+    """Make a function that emits emitted(row, rng)."""
+    return lambda target_probs, draft_probs, draft_tokens, rng: emitted(target_probs[0], rng)
+
+
+def _where_equal(what, verify=_right):
+    """Make a verifier that does what(rng) first where the first row of both models is the same."""
+
+    def verifier(target_probs, draft_probs, draft_tokens, rng):
+        if (target_probs[0] == draft_probs[0]).all():
+            what(rng)
+        return verify(target_probs, draft_probs, draft_tokens, rng)
+
+    return verifier
+
+
+@_of
+def reseeds_random(row):
     random.seed(1)
-    return [_token(random.random(), target_probs[0])]
+    return [_token(random.random(), row)]
 
 
-def reseeds_numpy(target_probs, draft_probs, draft_tokens):
+@_of
+def reseeds_numpy(row):
     np.random.seed(1)
-    return [_token(np.random.random(), target_probs[0])]
+    return [_token(np.random.random(), row)]
 
 
-def seeded_generator_in_the_call(target_probs, draft_probs, draft_tokens):
-    return [_token(np.random.default_rng(3).random(), target_probs[0])]
+seeded_generator_in_the_call = _of(lambda row: [_token(np.random.default_rng(3).random(), row)])
+reads_the_system_entropy = _of(lambda row: [os.urandom(1)[0] % len(row)])
 
 
-def counts_its_calls(target_probs, draft_probs, draft_tokens):
+@_of
+def counts_its_calls(row):
     CALLS.append(1)
-    return [_token(random.random() * (1.0 if len(CALLS) % 3 else 0.5), target_probs[0])]
+    return [_token(random.random() * (1.0 if len(CALLS) % 3 else 0.5), row)]
 
 
-def reads_the_system_entropy(target_probs, draft_probs, draft_tokens):
-    return [os.urandom(1)[0] % len(target_probs[0])]
-
-
-def writes_to_the_target(target_probs, draft_probs, draft_tokens, rng):
-    token = rng.choice(len(target_probs[0]), p=target_probs[0])
-    target_probs[0][token] = 0
+@_by
+def writes_to_the_target(row, rng):
+    token = rng.choice(len(row), p=row)
+    row[token] = 0
     return [token]
 
 
-def decides_twice_with_one_uniform(target_probs, draft_probs, draft_tokens):
+@_of
+def decides_twice_with_one_uniform(row):
     u = random.random()
-    if u < target_probs[0][0]:
-        return [0]
-    if u < 0.5:
-        return [1]
-    return [len(target_probs[0]) - 1]
+    return [0 if u < row[0] else 1 if u < 0.5 else len(row) - 1]
 
 
-def two_races_with_one_noise(target_probs, draft_probs, draft_tokens, rng):
-    noise = rng.exponential(size=len(target_probs[0]))
-    first = int(np.argmax(target_probs[0] / noise))
-    return [first, int(np.argmax(target_probs[0] ** 2 / noise))]
+@_by
+def two_races_with_one_noise(row, rng):
+    noise = rng.exponential(size=len(row))
+    return [int(np.argmax(row / noise)), int(np.argmax(row**2 / noise))]
 
 
-def outside_the_vocabulary(target_probs, draft_probs, draft_tokens, rng):
-    return [len(target_probs[0]) if rng.random() < 0.25 else rng.choice(len(target_probs[0]), p=target_probs[0])]
+outside_the_vocabulary = _by(lambda row, rng: [len(row) if rng.random() < 0.25 else rng.choice(len(row), p=row)])
+nested_results = _by(lambda row, rng: [[[np.array([rng.choice(len(row), p=row)])]]])
 
 
 def too_many_tokens(target_probs, draft_probs, draft_tokens):
@@ -77,71 +100,43 @@ def compares_with_nan(target_probs, draft_probs, draft_tokens, rng):
     return [0 if rng.random() < ratio else rng.choice(len(target_probs[0]), p=target_probs[0])]
 
 
-def raises_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    if (target_probs[0] == draft_probs[0]).all():
-        raise ZeroDivisionError("residual is empty")
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
+def _raise(error):
+    raise error
 
 
-def raises_always(target_probs, draft_probs, draft_tokens):
-    raise RuntimeError("no\nkernel")
-
-
-def returns_text(target_probs, draft_probs, draft_tokens):
-    return "the next token"
-
-
-def returns_nothing(target_probs, draft_probs, draft_tokens):
-    return None
-
-
-def returns_no_tokens(target_probs, draft_probs, draft_tokens):
-    return []
-
-
-def never_returns(target_probs, draft_probs, draft_tokens):
+def _endless(*_):
     while True:
         pass
 
 
-def never_returns_and_swallows(target_probs, draft_probs, draft_tokens):
+raises_when_rows_are_equal = _where_equal(lambda rng: _raise(ZeroDivisionError("residual is empty")))
+raises_always = _of(lambda row: _raise(RuntimeError("no\nkernel")))
+returns_text = _of(lambda row: "the next token")
+returns_nothing = _of(lambda row: None)
+returns_no_tokens = _of(lambda row: [])
+never_returns = _of(_endless)
+sleeps = _of(lambda row: time.sleep(600))
+crashes = _of(lambda row: ctypes.string_at(0))
+crashes_when_rows_are_equal = _where_equal(lambda rng: ctypes.string_at(0))
+leaves = _of(lambda row: sys.exit(7))
+leaves_at_once = _of(lambda row: os._exit(0))
+
+
+@_of
+def never_returns_and_swallows(row):
     while True:
-        try:
-            while True:
-                pass
-        except BaseException:
-            pass
+        with contextlib.suppress(BaseException):
+            _endless()
 
 
-def sleeps(target_probs, draft_probs, draft_tokens):
-    time.sleep(600)
-
-
-def never_returns_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    while (target_probs[0] == draft_probs[0]).all():
+@_where_equal
+def never_returns_when_rows_are_equal(rng):
+    while True:
         time.sleep(0.01)
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
 
 
-def crashes(target_probs, draft_probs, draft_tokens):
-    ctypes.string_at(0)
-
-
-def crashes_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    if (target_probs[0] == draft_probs[0]).all():
-        ctypes.string_at(0)
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
-
-
-def leaves(target_probs, draft_probs, draft_tokens):
-    sys.exit(7)
-
-
-def leaves_at_once(target_probs, draft_probs, draft_tokens):
-    os._exit(0)
-
-
-def fills_the_memory(target_probs, draft_probs, draft_tokens):
+@_of
+def fills_the_memory(row):
     kept = [np.empty(1 << 28, np.uint8) for _ in range(16)]  # 4 GiB of addresses, no page of which is touched
     return [len(kept) * 0]
 
@@ -154,54 +149,36 @@ def takes_two(target_probs, draft_probs):
     return [0]
 
 
-def prints(target_probs, draft_probs, draft_tokens, rng):
+@_by
+def prints(row, rng):
     print('{"done": true}')
     os.write(1, b'{"block": []}\n')
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
+    return [rng.choice(len(row), p=row)]
 
 
 def by_name_in_another_order(draft_tokens, draft_probs, target_probs, *, rng):
     return [rng.choice(len(target_probs[0]), p=target_probs[0])]
 
 
-def nested_results(target_probs, draft_probs, draft_tokens, rng):
-    return [[[np.array([rng.choice(len(target_probs[0]), p=target_probs[0])])]]]
-
-
 NOT_A_FUNCTION = 3
 
 # Forms that cannot be followed, each with a word of the reason.
 
-
-def turned_into_a_float(target_probs, draft_probs, draft_tokens):
-    return [_token(float(random.random()), target_probs[0])]
-
-
-def product_of_uniforms(target_probs, draft_probs, draft_tokens, rng):
-    u = np.cumprod(rng.random(2))
-    return [_token(u[0], target_probs[0])]
+turned_into_a_float = _of(lambda row: [_token(float(random.random()), row)])
+product_of_uniforms = _by(lambda row, rng: [_token(np.cumprod(rng.random(2))[0], row)])
+normal_noise = _by(lambda row, rng: [0 if rng.normal() < 0 else 1])
+asks_for_the_type = _of(lambda row: [_token(u, row) if isinstance(u := random.random(), float) else 0])
+not_monotone = _of(lambda row: [0 if abs(random.random() - 0.5) < 0.25 else 1])
 
 
-def normal_noise(target_probs, draft_probs, draft_tokens, rng):
-    return [0 if rng.normal() < 0 else 1]
-
-
-def asks_for_the_type(target_probs, draft_probs, draft_tokens):
-    u = random.random()
-    return [_token(u, target_probs[0]) if isinstance(u, float) else 0]
-
-
-def draws_until_it_likes(target_probs, draft_probs, draft_tokens):
+@_of
+def draws_until_it_likes(row):
     while random.random() < 0.999:
         pass
-    return [_token(random.random(), target_probs[0])]
+    return [_token(random.random(), row)]
 
 
-def not_monotone(target_probs, draft_probs, draft_tokens):
-    return [0 if abs(random.random() - 0.5) < 0.25 else 1]
-
-
-def _works():
+def _works(*_):
     """For a thirtieth of a second of processor time, however fast the processor is."""
     until = _used() + 0.03
     while _used() < until:
@@ -213,24 +190,16 @@ def _used():
     return used.ru_utime + used.ru_stime
 
 
+def _draws(rng):
+    while True:
+        rng.random()
+
+
 def slow(target_probs, draft_probs, draft_tokens, rng):
     _works()
     return token_by_token(target_probs, draft_probs, draft_tokens, rng)
 
 
-def slow_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    if (target_probs[0] == draft_probs[0]).all():
-        _works()
-    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
-
-
-def endless_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    while (target_probs[0] == draft_probs[0]).all():
-        pass
-    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
-
-
-def draws_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
-    while (target_probs[0] == draft_probs[0]).all():
-        rng.random()
-    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
+slow_when_rows_are_equal = _where_equal(_works, token_by_token)
+endless_when_rows_are_equal = _where_equal(_endless, token_by_token)
+draws_when_rows_are_equal = _where_equal(_draws, token_by_token)

@@ -7,16 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from draftproof.tests.subjects.wide import token_verification
+from draftproof.tests.subjects.wide import verifying
 
 
 def _verifying(pick):
-    """Make a verifier of pick(weights, rng), which draws the last token."""
-
-    def verify(target, draft, tokens, rng):
-        return token_verification(target, draft, tokens, rng, lambda weights: int(pick(weights / weights.sum(), rng)))
-
-    return verify
+    """Make a verifier of pick(weights, rng), whose weights sum to 1."""
+    return verifying(lambda weights, rng: pick(weights / weights.sum(), rng))
 
 
 def _scan(weights, u, skips=None):

@@ -37,33 +37,29 @@ def without_the_last(target_probs, draft_probs, draft_tokens, rng):
     return _token(target_probs, draft_probs, draft_tokens, rng, draw)
 
 
-def divided_in_order(target_probs, draft_probs, draft_tokens, rng):
-    """Right: rows are divided by sums taken in order, and the last token is drawn by its weights."""
-
-    def normalised(row):
-        return row / np.add.accumulate(row)[-1]
-
-    target, draft = ([normalised(row) for row in rows] for rows in (target_probs, draft_probs))
-    return _token(target, draft, draft_tokens, rng, _by_weights)
-
-
 def _by_weights(weights, rng):
     return int(np.argmax(weights / rng.exponential(size=len(weights))))
 
 
-def divided_without_the_last(target_probs, draft_probs, draft_tokens, rng):
+def _divided(draw):
+    """Make a verifier whose rows are divided by sums taken in order."""
+
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        rows = ([row / np.add.accumulate(row)[-1] for row in rows] for rows in (target_probs, draft_probs))
+        return _token(*rows, draft_tokens, rng, draw)
+
+    return verify
+
+
+divided_in_order = _divided(_by_weights)
+
+
+@_divided
+def divided_without_the_last(weights, rng):
     """The same, and the last ids of a large vocabulary are lost."""
-
-    def draw(weights, rng):
-        weights = weights.copy()
-        weights[-KEPT:] = 0
-        return _by_weights(weights, rng)
-
-    def normalised(row):
-        return row / np.add.accumulate(row)[-1]
-
-    target, draft = ([normalised(row) for row in rows] for rows in (target_probs, draft_probs))
-    return _token(target, draft, draft_tokens, rng, draw)
+    weights = weights.copy()
+    weights[-KEPT:] = 0
+    return _by_weights(weights, rng)
 
 
 def in_float64(target_probs, draft_probs, draft_tokens, rng):
@@ -83,16 +79,14 @@ def _in_torch(target, draft, tokens, generator, factor=1.0):
     return [*tokens.tolist(), int(torch.multinomial(target[-1], 1, generator=generator))]
 
 
-def in_float32(target_probs, draft_probs, draft_tokens, generator=None):
-    return _in_torch(target_probs.float(), draft_probs.float(), draft_tokens, generator)
+def _torched(change, factor=1.0):
+    return lambda target_probs, draft_probs, draft_tokens, generator=None: _in_torch(
+        change(target_probs), change(draft_probs), draft_tokens, generator, factor
+    )
 
 
-def too_willing_in_float32(target_probs, draft_probs, draft_tokens, generator=None):
-    return _in_torch(target_probs.float(), draft_probs.float(), draft_tokens, generator, 0.98)
-
-
-def in_bfloat16(target_probs, draft_probs, draft_tokens, generator=None):
-    return _in_torch(target_probs, draft_probs, draft_tokens, generator)
+in_float32, in_bfloat16 = _torched(lambda rows: rows.float()), _torched(lambda rows: rows)
+too_willing_in_float32 = _torched(lambda rows: rows.float(), 0.98)
 
 
 def _in_lists(target, draft, tokens, rng, factor=1.0):

@@ -104,6 +104,11 @@ def count_in_a_counter(target_probs, draft_probs, draft_tokens, rng):
     return _verify(target_probs, draft_probs, draft_tokens, rng, CALLS["made"] > 10**6)
 
 
+def count_in_another_module(target_probs, draft_probs, draft_tokens, rng):
+    elsewhere.rejected = getattr(elsewhere, "rejected", 0) + 1
+    return _verify(target_probs, draft_probs, draft_tokens, rng, elsewhere.rejected > 10**5)
+
+
 REJECTED = 0
 STREAK, SLOTS, CALLED_AT = [0], np.zeros(3), [0]
 
@@ -144,20 +149,9 @@ def count_of_one_token(target_probs, draft_probs, draft_tokens, rng):
     return emitted
 
 
-def count_in_another_module(target_probs, draft_probs, draft_tokens, rng):
-    elsewhere.rejected = getattr(elsewhere, "rejected", 0) + 1
-    return _verify(target_probs, draft_probs, draft_tokens, rng, elsewhere.rejected > 10**5)
-
-
 def rows_by_rounded_target(target_probs, draft_probs, draft_tokens, rng):
     rows = tuple(tuple(round(float(p), 6) for p in row) for row in target_probs)
     return _verify(ROWS.setdefault(rows, target_probs.copy()), draft_probs, draft_tokens, rng)
-
-
-def rows_by_draft_tokens(target_probs, draft_probs, draft_tokens, rng):
-    key = (*map(int, draft_tokens), len(target_probs[0]))
-    kept = ROWS.setdefault(key, (target_probs.copy(), draft_probs.copy()))
-    return _verify(kept[0], kept[1], draft_tokens, rng)
 
 
 def last_rows_by_draft_tokens(target_probs, draft_probs, draft_tokens, rng):

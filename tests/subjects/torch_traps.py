@@ -6,46 +6,36 @@ import torch
 from torch import Generator as ImportedGenerator
 
 MADE = torch.Generator()
+DOUBLE = torch.float64
 
 
-def python_scalar_threshold_a(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(()) < 0.25)]
+def one(emits):
+    """Make a function that emits 1 where emits() is true."""
+    return lambda target_probs, draft_probs, draft_tokens: [int(emits())]
 
 
-def python_scalar_threshold_b(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(()) < 0.5)]
+def below(cut, change, size=()):
+    """Return a function that emits 1 if change(uniforms) is below the cut."""
+    return one(lambda: change(torch.rand(size, dtype=DOUBLE)) < cut)
 
 
-def python_scalar_factor(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(()) * 0.75 < 0.1875) + int(torch.rand(()) * 0.25 < 0.0)]
-
-
-def option_of_clamp(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(()).clamp(min=0.5) < 0.75)]
-
-
-def several_elements_as_float(target_probs, draft_probs, draft_tokens):
-    u = torch.rand(2, dtype=torch.float64).float()
-    return [int(bool(u[0] < 0.5) and bool(u[1] < 0.5))]
-
-
-def out_argument(target_probs, draft_probs, draft_tokens):
-    b = torch.zeros(2)
-    torch.rand(2, out=b)
-    return [int(b[0] < 0.5)]
-
-
-def generator_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
-    MADE.manual_seed(42)
-    return [int(torch.rand(1, generator=MADE) < 0.5)]
-
-
-def imported_generator_made_in_the_call(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(1, generator=ImportedGenerator().manual_seed(3)) < 0.5)]
-
-
-def generator_made_in_the_call(target_probs, draft_probs, draft_tokens):
-    return [int(torch.rand(1, generator=torch.Generator()) < 0.5)]
+python_scalar_threshold_a = one(lambda: torch.rand(()) < 0.25)
+python_scalar_threshold_b = one(lambda: torch.rand(()) < 0.5)
+python_scalar_factor = one(lambda: int(torch.rand(()) * 0.75 < 0.1875) + int(torch.rand(()) * 0.25 < 0.0))
+option_of_clamp = one(lambda: torch.rand(()).clamp(min=0.5) < 0.75)
+several_elements_as_float = one(lambda: all(bool(u < 0.5) for u in torch.rand(2, dtype=DOUBLE).float()))
+out_argument = one(lambda: torch.rand(2, out=torch.zeros(2))[0] < 0.5)
+generator_seeded_in_the_call = one(lambda: torch.rand(1, generator=MADE.manual_seed(42)) < 0.5)
+imported_generator_made_in_the_call = one(lambda: torch.rand(1, generator=ImportedGenerator().manual_seed(3)) < 0.5)
+generator_made_in_the_call = one(lambda: torch.rand(1, generator=torch.Generator()) < 0.5)
+whole_number_compared = one(lambda: (torch.randint(0, 100, (2,)) / 100)[1] < 0.25)
+whole_number_looked_up = one(lambda: (torch.arange(100) < 25).long()[torch.randint(0, 100, (1,))])
+values_of_a_maximum = one(lambda: (torch.tensor([0.5, 0.5]) / torch.empty(2).exponential_()).max(-1)[0] > 1)
+even_power = one(lambda: (0.9 - torch.rand((), dtype=DOUBLE)) ** 2 > 0.01)
+half_precision_against_a_wider_number = one(
+    # 0-d against 0-d: torch compares in float64, where 0.3345 lies above what bfloat16 makes of it
+    lambda: torch.rand((), dtype=torch.bfloat16) < torch.tensor(0.3345, dtype=DOUBLE)
+)
 
 
 def torch_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
@@ -53,91 +43,67 @@ def torch_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
     return torch.multinomial(target_probs[0], 1)
 
 
-def whole_number_compared(target_probs, draft_probs, draft_tokens):
-    return [int((torch.randint(0, 100, (2,)) / 100)[1] < 0.25)]
-
-
-def whole_number_looked_up(target_probs, draft_probs, draft_tokens):
-    return (torch.arange(100) < 25).long()[torch.randint(0, 100, (1,))]
-
-
-def a_view_is_filled(target_probs, draft_probs, draft_tokens):
+@one
+def a_view_is_filled():
     w = torch.zeros(3)
     w[0:1].uniform_()
-    return [int(w[0] < 0.5)]
+    return w[0] < 0.5
 
 
-def a_view_was_taken_before(target_probs, draft_probs, draft_tokens):
+@one
+def a_view_was_taken_before():
     b = torch.zeros(4)
     v = b[:2]
     b.uniform_()
-    return [int(v[0] < 0.5)]
+    return v[0] < 0.5
 
 
-def a_view_is_changed(target_probs, draft_probs, draft_tokens):
+@one
+def a_view_is_changed():
     u = torch.rand(4)
     u[:1].mul_(0.5)
-    return [int(u[0] < 0.25)]
+    return u[0] < 0.25
 
 
-def rows_are_filled_one_by_one(target_probs, draft_probs, draft_tokens):
+@one
+def rows_are_filled_one_by_one():
     """The pattern of one generator a request: each row of noise is filled in place."""
-    noise = torch.empty(2, 2, dtype=torch.float64)
+    noise = torch.empty(2, 2, dtype=DOUBLE)
     for k in range(2):
         noise[k].exponential_()
-    winners = (torch.full((2, 2), 0.5, dtype=torch.float64) / noise).argmax(-1)
-    return [int(bool(winners[0] == 1) and bool(winners[1] == 1))]
+    winners = (torch.full((2, 2), 0.5, dtype=DOUBLE) / noise).argmax(-1)
+    return bool(winners[0] == 1) and bool(winners[1] == 1)
 
 
-def constant_changed_later(target_probs, draft_probs, draft_tokens):
+@one
+def constant_changed_later():
     q = torch.tensor([0.5, 0.5])
     x = torch.rand(2) * q
     q.zero_()
-    return [int(x[0] < 0.25)]
+    return x[0] < 0.25
 
 
-def values_of_a_maximum(target_probs, draft_probs, draft_tokens):
-    values, _ = (torch.tensor([0.5, 0.5]) / torch.empty(2).exponential_()).max(-1)
-    return [int(values > 1)]
-
-
-def even_power(target_probs, draft_probs, draft_tokens):
-    return [int((0.9 - torch.rand((), dtype=torch.float64)) ** 2 > 0.01)]
-
-
-def state_is_taken_and_set(target_probs, draft_probs, draft_tokens):
+@one
+def state_is_taken_and_set():
     state = torch.get_rng_state()
     first = torch.rand(1) < 0.5
     torch.set_rng_state(state)
-    return [int(first == (torch.rand(1) < 0.5))]
+    return first == (torch.rand(1) < 0.5)
 
 
-def another_thread(target_probs, draft_probs, draft_tokens):
+@one
+def another_thread():
     found = []
     thread = threading.Thread(target=lambda: found.append(bool(torch.rand(1, generator=MADE) < 0.5)))
     thread.start()
     thread.join()
-    return [int(found[0])]
+    return found[0]
 
 
-def masked_to_minus_infinity(target_probs, draft_probs, draft_tokens):
-    scores = torch.zeros(3, dtype=torch.float64) - torch.log(-torch.log(torch.rand(3, dtype=torch.float64)))
-    scores = scores.masked_fill(torch.tensor([False, False, True]), float("-inf"))
-    return [int(scores.argmax() == 1)]
-
-
-def half_precision_against_a_wider_number(target_probs, draft_probs, draft_tokens):
-    """0-d against 0-d: torch compares in float64, where 0.3345 lies above what bfloat16 makes of it."""
-    return [int(torch.rand((), dtype=torch.bfloat16) < torch.tensor(0.3345, dtype=torch.float64))]
-
-
-def below(cut, change, size=()):
-    """Return a function that emits 1 if change(uniforms) is below the cut."""
-
-    def verify(target_probs, draft_probs, draft_tokens):
-        return [int(change(torch.rand(size, dtype=torch.float64)) < cut)]
-
-    return verify
+@one
+def masked_to_minus_infinity():
+    scores = torch.zeros(3, dtype=DOUBLE) - torch.log(-torch.log(torch.rand(3, dtype=DOUBLE)))
+    return scores.masked_fill(torch.tensor([False, False, True]), float("-inf")).argmax() == 1
 
 
 @torch.library.custom_op("draftproof_traps::bump", mutates_args=())

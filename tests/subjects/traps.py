@@ -14,84 +14,17 @@ import numpy as np
 
 RNG = np.random.default_rng(5)
 PLAIN = random.Random(7)
-HALF = 0.5
 
 
-def even_power(target_probs, draft_probs, draft_tokens):
-    return [int((0.9 - random.random()) ** 2 > 0.01)]
+def _one(*given):
+    """Make a function that emits 1 where emits(*given) is true; with "rng" it is given a generator."""
 
+    def make(emits):
+        if "rng" in given:
+            return lambda target_probs, draft_probs, draft_tokens, rng: [int(emits(rng))]
+        return lambda target_probs, draft_probs, draft_tokens: [int(emits())]
 
-def numpy_even_power(target_probs, draft_probs, draft_tokens):
-    return [int(np.power(0.9 - RNG.random(), 2) > 0.01)]
-
-
-def absolute_value_of_math(target_probs, draft_probs, draft_tokens):
-    return [int(math.fabs(random.random() - 0.9) > 0.1)]
-
-
-def copied_generator(target_probs, draft_probs, draft_tokens):
-    twin = copy.deepcopy(RNG)
-    return [int((twin.random() < 0.5) == (RNG.random() < 0.5))]
-
-
-def pickled_generator(target_probs, draft_probs, draft_tokens):
-    twin = pickle.loads(pickle.dumps(RNG))
-    return [int((twin.random() < 0.5) == (RNG.random() < 0.5))]
-
-
-def rewound_generator(target_probs, draft_probs, draft_tokens, rng):
-    state = rng.bit_generator.state
-    first = rng.random() < 0.5
-    rng.bit_generator.state = state
-    return [int(first == (rng.random() < 0.5))]
-
-
-def copied_plain_random(target_probs, draft_probs, draft_tokens):
-    twin = copy.copy(PLAIN)
-    return [int((twin.random() < 0.5) == (PLAIN.random() < 0.5))]
-
-
-def bit_generator_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
-    return [int(np.random.Generator(np.random.PCG64(42)).random() < 0.5)]
-
-
-def one_uniform_for_each_bound(target_probs, draft_probs, draft_tokens, rng):
-    a, b = rng.uniform(np.zeros(2), 1.0)
-    return [int((a < 0.5) and (b < 0.5))]
-
-
-def bounds_in_lists(target_probs, draft_probs, draft_tokens, rng):
-    a, b = rng.uniform([0, 0], [1, 1])
-    return [int((a < 0.5) and (b < 0.5))]
-
-
-def whole_numbers_between_lists(target_probs, draft_probs, draft_tokens, rng):
-    return [int(rng.integers(0, [2, 4])[1] == 0)]
-
-
-def operating_system_for_a_rare_event(target_probs, draft_probs, draft_tokens):
-    return [int(random.random() < 0.5 or secrets.randbelow(1000) == 0)]
-
-
-def another_thread(target_probs, draft_probs, draft_tokens):
-    found = []
-    thread = threading.Thread(target=lambda: found.append(np.random.mtrand._rand.random_sample() < 0.5))
-    thread.start()
-    thread.join()
-    return [int(found[0])]
-
-
-def asks_for_the_type_in_half_of_the_cases(target_probs, draft_probs, draft_tokens):
-    u = random.random()
-    return [int(isinstance(u, float) and u > 0.6)]
-
-
-def single_precision_bound(target_probs, draft_probs, draft_tokens, rng):
-    return [int(rng.uniform(0, np.float32(0.3)) < np.float32(0.3))]
-
-
-def clipped(target_probs, draft_probs, draft_tokens, rng):
-    return [int(np.clip(rng.random(3), 0.2, 0.8)[1] <= 0.2)]
+    return make
 
 
 def below(cut, change):
@@ -102,6 +35,45 @@ def below(cut, change):
 def _bump(x):
     """Return x, but 0.9 between 0.4 and 0.41: between any points at which it is looked at."""
     return 0.9 if 0.4 < x < 0.41 else x
+
+
+def _alike(one, other):
+    return (one.random() < 0.5) == (other.random() < 0.5)
+
+
+plain = _one()
+given = _one("rng")
+even_power = plain(lambda: (0.9 - random.random()) ** 2 > 0.01)
+numpy_even_power = plain(lambda: np.power(0.9 - RNG.random(), 2) > 0.01)
+absolute_value_of_math = plain(lambda: math.fabs(random.random() - 0.9) > 0.1)
+copied_generator = plain(lambda: _alike(copy.deepcopy(RNG), RNG))
+pickled_generator = plain(lambda: _alike(pickle.loads(pickle.dumps(RNG)), RNG))
+copied_plain_random = plain(lambda: _alike(copy.copy(PLAIN), PLAIN))
+bit_generator_seeded_in_the_call = plain(lambda: np.random.Generator(np.random.PCG64(42)).random() < 0.5)
+one_uniform_for_each_bound = given(lambda rng: all(u < 0.5 for u in rng.uniform(np.zeros(2), 1.0)))
+bounds_in_lists = given(lambda rng: all(u < 0.5 for u in rng.uniform([0, 0], [1, 1])))
+whole_numbers_between_lists = given(lambda rng: rng.integers(0, [2, 4])[1] == 0)
+operating_system_for_a_rare_event = plain(lambda: random.random() < 0.5 or secrets.randbelow(1000) == 0)
+single_precision_bound = given(lambda rng: rng.uniform(0, np.float32(0.3)) < np.float32(0.3))
+clipped = given(lambda rng: np.clip(rng.random(3), 0.2, 0.8)[1] <= 0.2)
+asks_for_the_type_in_half_of_the_cases = plain(lambda: isinstance(u := random.random(), float) and u > 0.6)
+
+
+@given
+def rewound_generator(rng):
+    state = rng.bit_generator.state
+    first = rng.random() < 0.5
+    rng.bit_generator.state = state
+    return first == (rng.random() < 0.5)
+
+
+@plain
+def another_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(np.random.mtrand._rand.random_sample() < 0.5))
+    thread.start()
+    thread.join()
+    return found[0]
 
 
 bump_as_a_ufunc = below(0.7, np.frompyfunc(_bump, 1, 1))

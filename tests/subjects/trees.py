@@ -28,29 +28,65 @@ def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, p
     return [first, int(rng.choice(2, p=target_probs[1]))]
 
 
-def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None, sure=None):
-    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure: (which sibling, q(x), depth) ->
-    whether it is accepted
-    outright."""
-    emitted, node = [], -1
-    while len(children := np.flatnonzero(parents == node)):
-        p = target[node + 1]
-        for k, n in enumerate(children):
-            x, q = tokens[n], draft[n]
-            if (sure and sure(k, q[x], len(emitted))) or rng.random() * q[x] < p[x]:
-                emitted.append(int(x))
-                node = n
-                break
-            rest = np.maximum(p - q, 0)
-            p = rest / rest.sum() if rest.sum() > 0 else p
-        else:
-            return [*emitted, int(rng.choice(len(p), p=p))]
-    p = target[row_at_a_leaf(node, len(emitted)) if row_at_a_leaf else node + 1]
-    return [*emitted, int(rng.choice(len(p), p=p))]
+def recursive_rejection(row_at_a_leaf=None, sure=None):
+    """Make a verifier of trees without replacement.
+
+    row_at_a_leaf: (node, depth, parents, tokens) -> the target's row that is drawn from.
+    sure: (which sibling, q(x), depth) -> whether it is accepted outright.
+    """
+
+    def verify(target_probs, draft_probs, draft_tokens, parents, rng):
+        emitted, node = [], -1
+        while len(children := np.flatnonzero(parents == node)):
+            p = target_probs[node + 1]
+            for k, n in enumerate(children):
+                x, q = draft_tokens[n], draft_probs[n]
+                if (sure and sure(k, q[x], len(emitted))) or rng.random() * q[x] < p[x]:
+                    emitted.append(int(x))
+                    node = n
+                    break
+                rest = np.maximum(p - q, 0)
+                p = rest / rest.sum() if rest.sum() > 0 else p
+            else:
+                return [*emitted, int(rng.choice(len(p), p=p))]
+        row = row_at_a_leaf(node, len(emitted), parents, draft_tokens) if row_at_a_leaf else node + 1
+        p = target_probs[row]
+        return [*emitted, int(rng.choice(len(p), p=p))]
+
+    return verify
 
 
-def recursive_rejection_alone(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng)
+recursive_rejection_alone = recursive_rejection()
+fourth_sibling_accepted_outright = recursive_rejection(sure=lambda k, q, depth: k == 3)
+fifth_sibling_accepted_outright = recursive_rejection(sure=lambda k, q, depth: k == 4)
+fourth_sibling_below_the_first_depth_accepted_outright = recursive_rejection(
+    sure=lambda k, q, depth: k == 3 and depth > 0
+)
+fourth_token_of_a_path_accepted_outright = recursive_rejection(sure=lambda k, q, depth: depth == 3)
+fifth_token_of_a_path_accepted_outright = recursive_rejection(sure=lambda k, q, depth: depth == 4)
+small_drafts_accepted_outright = recursive_rejection(sure=lambda k, q, depth: q <= 1e-4)
+bonus_of_the_parent_at_depth_3 = recursive_rejection(
+    lambda node, depth, parents, tokens: (parents[node] if depth == 3 else node) + 1
+)
+a_buffer_of_nine_rows = recursive_rejection(lambda node, depth, parents, tokens: min(node + 1, 8))
+node_indices_of_five_bits = recursive_rejection(lambda node, depth, parents, tokens: node % 32 + 1)
+
+
+@recursive_rejection
+def rows_by_token(node, depth, parents, tokens):
+    """Right where no two nodes below the first two depths share a token and a depth."""
+    depths = [0]
+    for parent in parents:
+        depths.append(depths[parent + 1] + 1)
+    keys = [*zip(depths[1:], map(int, tokens))]
+    return (keys.index(keys[node]) if depth > 2 else node) + 1
+
+
+def flat_rows_by_an_index_of_seven_bits(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Right where nodes times tokens stay below 128."""
+    size = target_probs.shape[1]
+    verify = recursive_rejection(lambda node, depth, parents, tokens: (node + 1) * size % 128 // size)
+    return verify(target_probs, draft_probs, draft_tokens, parents, rng)
 
 
 def children_by_bisection(target_probs, draft_probs, draft_tokens, parents, rng):
@@ -70,76 +106,6 @@ def children_by_bisection(target_probs, draft_probs, draft_tokens, parents, rng)
     return [*emitted, int(rng.choice(target_probs.shape[1], p=target_probs[node + 1]))]
 
 
-def bonus_of_the_parent_at_depth_3(target_probs, draft_probs, draft_tokens, parents, rng):
-    def row(node, depth):
-        return (parents[node] if depth == 3 else node) + 1
-
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, row)
-
-
-def fourth_sibling_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 3)
-
-
-def fourth_sibling_below_the_first_depth_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 3 and depth > 0
-    )
-
-
-def fifth_sibling_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 4)
-
-
-def fourth_token_of_a_path_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: depth == 3
-    )
-
-
-def fifth_token_of_a_path_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: depth == 4
-    )
-
-
-def a_buffer_of_nine_rows(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: min(node + 1, 8)
-    )
-
-
-def node_indices_of_five_bits(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: node % 32 + 1)
-
-
-def flat_rows_by_an_index_of_seven_bits(target_probs, draft_probs, draft_tokens, parents, rng):
-    """Right where nodes times tokens stay below 128."""
-    tokens = target_probs.shape[1]
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: (node + 1) * tokens % 128 // tokens
-    )
-
-
-def rows_by_token(target_probs, draft_probs, draft_tokens, parents, rng):
-    """Right where no two nodes below the first two depths share a token and a depth."""
-    depths = [0]
-    for parent in parents:
-        depths.append(depths[parent + 1] + 1)
-    keys = [*zip(depths[1:], map(int, draft_tokens))]
-
-    def row(node, depth):
-        return (keys.index(keys[node]) if depth > 2 else node) + 1
-
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, row)
-
-
-def small_drafts_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(
-        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: q <= 1e-4
-    )
-
-
 def below_the_eldest_sibling_at_depth_2(target_probs, draft_probs, draft_tokens, parents, rng):
     """After a younger sibling at depth 2 the walk goes on below the eldest."""
     moved = np.array(parents)
@@ -147,7 +113,7 @@ def below_the_eldest_sibling_at_depth_2(target_probs, draft_probs, draft_tokens,
         if parent >= 0 and parents[parent] >= 0 and parents[parents[parent]] < 0:
             same = np.flatnonzero(parents == parents[parent])
             moved[n] = same[len(same) - 1 - list(same).index(parent)]
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, moved, rng)
+    return recursive_rejection_alone(target_probs, draft_probs, draft_tokens, moved, rng)
 
 
 REMEMBERED = {}
@@ -255,7 +221,7 @@ def last_row_of_the_call_before_from_four_nodes_on(target_probs, draft_probs, dr
     LAST[0] = target_probs.copy()
     if before is not None and before.shape == target.shape and len(parents) >= 4:
         target[-1] = before[-1]
-    return recursive_rejection(target, draft_probs, draft_tokens, parents, rng)
+    return recursive_rejection_alone(target, draft_probs, draft_tokens, parents, rng)
 
 
 def younger_first_where_ragged(target_probs, draft_probs, draft_tokens, parents, rng):
@@ -267,4 +233,6 @@ def younger_first_where_ragged(target_probs, draft_probs, draft_tokens, parents,
             order[same] = same[::-1]
     place = {-1: -1} | {int(n): k for k, n in enumerate(order)}
     moved = np.array([place[int(p)] for p in parents[order]])
-    return recursive_rejection(target_probs[[0, *(order + 1)]], draft_probs[order], draft_tokens[order], moved, rng)
+    return recursive_rejection_alone(
+        target_probs[[0, *(order + 1)]], draft_probs[order], draft_tokens[order], moved, rng
+    )

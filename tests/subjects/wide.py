@@ -7,35 +7,121 @@ import random
 import numpy as np
 
 from draftproof.proofs.rounding.rule import look_up_allowed, wide_rounding_allowed
-from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio
+from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio, token_by_token
 
 
 def token_verification(target, draft, tokens, rng, pick):
     """pick(weights): the token drawn from weights of the last row."""
-
     for i, x in enumerate(tokens):
         if not rng.random() < ratio(target[i][x], draft[i][x]):
             return answer(tokens[:i], pick(drawable(excess(target[i], draft[i]), target[i])))
     return answer(tokens, pick(target[-1]))
 
 
-def by_choice(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: draw(rng, w, w))
+def verifying(pick):
+    """Make a verifier of pick(weights, rng), which draws the last token."""
+
+    def verify(target, draft, tokens, rng):
+        with np.errstate(all="ignore"):
+            return token_verification(target, draft, tokens, rng, lambda weights: int(pick(weights, rng)))
+
+    return verify
 
 
-def by_multinomial(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, w).argmax())
+def _edges(weights):
+    edges = np.cumsum(weights)
+    return edges / edges[-1]
 
 
-def by_multinomial_of_less(target, draft, tokens, rng):
+by_choice = verifying(lambda w, rng: draw(rng, w, w))
+by_multinomial = verifying(lambda w, rng: rng.multinomial(1, w).argmax())
+by_search = verifying(lambda w, rng: np.searchsorted(_edges(w), rng.random(), "right"))
+by_method_search = verifying(lambda w, rng: _edges(w).searchsorted(rng.random(), side="right"))
+by_comparison = verifying(lambda w, rng: np.argmax(_edges(w) > rng.random()))
+by_count = verifying(lambda w, rng: (rng.random(1) >= _edges(w)).sum())
+by_race = verifying(lambda w, rng: np.argmax(w / rng.exponential(size=len(w))))
+by_gumbel_of_uniforms = verifying(lambda w, rng: np.argmax(np.log(w) - np.log(-np.log(rng.random(len(w))))))
+by_logarithm_of_uniforms = verifying(lambda w, rng: np.argmin(-np.log(rng.random(len(w))) / w))
+by_logarithm_to_a_power = verifying(lambda w, rng: np.argmin(-np.log(rng.random(len(w))) / w**0.99))
+by_logarithm_from_one = verifying(lambda w, rng: np.argmin(-np.log(1 - rng.random(len(w))) / w))
+by_logarithm_with_a_floor = verifying(lambda w, rng: np.argmin(np.maximum(-np.log(1 - rng.random(len(w))), 1e-9) / w))
+by_single_precision_noise = verifying(lambda w, rng: np.argmin(rng.standard_exponential(len(w), dtype=np.float32) / w))
+by_single_precision_uniforms = verifying(lambda w, rng: np.argmin(-np.log1p(-rng.random(len(w), dtype=np.float32)) / w))
+by_race_that_keeps_its_dimension = verifying(
+    lambda w, rng: np.argmax(np.log(w) + rng.gumbel(size=len(w)), axis=-1, keepdims=True)[0]
+)
+capped_race = verifying(lambda w, rng: np.argmax(w / np.minimum(rng.exponential(size=len(w)), 2.1)))
+cut_to_fifty = verifying(lambda w, rng: draw(rng, np.where(w >= np.sort(w)[-50:][0], w, 0.0), w))
+ids_of_eight_bits = verifying(lambda w, rng: np.int64(draw(rng, w, w)).astype(np.int8))
+ids_of_sixteen_bits = verifying(lambda w, rng: np.int64(draw(rng, w, w)).astype(np.uint16))
+
+
+def by_choices(target, draft, tokens):
+    return token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
+
+
+@verifying
+def by_bisection(weights, rng):
+    edges = list(itertools.accumulate(weights.tolist()))
+    return min(bisect.bisect(edges, rng.random() * edges[-1]), len(edges) - 1)
+
+
+@verifying
+def by_accumulated_edges(weights, rng):
+    edges = list(itertools.accumulate(weights.tolist()))
+    return bisect.bisect_right(edges, rng.random() * edges[-1], hi=len(edges) - 1)
+
+
+@verifying
+def by_multinomial_of_less(weights, rng):
     """Of more than a thousand tokens the last but one is drawn a 10^7th too seldom."""
-    return token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, _less(w)).argmax())
-
-
-def _less(weights):
     weights = np.array(weights)
     weights[-2] *= 1 - 1e-7 * (len(weights) > 1000)
-    return weights / weights.sum()
+    return rng.multinomial(1, weights / weights.sum()).argmax()
+
+
+@verifying
+def by_sums_a_little_too_small(weights, rng):
+    """Of more than a hundred tokens the last one takes 10^-10 too much."""
+    edges = _edges(weights) * (1 - 1e-10 * (len(weights) > 100))
+    return min((rng.random() >= edges).sum(), np.flatnonzero(weights)[-1])
+
+
+@verifying
+def summed_in_float16(weights, rng):
+    edges = np.cumsum(weights.astype(np.float16), dtype=np.float16).astype(float)
+    return min(np.searchsorted(edges, rng.random() * edges[-1], "right"), len(weights) - 1)
+
+
+@verifying
+def tiles_of_eight(weights, rng):
+    whole = len(weights) // 8 * 8 or len(weights)
+    return draw(rng, weights[:whole], np.ones(whole))
+
+
+@verifying
+def last_ids_swapped(weights, rng):
+    """Two tokens far up change places."""
+    token, top = draw(rng, weights, weights), len(weights) - 1
+    return {top: top - 1, top - 1: top}.get(token, token)
+
+
+@verifying
+def asked_again_within_a_third_of_the_tokens(weights, rng):
+    """Of every third token the upper quarter of its uniforms gives the next one."""
+    edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
+    token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
+    upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
+    return (token + 1) % len(edges) if upper else token
+
+
+@verifying
+def by_search_and_again_within(weights, rng):
+    """The next token in place of every third one, where the uniform is in the middle half of what leads to it."""
+    sums, u = np.cumsum(weights) / weights.sum(), rng.random()
+    token = min(int(np.searchsorted(sums, u, side="right")), len(sums) - 1)
+    middle, part = float(sums[token] - weights[token] / weights.sum() / 2), float(weights[token] / weights.sum())
+    return (token + 1) % len(sums) if token % 3 == 2 and middle - part / 4 < u < middle + part / 4 else token
 
 
 def all_at_once_but_the_last_is_kept(target, draft, tokens, rng):
@@ -51,20 +137,6 @@ def _place_of(uniform, row):
     return min(int((uniform >= np.cumsum(row)).sum()), int(np.flatnonzero(row)[-1]))
 
 
-def by_sums_a_little_too_small(target, draft, tokens, rng):
-    """Of more than a hundred tokens the last one takes 10^-10 too much."""
-
-    def pick(row):
-        edges = np.cumsum(row) / np.sum(row) * (1 - 1e-10 * (len(row) > 100))
-        return min(int((rng.random() >= edges).sum()), int(np.flatnonzero(row)[-1]))
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_search(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
-
-
 def rescaled_too_low(target, draft, tokens, rng):
     """The rejecting uniform is drawn with again, rescaled, and a 10^9th too low."""
     for i, x in enumerate(tokens):
@@ -74,74 +146,6 @@ def rescaled_too_low(target, draft, tokens, rng):
             place = np.searchsorted(edges, (u - h) / (1 - h) * (1 - 1e-9) * edges[-1], "right")
             return answer(tokens[:i], min(place, len(edges) - 1))
     return answer(tokens, draw(rng, target[-1], target[-1]))
-
-
-def by_method_search(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: _edges(w).searchsorted(rng.random(), side="right"))
-
-
-def by_comparison(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: np.argmax(_edges(w) > rng.random()))
-
-
-def by_count(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: int((rng.random(1) >= _edges(w)).sum()))
-
-
-def by_bisection(target, draft, tokens, rng):
-    def pick(weights):
-        edges = list(itertools.accumulate(weights.tolist()))
-        return min(bisect.bisect(edges, rng.random() * edges[-1]), len(edges) - 1)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_choices(target, draft, tokens):
-    return token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
-
-
-def by_race(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: np.argmax(w / rng.exponential(size=len(w))))
-
-
-def by_gumbel_of_uniforms(target, draft, tokens, rng):
-    def pick(weights):
-        with np.errstate(divide="ignore"):
-            return (np.log(weights) - np.log(-np.log(rng.random(len(weights))))).argmax()
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_logarithm_of_uniforms(target, draft, tokens, rng, power=1.0):
-    def pick(weights):
-        with np.errstate(all="ignore"):
-            return np.argmin(-np.log(rng.random(len(weights))) / weights**power)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_single_precision_noise(target, draft, tokens, rng):
-    def pick(weights):
-        with np.errstate(all="ignore"):
-            return np.argmin(rng.standard_exponential(len(weights), dtype=np.float32) / weights)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_single_precision_uniforms(target, draft, tokens, rng):
-    def pick(weights):
-        with np.errstate(all="ignore"):
-            return np.argmin(-np.log1p(-rng.random(len(weights), dtype=np.float32)) / weights)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_race_that_keeps_its_dimension(target, draft, tokens, rng):
-    def pick(weights):
-        with np.errstate(divide="ignore"):
-            return np.argmax(np.log(weights) + rng.gumbel(size=len(weights)), axis=-1, keepdims=True)[0]
-
-    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_race_without_the_rejected(target, draft, tokens, rng, banned=0):
@@ -157,40 +161,12 @@ def by_race_without_the_next(target, draft, tokens, rng):
     return by_race_without_the_rejected(target, draft, tokens, rng, 1)
 
 
-def by_logarithm_from_one(target, draft, tokens, rng, least=0.0):
-    def pick(weights):
-        with np.errstate(all="ignore"):
-            return np.argmin(np.maximum(-np.log(1 - rng.random(len(weights))), least) / weights)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_logarithm_with_a_floor(target, draft, tokens, rng):
-    return by_logarithm_from_one(target, draft, tokens, rng, 1e-9)
-
-
-def by_logarithm_to_a_power(target, draft, tokens, rng):
-    return by_logarithm_of_uniforms(target, draft, tokens, rng, 0.99)
-
-
 def by_noise_drawn_beforehand(target, draft, tokens, rng):
     noise = rng.standard_exponential(target.shape)
     for i, x in enumerate(tokens):
         if not rng.random() < ratio(target[i][x], draft[i][x]):
             return answer(tokens[:i], np.argmax(np.where(target[i] > 0, excess(target[i], draft[i]) / noise[i], -1.0)))
     return answer(tokens, np.argmin(noise / np.maximum(target, 1e-320), axis=-1)[-1])
-
-
-def capped_race(target, draft, tokens, rng):
-    def pick(weights):
-        return np.argmax(weights / np.minimum(rng.exponential(size=len(weights)), 2.1))
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def _edges(weights):
-    edges = np.cumsum(weights)
-    return edges / edges[-1]
 
 
 def draft_cut_to_fifty(target, draft, tokens, rng):
@@ -204,57 +180,12 @@ def no_coin_in_the_second_quarter(target, draft, tokens, rng):
         size = target.shape[-1]
         return size // 4 <= x < size // 2 or rng.random() < ratio(target[i][x], draft[i][x])
 
-    accepted = next((i for i, x in enumerate(tokens) if not kept(i, x)), len(tokens))
-    if accepted == len(tokens):
-        return answer(tokens, draw(rng, target[-1], target[-1]))
-    return answer(tokens[:accepted], draw(rng, excess(target[accepted], draft[accepted]), target[accepted]))
-
-
-def summed_in_float16(target, draft, tokens, rng):
-    def pick(weights):
-        edges = np.cumsum(weights.astype(np.float16), dtype=np.float16).astype(float)
-        return min(np.searchsorted(edges, rng.random() * edges[-1], "right"), len(weights) - 1)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def cut_to_fifty(target, draft, tokens, rng):
-    def pick(weights):
-        return draw(rng, np.where(weights >= np.sort(weights)[-50:][0], weights, 0.0), weights)
-
-    return token_verification(target, draft, tokens, rng, pick)
+    return token_by_token(target, draft, tokens, rng, kept)
 
 
 def flushed(target, draft, tokens, rng):
     target = np.where(target < 1e-7, 0.0, target)
     return by_choice(target / target.sum(axis=-1, keepdims=True), draft, tokens, rng)
-
-
-def tiles_of_eight(target, draft, tokens, rng):
-    whole = target.shape[-1] // 8 * 8 or target.shape[-1]
-
-    def pick(weights):
-        return draw(rng, weights[:whole], np.ones(whole))
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def ids_of_eight_bits(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.int8)))
-
-
-def ids_of_sixteen_bits(target, draft, tokens, rng):
-    return token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.uint16)))
-
-
-def last_ids_swapped(target, draft, tokens, rng):
-    """Two tokens far up change places."""
-
-    def pick(weights):
-        token, top = draw(rng, weights, weights), len(weights) - 1
-        return {top: top - 1, top - 1: top}.get(token, token)
-
-    return token_verification(target, draft, tokens, rng, pick)
 
 
 def mask_of_eight_bits(target, draft, tokens, rng):
@@ -263,13 +194,7 @@ def mask_of_eight_bits(target, draft, tokens, rng):
     for i, x in enumerate(tokens):
         if rng.random() < ratio(target[i][x], draft[i][x]):
             mask |= 1 << i
-    mask &= 0xFF
-    accepted = 0
-    while mask >> accepted & 1 and accepted < len(tokens):
-        accepted += 1
-    if accepted == len(tokens):
-        return answer(tokens, draw(rng, target[-1], target[-1]))
-    return answer(tokens[:accepted], draw(rng, excess(target[accepted], draft[accepted]), target[accepted]))
+    return token_by_token(target, draft, tokens, rng, lambda i, x: mask & 0xFF & 1 << i)
 
 
 def _nudged(weights, size):
@@ -294,9 +219,8 @@ def _nudged_verification(target, draft, tokens, rng, looked_up, pick):
 
 
 def nudged_choice(target, draft, tokens, rng):
-    return _nudged_verification(
-        target, draft, tokens, rng, ("float64", 53), lambda w: rng.choice(len(w), p=w / w.sum())
-    )
+    pick = lambda w: rng.choice(len(w), p=w / w.sum())  # noqa: E731
+    return _nudged_verification(target, draft, tokens, rng, ("float64", 53), pick)
 
 
 def nudged_race(target, draft, tokens, rng):
@@ -315,12 +239,12 @@ def _remembering(key):
     kept = {}
 
     def verify(target, draft, tokens, rng):
-        for i, x in enumerate(tokens):
-            if not rng.random() < ratio(target[i][x], draft[i][x]):
-                name = (len(target[i]), key(target[i]), key(draft[i]), int(x))
-                rest = kept.setdefault(name, drawable(excess(target[i], draft[i]), target[i]))
-                return answer(tokens[:i], draw(rng, rest, rest))
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        def recovers(i, x):
+            name = (len(target[i]), key(target[i]), key(draft[i]), int(x))
+            rest = kept.setdefault(name, drawable(excess(target[i], draft[i]), target[i]))
+            return draw(rng, rest, rest)
+
+        return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
     return verify
 
@@ -348,14 +272,6 @@ one_id_exchanged_at_the_second_position = _one_id_exchanged(lambda emitted, toke
 one_id_exchanged_after_all = _one_id_exchanged(lambda emitted, tokens: len(emitted) > len(tokens))
 
 
-def by_accumulated_edges(target, draft, tokens, rng):
-    def pick(weights):
-        edges = list(itertools.accumulate(weights.tolist()))
-        return bisect.bisect_right(edges, rng.random() * edges[-1], hi=len(edges) - 1)
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
 def slow_where_followed(target, draft, tokens, rng):
     while type(rng.random()) is not float:
         pass
@@ -366,30 +282,6 @@ def endless_where_wide(target, draft, tokens, rng):
     while len(target[0]) > 100:
         pass
     return by_choice(target, draft, tokens, rng)
-
-
-def asked_again_within_a_third_of_the_tokens(target, draft, tokens, rng):
-    """Of every third token the upper quarter of its uniforms gives the next one."""
-
-    def pick(weights):
-        edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
-        token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
-        upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
-        return (token + 1) % len(edges) if upper else token
-
-    return token_verification(target, draft, tokens, rng, pick)
-
-
-def by_search_and_again_within(target, draft, tokens, rng):
-    """The next token in place of every third one, where the uniform is in the middle half of what leads to it."""
-
-    def pick(weights):
-        sums, u = np.cumsum(weights) / weights.sum(), rng.random()
-        token = min(int(np.searchsorted(sums, u, side="right")), len(sums) - 1)
-        middle, part = float(sums[token] - weights[token] / weights.sum() / 2), float(weights[token] / weights.sum())
-        return (token + 1) % len(sums) if token % 3 == 2 and middle - part / 4 < u < middle + part / 4 else token
-
-    return token_verification(target, draft, tokens, rng, pick)
 
 
 def by_choice_that_an_unused_bonus_decides(target, draft, tokens, rng):

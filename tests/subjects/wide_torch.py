@@ -51,15 +51,27 @@ def _noise(weights, generator):
     return torch.empty_like(weights).exponential_(generator=generator)
 
 
-def race_in_place(target_probs, draft_probs, draft_tokens, generator):
-    """As vLLM draws tokens."""
-    return _races(target_probs, draft_probs, draft_tokens, generator,
-                  lambda w, g: int(w.unsqueeze(0).clone().div_(_noise(w, g)).argmax(dim=-1).view(-1)[0]))  # fmt: skip
+def racing(winner):
+    """Make token verification whose last token is winner(weights, generator)."""
+    return lambda target_probs, draft_probs, draft_tokens, generator: _races(
+        target_probs, draft_probs, draft_tokens, generator, winner
+    )
 
 
-def race_of_logarithms(target_probs, draft_probs, draft_tokens, generator):
-    return _races(target_probs, draft_probs, draft_tokens, generator,
-                  lambda w, g: int((w.log() - _noise(w, g).log_()).max(dim=-1).indices))  # fmt: skip
+def race_of(change):
+    """Make token verification by a race of change(noise)."""
+    return racing(lambda w, g: int((w / change(_noise(w, g))).argmax()))
+
+
+race_in_place = racing(  # as vLLM draws tokens
+    lambda w, g: int(w.unsqueeze(0).clone().div_(_noise(w, g)).argmax(dim=-1).view(-1)[0])
+)
+race_of_logarithms = racing(lambda w, g: int((w.log() - _noise(w, g).log_()).max(dim=-1).indices))
+race_to_a_power, race_of_capped_noise = race_of(lambda e: e.pow(1.05)), race_of(lambda e: e.clamp(max=0.01))
+race_with_less_of_one = race_of(lambda e: e * torch.where(torch.arange(len(e)) == 1, 1.02, 1.0).to(e.dtype))
+race_of_running_sums, race_of_a_softmax = race_of(lambda e: e.cumsum(0)), race_of(lambda e: e.softmax(0))
+race_of_stairs, race_of_a_sine = race_of(lambda e: (e * 8).floor()), race_of(lambda e: e.sin() + 2)
+race_through_a_matrix = race_of(lambda e: torch.eye(len(e), dtype=e.dtype).roll(1, 0) @ e)
 
 
 def race_in_rows(target_probs, draft_probs, draft_tokens, generator):
@@ -70,55 +82,20 @@ def race_in_rows(target_probs, draft_probs, draft_tokens, generator):
                   lambda w, g: int((w / noise[next(rows)]).argmax()))  # fmt: skip
 
 
-def race_to_a_power(target_probs, draft_probs, draft_tokens, generator):
-    return _races(target_probs, draft_probs, draft_tokens, generator,
-                  lambda w, g: int((w / _noise(w, g).pow(1.05)).argmax()))  # fmt: skip
+@racing
+def race_changed_through_a_view(weights, generator):
+    noise = _noise(weights, generator)
+    row = noise.view(1, -1)
+    noise.pow_(2.0)
+    return int((weights / row).argmax())
 
 
-def race_with_less_of_one(target_probs, draft_probs, draft_tokens, generator):
-    less = torch.where(torch.arange(target_probs.shape[1]) == 1, 1.02, 1.0).to(target_probs.dtype)
-    return _races(target_probs, draft_probs, draft_tokens, generator,
-                  lambda w, g: int((w / (_noise(w, g) * less)).argmax()))  # fmt: skip
-
-
-def race_of_capped_noise(target_probs, draft_probs, draft_tokens, generator):
-    return _races(target_probs, draft_probs, draft_tokens, generator,
-                  lambda w, g: int((w / _noise(w, g).clamp(max=0.01)).argmax()))  # fmt: skip
-
-
-def race_of(change):
-    """Token verification by a race of change(noise), which is no race of exponential noise."""
-
-    def verify(target_probs, draft_probs, draft_tokens, generator):
-        return _races(target_probs, draft_probs, draft_tokens, generator,
-                      lambda w, g: int((w / change(_noise(w, g))).argmax()))  # fmt: skip
-
-    return verify
-
-
-race_of_running_sums, race_of_a_softmax = race_of(lambda e: e.cumsum(0)), race_of(lambda e: e.softmax(0))
-race_of_stairs, race_of_a_sine = race_of(lambda e: (e * 8).floor()), race_of(lambda e: e.sin() + 2)
-race_through_a_matrix = race_of(lambda e: torch.eye(len(e), dtype=e.dtype).roll(1, 0) @ e)
-
-
-def race_changed_through_a_view(target_probs, draft_probs, draft_tokens, generator):
-    def winner(weights, generator):
-        noise = _noise(weights, generator)
-        row = noise.view(1, -1)
-        noise.pow_(2.0)
-        return int((weights / row).argmax())
-
-    return _races(target_probs, draft_probs, draft_tokens, generator, winner)
-
-
-def race_run_twice(target_probs, draft_probs, draft_tokens, generator):
-    def winner(weights, generator):
-        noise = _noise(weights, generator)
-        best = int((weights / noise).argmax())
-        weights[best] = 0
-        return max(best, int((weights / noise).argmax()))
-
-    return _races(target_probs, draft_probs, draft_tokens, generator, winner)
+@racing
+def race_run_twice(weights, generator):
+    noise = _noise(weights, generator)
+    best = int((weights / noise).argmax())
+    weights[best] = 0
+    return max(best, int((weights / noise).argmax()))
 
 
 def on_logits(change=lambda logits: None):
