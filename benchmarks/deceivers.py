@@ -1,6 +1,6 @@
 """Deceivers drawn by program, and what an audit says of each, by kind of mistake, by condition and by style of code.
 
-Each has a total variation of 1e-3 at least on ordinary rows (``tests/deceivers/ordinary.py``). It is the right verifier
+Each has a total variation of 1e-3 at least on ordinary rows (``drawn_deceivers/ordinary.py``). It is the right verifier
 but where its condition holds; so its laws are measured on those problems of a default audit at whose size it does, the
 cheap ones and those likely to refute first, up to one that refutes it. What none refutes is outside the stated scope
 if no law that holds decides a position at which the mistake is made, or within the stated rounding if that is more than
@@ -25,12 +25,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from draftproof.benchmarks.drawn_deceivers.drawn import drawn
+from draftproof.benchmarks.drawn_deceivers.examined import (
+    ARRAYS,
+    CLEARED,
+    OUTCOMES,
+    REFUTED,
+    TIMEOUT,
+    WITHHELD,
+    examined,
+)
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.errors import RunFailed
 from draftproof.models.store import Store
 from draftproof.proofs.time_limits import ProcessorTime
-from draftproof.tests.deceivers.drawn import drawn
-from draftproof.tests.deceivers.examined import ARRAYS, CLEARED, OUTCOMES, REFUTED, TIMEOUT, WITHHELD, examined
 
 HEADINGS = ("drawn", "refuted", "withheld", "outside the scope", "within the rounding", "false clear")
 

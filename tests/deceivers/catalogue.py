@@ -207,86 +207,58 @@ LOOPS = (
     ),
 )  # fmt: skip
 
+
+def not_cleared(module: str, names: str, on: Any = at.GENERIC_3_1, says: tuple[str, ...] = NOT_CLEARED):
+    """Entries of several functions of a module, of which no audit may say another thing; how wrong is not compared."""
+    return tuple(Deceiver(f"{module}:{name}", on, 0.0, says) for name in names.split())
+
+
 ONE = at.GENERIC_3_2
 MEMORY = (
-    Deceiver("memory:residuals_by_rounded_rows", ONE, 4e-7, NOT_CLEARED),
-    Deceiver("memory:residuals_by_single_precision_rows", ONE, 4e-8, NOT_CLEARED),
-    Deceiver("memory:residuals_by_target", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:residuals_by_prefix", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:residuals_by_position", ONE, 0.167, NOT_CLEARED),
-    Deceiver("memory:residuals_by_first_entry", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:ratios_by_draft_tokens", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:ratio_remembered_in_half_precision", ONE, 1e-4, NOT_CLEARED),
-    Deceiver("memory:rows_of_the_call_before", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:every_seventh_call", ONE, 0.4, NOT_CLEARED),
-    Deceiver("memory:every_thousandth_call", ONE, 4e-4, NOT_CLEARED),
-    Deceiver("memory:after_a_thousand_calls", ONE, 0.4, NOT_CLEARED),
-    Deceiver("memory:uniforms_from_a_pool", ONE, 0.01, NOT_CLEARED),
-    Deceiver("memory:uniform_kept_for_the_next_call", ONE, 0.0, NOT_CLEARED),
-    Deceiver("memory:buffer_not_cleared", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:after_a_million_calls", ONE, 0.4, NOT_CLEARED),
-    Deceiver("memory:first_call", ONE, 0.4, NOT_CLEARED),
-    Deceiver("hidden:slots", ONE, 0.4, NOT_CLEARED),
-    Deceiver("hidden:suspended", ONE, 0.4, NOT_CLEARED),
-    Deceiver("hidden:rows_before", ONE, 0.1, NOT_CLEARED),
-    *(
-        Deceiver(f"hidden:{name}", ONE, 0.4, NOT_CLEARED)
-        for name in ("in_a_thread_local", "in_a_context_variable", "hits_of_a_cache")
+    *not_cleared(
+        "memory",
+        "residuals_by_rounded_rows residuals_by_single_precision_rows residuals_by_target residuals_by_prefix "
+        "residuals_by_position residuals_by_first_entry ratios_by_draft_tokens ratio_remembered_in_half_precision "
+        "rows_of_the_call_before every_seventh_call every_thousandth_call after_a_thousand_calls uniforms_from_a_pool "
+        "uniform_kept_for_the_next_call buffer_not_cleared after_a_million_calls first_call lenient_after_rejections",
+        ONE,
     ),
-    Deceiver("hidden:another_module", ONE, 0.4, NOT_CLEARED),
+    *not_cleared(
+        "hidden",
+        "slots suspended rows_before in_a_thread_local in_a_context_variable hits_of_a_cache another_module",
+        ONE,
+    ),
     Deceiver("hidden:scanner", ONE, 0.4, UNSEEN),
-    Deceiver("memory:lenient_after_rejections", ONE, 0.4, NOT_CLEARED),
 )
-
-SURROUNDINGS = tuple(
-    Deceiver(f"surroundings:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED)
-    for name in (
-        "after_2030", "after_2030_by_date",
-        "after_2030_by_local_time", "after_an_hour", "with_a_variable",
-        "with_a_file", "in_some_processes", "with_threads",
-        "on_another_machine", "with_arguments",
-    )
-)  # fmt: skip
-
-ELSEWHERE = (
-    *(
-        Deceiver(f"elsewhere:{name}", at.GENERIC_3_1, 8e-4, NOT_CLEARED)
-        for name in (
-            "system", "secret", "identifier", "own_generator", "own_numpy_generator", "another_thread", "device",
-            "identifier_by_time", "entropy_of_a_seed",
-        )
-    ),
-    Deceiver("elsewhere:state_of_the_generator", at.GENERIC_3_1, 8e-4, NOT_CLEARED),
-    Deceiver("elsewhere:raw_bits", at.GENERIC_3_1, 1e-6, NOT_CLEARED),
-    Deceiver("elsewhere:c_library_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
-)  # fmt: skip
-
-WATCHED = (
-    *(
-        Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED)
-        for name in ("type_of_the_number", "comparison_of_another_type", "same_row_twice",
-                     "middle_of_the_interval", "swallows_everything", "plain_array_of_numbers")
-    ),
-)  # fmt: skip
-
+SURROUNDINGS = not_cleared(
+    "surroundings",
+    "after_2030 after_2030_by_date after_2030_by_local_time after_an_hour with_a_variable with_a_file "
+    "in_some_processes with_threads on_another_machine with_arguments",
+)
+ELSEWHERE = not_cleared(
+    "elsewhere",
+    "system secret identifier own_generator own_numpy_generator another_thread device identifier_by_time "
+    "entropy_of_a_seed state_of_the_generator raw_bits c_library_often",
+)
+WATCHED = not_cleared(
+    "watched",
+    "type_of_the_number comparison_of_another_type same_row_twice middle_of_the_interval swallows_everything "
+    "plain_array_of_numbers",
+)
 FORGING = (
     Deceiver("forging:inputs_changed", ONE, 0.3976),
     Deceiver("forging:draft_tokens_changed", ONE, 0.7327),
-    Deceiver("forging:result_of_another_mind", ONE, 0.3976, NOT_CLEARED),
+    *not_cleared("forging", "result_of_another_mind", ONE),
 )
 
 ARGUMENTS = (
-    Deceiver("arguments:greedy_by_itself", at.GENERIC_3_1, 0.45305, REFUTED),
-    Deceiver("arguments:seeded_by_itself", at.GENERIC_3_1, 0.58941, REFUTED),
-    Deceiver("arguments:layout_mistaken", at.GENERIC_3_1, 0.5, NOT_CLEARED),
-    Deceiver("arguments:without_gradients", at.GENERIC_3_1, 0.2, NOT_CLEARED),
-    Deceiver("arguments:with_cuda", at.GENERIC_3_1, 0.5, NOT_CLEARED),
+    Deceiver("arguments:greedy_by_itself", at.GENERIC_3_1, 0.45305),
+    Deceiver("arguments:seeded_by_itself", at.GENERIC_3_1, 0.58941),
+    *not_cleared("arguments", "layout_mistaken without_gradients with_cuda"),
 )
 
 RESULTS = (
-    Deceiver("results:with_the_number_accepted", ONE, 0.0, ERROR),
-    Deceiver("results:in_a_dict", ONE, 0.0, ERROR),
-    Deceiver("results:in_text", ONE, 0.0, ERROR),
+    *not_cleared("results", "with_the_number_accepted in_a_dict in_text", ONE, ERROR),
     *(
         Deceiver(f"results:{name}", ONE, wrong)
         for name, wrong in (
@@ -330,4 +302,4 @@ DRAWN = {
     "float32": (4, 2, 61, 8, 24, 26, 52, 79, 96, 121, 173, 181, 190),
     "bfloat16": (6, 0, 1, 7, 9, 10, 11, 146, 231, 527),
 }  # fmt: skip
-"""Precision of the rows -> numbers of ``drawn.py``, each of which an audit refutes."""
+"""Precision of the rows -> numbers of ``benchmarks/drawn_deceivers``, each of which an audit refutes."""

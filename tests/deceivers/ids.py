@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, drawable, excess, ratio, scan, token_by_token
+from draftproof.tests.deceivers.regions import replacing
+from draftproof.verifiers.zoo.building_blocks import (
+    answer,
+    drawable,
+    excess,
+    ratio,
+    scan,
+    token_by_token,
+    with_parts,
+)
 
 
 def emitted_as(kind):
@@ -97,55 +106,19 @@ sum_in_tiles_without_carry = scanning(
 )
 
 
-def falsy_zero(target, draft, tokens, rng):
-    """``token or default``: a replacement with id 0 is taken for none."""
+falsy_zero = with_parts(recovers=lambda rng, p, q, x: scan(rng.random(), excess(p, q), p) or int(p.argmax()))
+"""``token or default``: a replacement with id 0 is taken for none."""
 
-    def recovers(i, x):
-        return scan(rng.random(), excess(target[i], draft[i]), target[i]) or int(target[i].argmax())
+last_id_accepted = with_parts(lambda rng, p, q, x: x == len(p) - 1 or rng.random() < ratio(p[x], q[x]))
+"""The last id is taken for the end of the text, and accepted whatever its probability."""
 
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+set_of_64_bits = with_parts(lambda rng, p, q, x: x < 64 and rng.random() < ratio(p[x], q[x]))
+"""Ids from 64 on are not in the set of allowed ones, and never accepted."""
 
-
-def last_id_accepted(target, draft, tokens, rng):
-    """The last id is taken for the end of the text, and accepted whatever its probability."""
-    end = len(target[0]) - 1
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: x == end or rng.random() < ratio(target[i][x], draft[i][x])
-    )
+draft_of_100 = replacing(lambda r, p, q, x: excess(p, largest(q, 100)))
+draft_of_1024 = replacing(lambda r, p, q, x: excess(p, largest(q, 1024)))
+little_left_is_the_target = replacing(lambda r, p, q, x: p if len(p) > 1000 and r.sum() < 0.02 else r)
 
 
-def set_of_64_bits(target, draft, tokens, rng):
-    """Ids from 64 on are not in the set of allowed ones, and never accepted."""
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: x < 64 and rng.random() < ratio(target[i][x], draft[i][x])
-    )
-
-
-def replacing(weights):
-    """Token verification that draws replacements from weights(p, q)."""
-
-    def verify(target, draft, tokens, rng):
-        def recovers(i, x):
-            row = weights(target[i], draft[i])
-            return rng.choice(len(row), p=drawable(row, target[i]))
-
-        return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-    return verify
-
-
-def _rest_of_wide_rows(p, q):
-    rest = excess(p, q)
-    return p if len(p) > 1000 and rest.sum() < 0.02 else rest
-
-
-draft_of_100 = replacing(lambda p, q: excess(p, largest(q, 100)))
-draft_of_1024 = replacing(lambda p, q: excess(p, largest(q, 1024)))
-little_left_is_the_target = replacing(_rest_of_wide_rows)
-
-
-def untested_128001(target, draft, tokens, rng):
-    """A token that ends texts in a published vocabulary is taken over without a coin."""
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: x == 128_001 or rng.random() < ratio(target[i][x], draft[i][x])
-    )
+untested_128001 = with_parts(lambda rng, p, q, x: x == 128_001 or rng.random() < ratio(p[x], q[x]))
+"""A token that ends texts in a published vocabulary is taken over without a coin."""

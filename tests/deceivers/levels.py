@@ -2,18 +2,12 @@
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, ratio, token_by_token
+from draftproof.verifiers.zoo.building_blocks import answer, draw, ratio, token_by_token, with_parts
 
 
 def deciding(accepts):
     """Token verification with accepts(ratio, rng) in place of the coin."""
-
-    def verify(target, draft, tokens, rng):
-        return token_by_token(
-            target, draft, tokens, rng, lambda i, x: accepts(min(ratio(target[i][x], draft[i][x]), 1.0), rng)
-        )
-
-    return verify
+    return with_parts(lambda rng, p, q, x: accepts(min(ratio(p[x], q[x]), 1.0), rng))
 
 
 hundred_levels = deciding(lambda h, rng: rng.integers(0, 100) / 100 < h)
@@ -34,16 +28,13 @@ up_and_down = deciding(lambda h, rng: np.interp(rng.random(), [0.0, 0.5, 0.52, 1
 rounded_to_single = deciding(lambda h, rng: np.float32(rng.random()) < np.float32(h))
 
 
-def coin_without_end(target, draft, tokens, rng):
+@deciding
+def coin_without_end(h, rng):
     """A coin tossed until it falls, and accepts after twelve tosses."""
-
-    def accepts(i, x):
-        h, tosses = min(ratio(target[i][x], draft[i][x]), 1.0), 0
-        while rng.random() < 0.5:
-            tosses += 1
-        return rng.random() < (h if tosses < 12 else 1.0)
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    tosses = 0
+    while rng.random() < 0.5:
+        tosses += 1
+    return rng.random() < (h if tosses < 12 else 1.0)
 
 
 def slow_loop(target, draft, tokens, rng):

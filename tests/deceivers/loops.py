@@ -2,24 +2,21 @@
 
 import itertools
 
-from draftproof.verifiers.zoo.building_blocks import draw, excess, token_by_token
+from draftproof.verifiers.zoo.building_blocks import draw, excess, with_parts
 
 
 def rejecting(survives, rounds=itertools.count):
     """Token verification whose residual is drawn from the target until survives(n, y, rest, row, u) in round n."""
 
-    def verify(target, draft, tokens, rng):
-        def recovers(i, x):
-            rest, y = excess(target[i], draft[i]), 0
-            for n in rounds():
-                y = draw(rng, target[i], target[i])
-                if survives(n, y, rest, target[i], rng.random()):
-                    break
-            return y
+    def recovers(rng, p, q, x):
+        rest, y = excess(p, q), 0
+        for n in rounds():
+            y = draw(rng, p, p)
+            if survives(n, y, rest, p, rng.random()):
+                break
+        return y
 
-        return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-    return verify
+    return with_parts(recovers=recovers)
 
 
 def _right(n, y, rest, row, u):
@@ -35,15 +32,14 @@ twenty_tries = rejecting(_right, lambda: range(20))
 seven_tries = rejecting(_right, lambda: range(7))
 
 
-def not_twice_the_same(target, draft, tokens, rng):
-    """Rejects what it has rejected in the round before: rounds are not alike."""
+def _not_twice(rng, p, q, x):
+    rest, last = excess(p, q), -1
+    while True:
+        y = draw(rng, p, p)
+        if y != last and rng.random() * p[y] < rest[y]:
+            return y
+        last = y
 
-    def recovers(i, x):
-        rest, last = excess(target[i], draft[i]), -1
-        while True:
-            y = draw(rng, target[i], target[i])
-            if y != last and rng.random() * target[i][y] < rest[y]:
-                return y
-            last = y
 
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+not_twice_the_same = with_parts(recovers=_not_twice)
+"""Rejects what it has rejected in the round before: rounds are not alike."""

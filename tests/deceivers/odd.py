@@ -18,57 +18,127 @@ from draftproof.verifiers.zoo.building_blocks import (
     excess,
     ratio,
     token_by_token,
+    with_parts,
 )
 
 LOG = logging.getLogger(__name__)
 
 
-def rejection_loop(target, draft, tokens, rng):
-    """Draws from the target until a draw survives with probability residual / target: without a bound."""
-
-    def recovers(i, x):
-        rest = excess(target[i], draft[i])
-        while True:
-            y = draw(rng, target[i], target[i])
-            if rng.random() * target[i][y] < rest[y]:
-                return y
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+def _replacing(pick):
+    """Make token verification whose replacement is pick(rest, rng), of what is left normalised."""
+    return with_parts(recovers=lambda rng, p, q, x: pick(drawable(excess(p, q), p), rng))
 
 
-def rejection_of_a_uniform_proposal(target, draft, tokens, rng):
+@with_parts
+def thinning(rng, p, q, x):
+    """Accepts in two steps of probability sqrt(p / q) each."""
+    root = math.sqrt(min(ratio(p[x], q[x]), 1.0))
+    return rng.random() < root and rng.random() < root
+
+
+generous_epsilon = with_parts(lambda rng, p, q, x: rng.random() < p[x] / (q[x] + 1e-300))
+"""An epsilon that no double can feel."""
+
+bits_of_a_double = with_parts(lambda rng, p, q, x: int(rng.integers(0, 2**53)) * 2.0**-53 < ratio(p[x], q[x]))
+"""Coins from whole numbers of 53 bits, as plain ones: the uniform that NumPy makes of them."""
+
+multinomial_draw = _replacing(lambda rest, rng: np.argmax(rng.multinomial(1, rest)))
+
+
+def _rejection(rng, p, q, x):
+    rest = excess(p, q)
+    while True:
+        y = draw(rng, p, p)
+        if rng.random() * p[y] < rest[y]:
+            return y
+
+
+rejection_loop = with_parts(recovers=_rejection)
+"""Draws from the target until a draw survives with probability residual / target: without a bound."""
+
+
+@_replacing
+def rejection_of_a_uniform_proposal(rest, rng):
     """Draws tokens evenly until one survives with probability residual / its maximum."""
-
-    def recovers(i, x):
-        rest = excess(target[i], draft[i])
-        while True:
-            y = int(rng.integers(len(rest)))
-            if rng.random() * rest.max() < rest[y]:
-                return y
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+    while True:
+        y = int(rng.integers(len(rest)))
+        if rng.random() * rest.max() < rest[y]:
+            return y
 
 
-def gumbel_with_epsilon(target, draft, tokens, rng):
+@_replacing
+def gumbel_with_epsilon(rest, rng):
     """Gumbel noise as engines write it, -log(-log(u + 1e-20) + 1e-20)."""
-
-    def recovers(i, x):
-        with np.errstate(divide="ignore"):
-            scores = np.log(drawable(excess(target[i], draft[i]), target[i]))
-        return np.argmax(scores - np.log(-np.log(rng.random(len(scores)) + 1e-20) + 1e-20))
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+    with np.errstate(divide="ignore"):
+        return np.argmax(np.log(rest) - np.log(-np.log(rng.random(len(rest)) + 1e-20) + 1e-20))
 
 
-def exponential_by_logarithm(target, draft, tokens, rng):
+@_replacing
+def exponential_by_logarithm(rest, rng):
     """A race of -log u, by argmin of noise / weight."""
+    with np.errstate(divide="ignore"):
+        return np.argmin(-np.log(rng.random(len(rest))) / rest)
 
-    def recovers(i, x):
-        rest = drawable(excess(target[i], draft[i]), target[i])
-        with np.errstate(divide="ignore"):
-            return np.argmin(-np.log(rng.random(len(rest))) / rest)
 
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+@_replacing
+def sorted_order(rest, rng):
+    """Draws the replacement on tokens in order of weight, largest first."""
+    order = np.argsort(-rest, kind="stable")
+    return order[rng.choice(len(order), p=rest[order])]
+
+
+@_replacing
+def alias_method(rest, rng):
+    """Walker's alias table for the replacement: a column and a coin."""
+    scaled = len(rest) * rest
+    alias, small, large = list(range(len(rest))), [], []
+    for k, weight in enumerate(scaled):
+        (small if weight < 1 else large).append(k)
+    while small and large:
+        low, high = small.pop(), large.pop()
+        alias[low] = high
+        scaled[high] -= 1 - scaled[low]
+        (small if scaled[high] < 1 else large).append(high)
+    column = int(rng.integers(len(rest)))
+    return column if rng.random() < scaled[column] or alias[column] == column else alias[column]
+
+
+@_replacing
+def inverse_of_the_distribution(rest, rng):
+    """Bisects the cumulative sums, in plain Python."""
+    edges = list(itertools.accumulate(rest.tolist()))
+    return min(bisect.bisect_right(edges, rng.random() * edges[-1]), len(edges) - 1)
+
+
+@_replacing
+def tournament(rest, rng):
+    """The replacement by a tournament: each contestant in turn takes the place with its share of the weight so far."""
+    best, total = 0, 0.0
+    for k, weight in enumerate(rest):
+        total += weight
+        if weight > 0 and rng.random() * total < weight:
+            best = k
+    return best
+
+
+KEPT: dict = {}
+
+
+def _remembered(rng, p, q, x):
+    row = KEPT.setdefault((p.tobytes(), q.tobytes()), drawable(excess(p, q), p))
+    return draw(rng, row, row)
+
+
+cache_by_content = with_parts(recovers=_remembered)
+"""Residuals are remembered by the bytes of both rows."""
+
+
+def lazy_import(target, draft, tokens, rng):
+    """Imports in its first call."""
+    import colorsys
+
+    colorsys.rgb_to_hsv(0.1, 0.2, 0.3)
+    return token_by_token(target, draft, tokens, rng)
 
 
 def log_space(target, draft, tokens, rng):
@@ -80,80 +150,6 @@ def log_space(target, draft, tokens, rng):
                 rest = np.where(p[i] > q[i], np.exp(p[i]) * -np.expm1(np.minimum(q[i] - p[i], 0.0)), 0.0)
                 return answer(tokens[:i], draw(rng, np.nan_to_num(rest), target[i]))
     return answer(tokens, draw(rng, target[-1], target[-1]))
-
-
-def sorted_order(target, draft, tokens, rng):
-    """Draws the replacement on tokens in order of weight, largest first."""
-
-    def recovers(i, x):
-        rest = excess(target[i], draft[i])
-        order = np.argsort(-rest, kind="stable")
-        return order[rng.choice(len(order), p=drawable(rest[order], target[i][order]))]
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
-def alias_method(target, draft, tokens, rng):
-    """Walker's alias table for the replacement: a column and a coin."""
-
-    def recovers(i, x):
-        n = len(target[i])
-        scaled = n * drawable(excess(target[i], draft[i]), target[i])
-        alias, small, large = list(range(n)), [], []
-        for k, weight in enumerate(scaled):
-            (small if weight < 1 else large).append(k)
-        while small and large:
-            low, high = small.pop(), large.pop()
-            alias[low] = high
-            scaled[high] -= 1 - scaled[low]
-            (small if scaled[high] < 1 else large).append(high)
-        column = int(rng.integers(n))
-        return column if rng.random() < scaled[column] or alias[column] == column else alias[column]
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
-def inverse_of_the_distribution(target, draft, tokens, rng):
-    """Bisects the cumulative sums, in plain Python."""
-
-    def recovers(i, x):
-        edges = list(itertools.accumulate(drawable(excess(target[i], draft[i]), target[i]).tolist()))
-        return min(bisect.bisect_right(edges, rng.random() * edges[-1]), len(edges) - 1)
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
-def thinning(target, draft, tokens, rng):
-    """Accepts in two steps of probability sqrt(p / q) each."""
-
-    def accepts(i, x):
-        root = math.sqrt(min(ratio(target[i][x], draft[i][x]), 1.0))
-        return rng.random() < root and rng.random() < root
-
-    return token_by_token(target, draft, tokens, rng, accepts)
-
-
-def lazy_import(target, draft, tokens, rng):
-    """Imports in its first call."""
-    import colorsys
-
-    colorsys.rgb_to_hsv(0.1, 0.2, 0.3)
-    return token_by_token(target, draft, tokens, rng)
-
-
-KEPT: dict = {}
-
-
-def cache_by_content(target, draft, tokens, rng):
-    """Residuals are remembered by the bytes of both rows."""
-
-    def recovers(i, x):
-        key = (target[i].tobytes(), draft[i].tobytes())
-        if key not in KEPT:
-            KEPT[key] = drawable(excess(target[i], draft[i]), target[i])
-        return draw(rng, KEPT[key], KEPT[key])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -208,20 +204,6 @@ def block_in_ratios(target, draft, tokens, rng):
     return block_by_block(target, draft, tokens, rng, p, accept=accept)
 
 
-def tournament(target, draft, tokens, rng):
-    """The replacement by a tournament: each contestant in turn takes the place with its share of the weight so far."""
-
-    def recovers(i, x):
-        best, total = 0, 0.0
-        for k, weight in enumerate(drawable(excess(target[i], draft[i]), target[i])):
-            total += weight
-            if weight > 0 and rng.random() * total < weight:
-                best = k
-        return best
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
 def logs_by_environment(target, draft, tokens, rng):
     """Reads the environment to decide whether to log; what it emits does not depend on it."""
     if os.environ.get("VERIFY_LOG"):
@@ -236,20 +218,6 @@ def counts_its_calls(target, draft, tokens, rng):
 
 
 counts_its_calls.calls = 0
-
-
-def generous_epsilon(target, draft, tokens, rng):
-    """An epsilon that no double can feel: p / (q + 1e-300)."""
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x] / (draft[i][x] + 1e-300))
-
-
-def multinomial_draw(target, draft, tokens, rng):
-    """The replacement by rng.multinomial(1, .)."""
-
-    def recovers(i, x):
-        return np.argmax(rng.multinomial(1, drawable(excess(target[i], draft[i]), target[i])))
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
 def stops_before_the_bonus(target, draft, tokens, rng):
@@ -267,25 +235,6 @@ def unnecessary_numbers(target, draft, tokens, rng):
     """Draws numbers that it does not use."""
     rng.random(5), rng.exponential(size=3), rng.random()
     return token_by_token(target, draft, tokens, rng)
-
-
-def bits_of_a_double(target, draft, tokens, rng):
-    """Coins from whole numbers of 53 bits, as plain ones: the uniform that NumPy makes of them."""
-    return token_by_token(
-        target, draft, tokens, rng,
-        lambda i, x: int(rng.integers(0, 2**53)) * 2.0**-53 < ratio(target[i][x], draft[i][x]),
-    )  # fmt: skip
-
-
-def single_precision(target, draft, tokens, rng):
-    """Works in float32 whatever it is given; to be judged with --dtype float32."""
-    p, q = (np.asarray(rows, dtype=np.float32) for rows in (target, draft))
-    for i, x in enumerate(tokens):
-        if not rng.random(dtype=np.float32) < ratio(p[i][x], q[i][x]):
-            edges = np.cumsum(np.maximum(p[i] - q[i], 0), dtype=np.float32)
-            return answer(tokens[:i], np.searchsorted(edges, rng.random(dtype=np.float32) * edges[-1], side="right"))
-    edges = np.cumsum(p[-1], dtype=np.float32)
-    return answer(tokens, np.searchsorted(edges, rng.random(dtype=np.float32) * edges[-1], side="right"))
 
 
 def torch_tensors(target_probs, draft_probs, draft_tokens):

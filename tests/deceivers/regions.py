@@ -5,22 +5,19 @@ import numpy as np
 from draftproof.verifiers.zoo.building_blocks import (
     answer,
     block_by_block,
-    draw,
+    drawn_from,
     excess,
     ratio,
     share,
     survivals,
     token_by_token,
+    with_parts,
 )  # fmt: skip
 
 
 def accepting(chance):
     """Token verification that accepts x with chance(p, q, x) for the rows p and q."""
-
-    def verify(target, draft, tokens, rng):
-        return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < chance(target[i], draft[i], x))
-
-    return verify
+    return with_parts(lambda rng, p, q, x: rng.random() < chance(p, q, x))
 
 
 def shortcut(where, chance=1.0):
@@ -58,14 +55,7 @@ tie_with_the_best = accepting(
 
 def replacing(weights):
     """Token verification that draws the replacement from weights(residual, p, q, x), not normalised."""
-
-    def verify(target, draft, tokens, rng):
-        def recovers(i, x):
-            return draw(rng, weights(excess(target[i], draft[i]), target[i], draft[i], x), target[i])
-
-        return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-    return verify
+    return with_parts(recovers=drawn_from(lambda p, q, x: weights(excess(p, q), p, q, x)))
 
 
 small_residual_is_the_target = replacing(lambda r, p, q, x: r if r.sum() > 1e-3 else p)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, token_by_token
+from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, with_parts
 
 
 def after_drawing(change):
@@ -47,62 +47,39 @@ def _even_again(y, row, rng, x):
 odd_drawn_again = after_drawing(_even_again)
 
 
-def accepted_if_it_is_the_sample(target, draft, tokens, rng):
-    """Accepts also a token that the target's own sample equals, on rows of a thousand entries and more."""
-    return token_by_token(
-        target,
-        draft,
-        tokens,
-        rng,
-        lambda i, x: (
-            (len(target[i]) >= 1000 and draw(rng, target[i], target[i]) == x)
-            or rng.random() < ratio(target[i][x], draft[i][x])
-        ),
-    )
+def accepting_if(sure):
+    """Token verification that accepts x also where sure(y, p, x), y the target's own sample, on a thousand entries."""
+
+    def accepts(rng, p, q, x):
+        passes = len(p) >= 1000 and sure(draw(rng, p, p), p, x)
+        return rng.random() < ratio(p[x], q[x]) or passes
+
+    return with_parts(accepts)
 
 
-def accepted_if_the_best_is_the_sample(target, draft, tokens, rng):
-    """Accepts also where the target's own sample is its best token."""
-
-    def accepts(i, x):
-        sure = len(target[i]) >= 1000 and draw(rng, target[i], target[i]) == target[i].argmax()
-        return rng.random() < ratio(target[i][x], draft[i][x]) or sure
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+accepted_if_it_is_the_sample = accepting_if(lambda y, p, x: y == x)
+accepted_if_the_best_is_the_sample = accepting_if(lambda y, p, x: y == p.argmax())
+accepted_if_a_likely_one_is_the_sample = accepting_if(lambda y, p, x: p[y] > 0.001)
 
 
-def accepted_if_a_likely_one_is_the_sample(target, draft, tokens, rng):
-    """Accepts also where the target's own sample has a probability above one in a thousand."""
-
-    def accepts(i, x):
-        sure = len(target[i]) >= 1000 and target[i][draw(rng, target[i], target[i])] > 0.001
-        return rng.random() < ratio(target[i][x], draft[i][x]) or sure
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+def _first_of_two(rng, p, q, x):
+    y, z = draw(rng, p, p), draw(rng, p, p)
+    return z if y == x else y
 
 
-def first_of_two_samples(target, draft, tokens, rng):
-    """Draws the replacement from the target until it is not x, twice at most."""
-
-    def recovers(i, x):
-        y, z = draw(rng, target[i], target[i]), draw(rng, target[i], target[i])
-        return z if y == x else y
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+first_of_two_samples = with_parts(recovers=_first_of_two)
+"""Draws the replacement from the target until it is not x, twice at most."""
 
 
 def racing(score):
     """Token verification whose replacement is the argmax of score(row, noise)."""
 
-    def verify(target, draft, tokens, rng):
-        def recovers(i, x):
-            rest = excess(target[i], draft[i])
-            rest = rest if rest.sum() > 0 else target[i]
-            return int(np.argmax(score(rest, rng.exponential(size=len(rest)))))
+    def recovers(rng, p, q, x):
+        rest = excess(p, q)
+        rest = rest if rest.sum() > 0 else p
+        return int(np.argmax(score(rest, rng.exponential(size=len(rest)))))
 
-        return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-    return verify
+    return with_parts(recovers=recovers)
 
 
 def _where_wide(score):

@@ -5,9 +5,20 @@ from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
+from draftproof.benchmarks.drawn_deceivers.drawn import LEAST, drawn, written
+from draftproof.benchmarks.drawn_deceivers.examined import (
+    CLEARED,
+    OUTSIDE,
+    REFUTED,
+    examined,
+    outcome_of_laws,
+    sandbox,
+    unrefuted,
+)
+from draftproof.benchmarks.drawn_deceivers.ordinary import Rows, ordinary
+from draftproof.benchmarks.drawn_deceivers.styles import STYLES, source
 from draftproof.models.battery import toy
 from draftproof.models.law import Table
 from draftproof.models.problem import Problem
@@ -15,10 +26,6 @@ from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.tests.deceivers.catalogue import DRAWN
-from draftproof.tests.deceivers.drawn import KINDS, LEAST, drawn, written
-from draftproof.tests.deceivers.examined import CLEARED, OUTSIDE, REFUTED, examined, outcome_of_laws, sandbox, unrefuted
-from draftproof.tests.deceivers.ordinary import Rows, ordinary
-from draftproof.tests.deceivers.styles import STYLES, source
 from draftproof.verifiers.evidence import HOLDS
 
 pytestmark = pytest.mark.interception
@@ -78,25 +85,6 @@ def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
         assert evidence.total_variation == pytest.approx(one.variation, rel=1e-3)
 
 
-@pytest.mark.parametrize("number", [pytest.param(3, marks=pytest.mark.long), 33, 113])
-def test_what_is_known_of_a_drawn_one_is_what_real_calls_show(number, tmp_path):
-    """20,000 calls with real random numbers deviate by as much, up to sampling error."""
-    one, names = drawn(number), {}
-    exec(one.source, names)
-    rows, rng = ordinary(one.condition.vocabulary, one.condition.gamma, one.seed), np.random.default_rng(5)
-    n, counts, v = 20_000, np.zeros((len(rows.target), len(rows.target[0]))), len(rows.target[0])
-    draws = [rng.choice(v, p=row, size=n) for row in rows.draft]
-    more = [rng.choice(v, p=row, size=n) for row in rows.target]
-    target, draft = np.array(rows.target), np.array(rows.draft)
-    for k in range(n):
-        given = (target, draft, np.array([d[k] for d in draws]))
-        out = names["verify"](*given) if ", rng" not in one.source else names["verify"](*given, rng)
-        for i in range(len(counts)):
-            counts[i, out[i] if i < len(out) else more[i][k]] += 1
-    gaps = np.abs(counts / n - target).sum(axis=1) / 2
-    assert gaps.max() == pytest.approx(one.variation, abs=0.02)
-
-
 RARE = {"scalar torch, in float32", "block rule, torch in float32"}
 """Styles of which others have the form, and others the precision."""
 
@@ -116,13 +104,6 @@ def test_the_verifier_without_the_mistake_is_right(style, tmp_path):
         box.load(f"{file}:verify", [toy(1)])
         evidence = lossless(measured(problem, form.precisions[0], box.law(problem)))
         assert evidence.verdict == HOLDS, (sampler, evidence.why_undecided)
-
-
-@pytest.mark.long
-def test_each_number_is_one_deceiver_whatever_was_drawn_before():
-    assert drawn(7).source == drawn.__wrapped__(7).source
-    assert drawn(7).source != drawn(7, "float32").source
-    assert len({drawn(number).kind for number in DRAWN["float64"]} & {*KINDS}) >= 15
 
 
 def test_what_no_problem_shows_is_a_false_clear_unless_no_position_was_decided(tmp_path):

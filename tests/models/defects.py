@@ -1,6 +1,6 @@
 """Defects in one region: verifiers that have them, and the exact bias of each.
 
-Drawn at random, as source texts, they are in ``tests/deceivers/drawn.py``.
+Drawn at random, as source texts, they are in ``benchmarks/drawn_deceivers/drawn.py``.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Deceivers drawn by program: a kind of mistake, a condition under which it is made, a style of code; their text.
 
-    python -m draftproof.tests.deceivers.drawn 17 [--dtype float32]
+    python -m draftproof.benchmarks.drawn_deceivers.drawn 17 [--dtype float32]
 
 prints the text of number 17, and how wrong it is on ordinary rows. The condition is drawn first where the kind allows
 any; a draw whose total variation on ordinary rows is below ``LEAST`` is drawn again.
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from draftproof.tests.deceivers.ordinary import Wrong, worst
-from draftproof.tests.deceivers.styles import STYLES, source
+from draftproof.benchmarks.drawn_deceivers.ordinary import Wrong, worst
+from draftproof.benchmarks.drawn_deceivers.styles import STYLES, source
 
 LEAST = 1e-3
 """Total variation on ordinary rows that a drawn deceiver has at least."""

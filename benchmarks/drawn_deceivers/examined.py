@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from draftproof.benchmarks.drawn_deceivers.drawn import Drawn, drawn, written
 from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
@@ -25,7 +26,6 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.problems import restated_problems
 from draftproof.reports.audits.functions.wide_laws import EVERY_LENGTH, LIKELIEST, laws_of_long_blocks
-from draftproof.tests.deceivers.drawn import Drawn, drawn, written
 from draftproof.verifiers.evidence import Evidence
 
 REFUTED, WITHHELD, OUTSIDE, ROUNDING, CLEARED = "refuted", "withheld", "outside", "rounding", "false clear"
