@@ -29,7 +29,7 @@ class Bisection(msgspec.Struct, frozen=True):
     difference: str
 
     def seen(self, row: ReleaseRow) -> bool:
-        """Whether it is known what became of a release: it has no such verifier, or one that was looked at."""
+        """Return whether it is known what became of a release: it has no such verifier, or one that was looked at."""
         return not row.why and (not row.text or row.text in self.texts)
 
     def changes(self) -> list[tuple[ReleaseRow, ReleaseRow]]:

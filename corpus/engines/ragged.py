@@ -45,7 +45,7 @@ class Ragged(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """Of vLLM's SamplingMetadata what its verifiers read."""
+    """The part of vLLM's SamplingMetadata that its verifiers read."""
 
     temperature: Tensor
     all_greedy: bool
@@ -88,7 +88,7 @@ UNIFORMS_DRIVEN = Edit(
     "DRIVEN.uniforms.clone()",
     "the uniforms are an input, but for requests with a generator of their own",
 )
-"""Of vLLM's ``generate_uniform_probs``, which vllm-ascend calls too."""
+"""Signature of vLLM's ``generate_uniform_probs``, which vllm-ascend calls too."""
 
 UNIFORMS_FILE, UNIFORMS_NAME = "vllm/v1/sample/rejection_sampler.py", "generate_uniform_probs"
 

@@ -85,7 +85,7 @@ class UnreadableRelease(Exception):
 
 
 def releases(history: VerifierHistory) -> list[Release]:
-    """Those of a verifier, oldest first, as the index that pip uses has them ($PIP_INDEX_URL); yanked ones too.
+    """Return the releases of a verifier, oldest first, yanked ones too, from the index of pip ($PIP_INDEX_URL).
 
     Raises: OSError.
     """
@@ -180,7 +180,7 @@ def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | N
 
 
 def _content(url: str, history: VerifierHistory, whole: bool = True) -> dict[str, Any]:
-    """Of each of the verifier's files in a distribution its CRC, and with ``whole`` its bytes.
+    """Return the CRC of each of the verifier's files in a distribution, and with ``whole`` its bytes.
 
     Raises: OSError; UnreadableRelease.
     """
@@ -267,5 +267,5 @@ def texts(history: VerifierHistory, root: Path) -> Iterator[tuple[str, str]]:
 
 
 def digest(history: VerifierHistory, root: Path) -> str:
-    """Of the verifier's text: releases with the same one have the same verifier."""
+    """Return the digest of the verifier's text: releases with the same one have the same verifier."""
     return hashlib.sha256("\0".join(text for _, text in texts(history, root)).encode()).hexdigest()[:12]

@@ -84,7 +84,7 @@ def at_least(
 
 
 def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement:
-    """Whether the completed law is the target's on every problem, meant for the rule or not.
+    """Return whether the completed law is the target's on every problem, meant for the rule or not.
 
     Where a rule is not meant for the problem it may have nothing to draw from; such a problem is passed over.
     """
@@ -114,7 +114,7 @@ def lossless_where_meant(name: str) -> Callable[[], ClaimJudgement]:
 
 
 def same_law(one: str | Rule, other: str | Rule, problems: Sequence[Problem]) -> ClaimJudgement:
-    """Whether two rules have the same law on single paths."""
+    """Return whether two rules have the same law on single paths."""
     rules = [TREE_REFERENCES.get(r) or reference(r) if isinstance(r, str) else r for r in (one, other)]
     for problem in problems:
         laws = [output_law(in_field(problem), rule) for rule in rules]

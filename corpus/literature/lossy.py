@@ -69,7 +69,7 @@ def worst_by_temperature(rule: TreeReference, powers: Sequence[int], drafts: int
 
 
 def law_is(name: str, formula: Callable[[Row, Row], Row]) -> ClaimJudgement:
-    """Whether the first token's law is the formula's, on every pair on which the rule has one."""
+    """Return whether the first token's law is the formula's, on every pair on which the rule has one."""
     for pair in ONE_STEP:
         if first_token(tree_reference(name), pair) != list(formula(*rows(pair))):
             return ClaimJudgement(REFUTED, "another law", pair)
@@ -93,17 +93,17 @@ def among_the_best(p: Row, x: int) -> bool:
 
 
 def typical_is_kept_or_sampled() -> ClaimJudgement:
-    """Of typical acceptance."""
+    """Judge typical acceptance."""
     return law_is("typical", kept_or_sampled(is_typical))
 
 
 def top_n_is_kept_or_sampled() -> ClaimJudgement:
-    """Of relaxed acceptance."""
+    """Judge relaxed acceptance."""
     return law_is("top-n", kept_or_sampled(among_the_best))
 
 
 def variation_is(name: str, formula: Callable[[Row, Row], Any]) -> ClaimJudgement:
-    """Whether the first token's total variation is the formula's, on rows that are nearer to one another too."""
+    """Return whether the first token's total variation is the formula's, on rows that are nearer to one another too."""
     rule = tree_reference(name)
     for pair in (pairs := [*ONE_STEP, *NEAR]):
         (p, q), law = rows(pair), first_token(rule, pair)
@@ -175,7 +175,7 @@ def divergence_to_miss(target: Row, rank: int) -> float:
 
 
 def missed_only_far_from_the_target(rank: int, of_it: float = 1.0) -> ClaimJudgement:
-    """Whether q is so far from p wherever its largest entry is none of p's so many largest; and some q no further."""
+    """Return whether q is so far from p wherever its largest entry is none of the largest of p; some q no further."""
     missed, nearest = 0, inf
     for pair in ONE_STEP:
         p, q = rows(pair)

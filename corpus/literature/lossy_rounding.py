@@ -50,12 +50,12 @@ def _drafts(problem: Problem) -> Iterator[tuple[Prefix, float, Row, int]]:
 
 
 def _coin(u: float, k: float) -> float:
-    """Of min(m / q, 1), both rows off by k. Source: ``coin_off``."""
+    """Return the error of min(m / q, 1), both rows off by k. Source: ``coin_off``."""
     return both(both(both(k, k / (1 - k)), u), u) if k < 1 else math.inf
 
 
 def _rest(u: float, k: float) -> float:
-    """Of the weights max(m - q, 0). Source: ``weights_all``."""
+    """Return the error of the weights max(m - q, 0). Source: ``weights_all``."""
     return (1 + u) * (both(k, u) + k) + u
 
 
@@ -135,7 +135,7 @@ def _top_n(problem: Problem, u: float, lattice: float, off: float) -> float:
 
 
 def _hierarchical_as_published(problem: Problem, u: float, lattice: float, off: float) -> float:
-    """As the capped rule, but for the whole draft's coin. Source: ``published_rounding``."""
+    """Bound the capped rule, but for the whole draft's coin. Source: ``published_rounding``."""
     return hierarchical_cost(tree_size(problem, u, lattice, off), capped=False)
 
 
@@ -185,4 +185,4 @@ LOSSY: dict[str, Callable[[Problem, float, float, float], float]] = {
 """The lossy rules that have a theorem."""
 
 OF_TREES = ("thresholds", "global-resolution-truncated")
-"""Those whose bound here is for more siblings than one."""
+"""Rules whose bound here is for more siblings than one."""

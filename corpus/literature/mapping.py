@@ -46,7 +46,7 @@ def statements() -> tuple[Statement, ...]:
 
 
 def exists(place: str) -> bool:
-    """Whether ``file:name`` is there: an attribute of a Python module, a definition or theorem of a Coq file."""
+    """Return whether ``file:name`` is there: an attribute of a Python module, a definition or theorem of a Coq file."""
     file, name = place.split(":")
     path = MECHANIZED / Path(file).name if file.endswith(".v") else ROOT / file
     if not path.is_file():

@@ -30,7 +30,7 @@ def rows(pair: Problem) -> tuple[Row, Row]:
 
 
 def over_one_step(right: Callable[[Row, Row], bool], says: str, pairs: Sequence[Problem] = ONE_STEP) -> ClaimJudgement:
-    """Whether something is right of the rows of every pair; says: what is seen where it is not."""
+    """Return whether something is right of the rows of every pair; says: what is seen where it is not."""
     for pair in pairs:
         if not right(*rows(pair)):
             return ClaimJudgement(REFUTED, says, pair)
@@ -38,7 +38,7 @@ def over_one_step(right: Callable[[Row, Row], bool], says: str, pairs: Sequence[
 
 
 def reaches_the_bound(measure: Measure, problems: Sequence[Problem]) -> ClaimJudgement:
-    """Whether a rule accepts as much as any valid rule, by the certificate of the bound on trees."""
+    """Return whether a rule accepts as much as any valid rule, by the certificate of the bound on trees."""
     for problem in problems:
         mine, (reached, _) = measure(problem), largest_acceptance(problem)
         if as_float(reached - mine) > CERTIFIED_TO:
@@ -203,7 +203,7 @@ def _shared(x: Prefix, y: Prefix) -> int:
 
 
 def coupling_is_valid_in_the_plain_loop(pairs: Sequence[Problem], paths: int) -> ClaimJudgement:
-    """Whether some valid rule of the plain loop accepts as much as the coupling of blocks; by the certified bound."""
+    """Return whether some valid rule of the plain loop accepts as much as the coupling of blocks."""
     for pair in pairs:
         problem = drawing(pair, paths, *[1] * (pair.gamma - 1))
         value, bound = coupling_value(pair, paths), as_float(largest_acceptance(problem)[1])
@@ -232,7 +232,7 @@ def _trees(per_depth: Sequence[Row], budget: int) -> list[tuple[Prefix, ...]]:
 
 
 def _places(pair: Problem) -> tuple[list[Row], list[Row]]:
-    """Of target and draft a row for each place: those along the smallest ids."""
+    """Return a row of target and draft for each place: those along the smallest ids."""
     exact = in_field(pair)
     target, draft = ([tuple(m.row((0,) * n)) for n in range(pair.gamma)] for m in (exact.target, exact.draft))
     return target, draft
@@ -245,7 +245,7 @@ DISTINCT = [
 
 
 def best_first_has_the_most_mass(by_target: bool) -> ClaimJudgement:
-    """Of all trees of up to four nodes none has more mass under the drafter's rows, or under the target's."""
+    """Judge that no tree of up to four nodes has more mass under the drafter's rows, or under the target's."""
     examined = 0
     for pair in DISTINCT:
         target, draft = _places(pair)

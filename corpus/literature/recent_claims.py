@@ -136,7 +136,7 @@ def _trees_of(*children: int, how: str = "iid"):
 
 
 def coded(rule: TreeReference, drafts: int) -> ClaimJudgement:
-    """Whether a rule after public code keeps the law of one step."""
+    """Return whether a rule after public code keeps the law of one step."""
     return lossless(rule, [drawing(pair, drafts) for pair in ONE_STEP])
 
 

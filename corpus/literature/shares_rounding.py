@@ -35,7 +35,7 @@ def truncated_cost(problem: Problem, u: float, lattice: float, off: float) -> fl
 
 
 def _step(size: TreeSize, depth: int, k: int) -> float:
-    """Of one step at this depth among k siblings."""
+    """Return the error of one step at this depth among k siblings."""
     drafts, u, off = min(k, size.vocabulary), size.unit, size.off
     sets = sum(math.comb(size.vocabulary - 1, n - 1) for n in range(1, drafts + 1))
     law = law_of_drafts_off(size, k)
@@ -47,7 +47,7 @@ def _step(size: TreeSize, depth: int, k: int) -> float:
 
 
 def _solver(size: TreeSize, law: float, off: float, sets: int) -> float:
-    """Of weights after the sweeps, from rows and a law of the drafts that are off."""
+    """Return the error of weights after the sweeps, from rows and a law of the drafts that are off."""
     error, row = 0.0, both(off, DOUBLE)
     for _ in range(FEW_SWEEPS):
         total = both(error, growth(DOUBLE, size.vocabulary))
@@ -81,7 +81,7 @@ def _drift(size: TreeSize, k: int, prefix: tuple[int, ...], weights: float) -> f
 
 
 def _decided(size: TreeSize, target: Row, draft: Row, k: int) -> bool:
-    """Whether rounding cannot change the set H of ``overfull``: no two ratios, nor sets, are so near each other."""
+    """Return whether rounding cannot change the set H of ``overfull``."""
     near = growth(max(size.off, size.unit), 4 * (size.vocabulary + k)) + SURE**2
     rows = sorted((ratio(p, q), p, q) for p, q in zip(target, draft, strict=True) if q != 0)
     for (a, p, q), (b, r, s) in pairwise(rows):

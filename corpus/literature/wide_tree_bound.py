@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SPACING, WIDEST = 0.1, 6.0
-"""Of the lattice of log ratios: its spacing, and where ratios are cut off."""
+"""The lattice of log ratios: its spacing, and where ratios are cut off."""
 
 ROUNDING = 1e-9
 """What is added for the arithmetic in float64."""

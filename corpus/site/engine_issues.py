@@ -17,111 +17,23 @@ from draftproof.verifiers.evidence import Evidence
 FOLDER = Path(__file__).with_name("engines")
 """Issue texts, and reproductions that need the engine and nothing of this project."""
 
-GREEDY_TIES = (
-    "A greedy request beside a sampled one is top-k 1, and `topk_mask` keeps every token that ties with the first, so "
-    "that `top_k_renorm_prob` leaves several: where `top_k_values` is 1 the row has to be one-hot at its argmax, as a "
-    "batch of greedy requests alone has it."
-)
-
-FIXES = {
-    "vllm-ascend-block-lossless": "The rule compares cumprod(min(p/q, 1)) with cumprod(u). Block verification (Sun et "
-    "al. 2025, Algorithm 2) keeps p_i = min(p_{i-1} p/q, 1), accepts the longest i with u_i <= h_i, where h_i = S_i / "
-    "(S_i + 1 - p_i), S_i = sum_x max(p_i p(x) - q(x), 0), and h_i = p_i at the last position, with a uniform of its "
-    "own for each i, and then draws from max(p_tau p - q, 0), normalised. `use_block_verify` has to reach the "
-    "function that draws the recovered token.",
-    "vllm-ascend-block-batch": "The choice of the rule by the longest request of the batch (`max_spec_len`) has to be "
-    "made by each request's own number of draft tokens, or by the setting alone.",
-    "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in "
-    "vLLM's kernel. Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same "
-    "file.",
-    "tpu-inference-batch": "`_compute_probs` divides by the temperature of each request, and `InputBatch` writes -1 "
-    "for a greedy one: its row is turned over, so that the least likely token is the likeliest. `sample` passes over "
-    "such rows by `is_greedy`; where `temperature < _SAMPLING_EPS`, `_compute_probs` has to give the argmax all mass. "
-    "And rows of the padding are the last request's where no padded request stands behind it: one that is rejected "
-    "takes its bonus token. Only those with `group_indices < num_draft_tokens[segment_ids]` are drafts.",
-    "tpu-inference-settings-lossless": "`_compute_probs` cuts by top-p before it divides by the temperature, "
-    "`_apply_sampling_transforms` afterwards: one function has to serve both.",
-    "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
-    "impossible.",
-    "sglang-jax-support": "The test is `coins_r <= p_cand / threshold_acc`, and `coin <= prob_acc / threshold_acc` for "
-    "trees; with `<` the uniform 0 accepts nothing that is impossible.",
-    "sglang-jax-batch": GREEDY_TIES,
-    "sglang-jax-tree-batch": GREEDY_TIES,
-    "sglang-jax-plain-lossless": "Its masks cut a row before its temperature divides it, its verification afterwards: "
-    "a request at another temperature than 1 with top-p has one law for its first token and another for those after a "
-    "draft. The temperature has to come first.",
-    "sglang-jax-tree-scheduled-lossless": "`resolve_spec_decode_token_ids` takes the first places of `predict`, which "
-    "are those of the accepted tokens on a chain alone; of a tree they are at `accept_index`, and `verified_id` of "
-    "`EagleVerifyInput.sample` has them in order.",
-    "lmdeploy-settings-lossless": "Top-k, top-p and min-p are applied in `FusedLogitsProcessor.sampling` alone, which "
-    "draws the bonus token: drafted tokens are verified against, and replaced from, the whole row. "
-    "`RejectionSampler.forward` has to cut the rows of drafted positions likewise before their softmax. (Its "
-    "`generation_config` has top-k 50 by default.) Repetition penalties look at the tokens before the block at every "
-    "position of it, and a minimum length counts them: read, not examined.",
-    "lmdeploy-support": "The test is `>= uniform_probs`; with `>` the uniform 0 accepts nothing that is impossible.",
-    "lmdeploy-kernels-support": "The test is `>= uniform_prob`; with `>` the uniform 0 accepts nothing that is "
-    "impossible.",
-    "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint "
-    "probabilities of all its tokens, where the branches before it are capped by the largest ratio so far. Capped in "
-    "the same way, by R / max(1, largest ratio of a prefix, the whole block included), it is lossless, and accepts as "
-    "much as block verification and no more: after `probability_ratio` is made, `probability_ratio = "
-    "probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]`.",
-    "hsd-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is impossible.",
-    "hsd-token-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is "
-    "impossible.",
-    "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q "
-    "the two models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, "
-    "0), normalised, of the same row.",
-    "transformers-support": "`r_i <= probability_ratio` is true for r_i = 0 and a ratio of 0. With `<` the law is the "
-    "same but for that point.",
-    "vllm-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
-    "vllm-ascend-token-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is "
-    "impossible.",
-    "vllm-ascend-block-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is "
-    "impossible.",
-    "eagle-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
-    "tensorrt-llm-support": "The test is `torch.rand(..) > accept_probs`; with `>=` the uniform 0 accepts nothing "
-    "that is impossible. (Padding is not tested either: where a block holds more tokens than "
-    "`py_draft_logits` has rows, and all of those are accepted, `get_draft_token_length` counts the padding as "
-    "accepted: TV 4/9 on the paper's example. Its drafters of two models are disabled since "
-    "NVIDIA/TensorRT-LLM#17366, so that nothing was found that calls it so.)",
-    "gpt-fast-support": "The test is `torch.rand_like(accept_draft_prob) > accept_draft_prob`, and `rand_like` has "
-    "the type of the rows: bfloat16 by default, whose uniforms are multiples of 1/256, 0 among them. Uniforms in "
-    "float32, and `>=`, accept nothing that is impossible: `(torch.rand(accept_draft_prob.shape, device=device) >= "
-    "accept_draft_prob)`.",
-    "litgpt-top-p-lossless": "`sample(adjusted_distribution, apply_softmax=False)` cuts what is left by the softmax of "
-    "probabilities, as if they were logits, so that nothing remains. The rows have been cut and scaled already: "
-    "`new_token = multinomial_num_samples_1(adjusted_distribution)`.",
-    "ipex-llm-support": "The test is `random_probs > accept_draft_prob`, and `random_probs` are drawn in the model's "
-    "type: in bfloat16 they are multiples of 1/256, in float16 of 1/2048, 0 among them. Uniforms in float32, and "
-    "`>=`, accept nothing that is impossible.",
-    "angelslim-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
-    "medusa-nucleus-lossless": "`get_nucleus_posterior_mask` draws a token and keeps the draft where they are equal; "
-    "where they are not, the token that was drawn has to be the next one. The next step draws another one "
-    "(`get_nucleus_one_token`), so that a drafted token x has two chances: p + (1 - p) p.",
-    "vllm-mlx-beside-lossless": "In a batch a draft is kept where the drafts of all requests are accepted; where one "
-    "is not, none is, and the next step draws every request's token from the target's whole row, as if nothing had "
-    "been tested. That token has to come from max(p - q, 0) for a request whose draft was rejected, and to be the "
-    "draft for one whose draft was accepted: each row's own choice, replayed for all rows as it is for one.",
-}
-"""What would make each right, by name and claim, where it is known."""
-
 
 class RefutationRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of a refutation beside its text.
 
     found: the day on which it was found here. known: where it had been reported; empty where no report was found in
-    the stored issues of public repositories. near: what was reported that is near it. mend: the test in which
-    the fix was tried, or why it was not.
+    the stored issues of public repositories. near: what was reported that is near it. fix: what would make it right.
+    mend: the test in which the fix was tried, or why it was not.
     """
 
     found: str
     known: str = ""
     near: str = ""
     mend: str = ""
+    fix: str = "Not known."
 
     def __str__(self) -> str:
-        """Whether it was reported, in words."""
+        """Say in words whether it was reported."""
         near = f" Near it: {self.near}." if self.near else ""
         if self.known:
             return f"It was reported: {self.known}.{near}"
@@ -140,7 +52,7 @@ PLATFORM = re.compile(r"(-(?:Linux|macOS|Windows))-\S*")
 
 
 def refuted(report: Report) -> dict[str, Evidence]:
-    """Of each claim whose refutation is a bug the refutation to show: on the smallest problem."""
+    """Return, for each claim whose refutation is a bug, the refutation on the smallest problem."""
     shown: dict[str, Evidence] = {}
     for evidence in report.evidence:
         if evidence.refuted and evidence.witness and CLAIMS[evidence.claim].fault:
@@ -190,7 +102,8 @@ def issue(name: str, report: Report, evidence: Evidence) -> str:
 
 def advice(key: str) -> str:
     """What would fix it, whether that was tried, and whether it was reported: of an issue by name and claim."""
-    parts, said = ["## What would fix it", FIXES.get(key, "Not known.")], REPORTED.get(key)
+    said = REPORTED.get(key)
+    parts = ["## What would fix it", said.fix if said else "Not known."]
     if said:
         untried = said.mend.startswith("not tried")
         parts.append(

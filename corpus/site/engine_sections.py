@@ -1,4 +1,4 @@
-"""Of the page of engines: a finding, what fresh seeds came to, and what was found here first."""
+"""Parts of the page of engines: a finding, what fresh seeds came to, and what was found here first."""
 
 from collections.abc import Sequence
 
@@ -78,7 +78,7 @@ def _sampled(counts: Sequence[SeedCount]) -> str:
 
 
 def unreported(key: str) -> bool:
-    """Whether no report of a refutation is known, by name and claim."""
+    """Return whether no report of a refutation is known, by name and claim."""
     return key in REPORTED and not REPORTED[key].known
 
 

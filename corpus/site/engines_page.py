@@ -44,7 +44,7 @@ SURVEY = "survey.json"
 """What the page is made of, beside the issues."""
 
 COLUMNS = ("engine", "release", "mode", "verdict", "finding")
-"""Of the table with one line for each."""
+"""Columns of the table with one line for each."""
 
 FAULTS = {
     "lossless": "the text does not follow the target",
@@ -136,7 +136,7 @@ def with_reasons(name: str, said: str) -> str:
 
 @cache
 def _left_out() -> dict[str, dict[str, str]]:
-    """Of adapters the ways of a batch that are not tried, each with why."""
+    """Return the ways of a batch that are not tried with an adapter, each with why."""
     return json.loads(Path(__file__).with_name("batches_left_out.json").read_text(encoding="utf-8"))
 
 
@@ -198,7 +198,7 @@ class EngineLine(NamedTuple):
 
     @property
     def ours(self) -> bool:
-        """Whether it is a verifier of this project."""
+        """Return whether it is a verifier of this project."""
         return self.first.rule.startswith("draftproof.")
 
     def worst(self, claim: str) -> str:

@@ -67,7 +67,7 @@ def smallest_witness(sandbox: Sandbox, entry: ZooEntry) -> Gallery:
 
 
 def _is_odd(problem: Problem) -> bool:
-    """Whether it has numbers that nobody reads."""
+    """Return whether it has numbers that nobody reads."""
     rows = [*rows_of(problem.target), *rows_of(problem.draft)]
     return any(Fraction(p).denominator > ODD for row in rows for p in row)
 

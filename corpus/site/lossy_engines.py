@@ -19,7 +19,7 @@ MOST = 16
 """Tokens of the rows that are looked at."""
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From the target's row and the draft's, both at their temperature, to the law of the first token."""
+"""A function from both rows, at their temperature, to the law of the first token."""
 
 
 class LossyRow(NamedTuple):

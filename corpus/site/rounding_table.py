@@ -25,10 +25,10 @@ PRECISIONS = (
     ("float64", "float64"), ("float32", "float64"), ("float32", "float32"), ("float16", "float32"),
     ("float16", "float16"), ("bfloat16", "float32"), ("bfloat16", "bfloat16"),
 )  # fmt: skip
-"""Of rows, and of the arithmetic on them. Coarser arithmetic than the rows' is excused as if it were theirs."""
+"""Types of the rows, and of the arithmetic on them. Coarser arithmetic is excused as if it were the rows'."""
 
 BITS = {"float64": 53}
-"""Of the uniform that is looked up; 24 in the other types."""
+"""Bits of the uniform that is looked up; 24 in the other types."""
 
 
 class Size(NamedTuple):
@@ -117,5 +117,5 @@ def table() -> str:
 
 
 def decidable(size: Size, arithmetic: str) -> bool:
-    """Whether right code can hold there: a running sum of a large vocabulary in half precision stands still."""
+    """Return whether right code can hold there: a running sum of a large vocabulary in half precision stands still."""
     return not (size.looked_up and arithmetic in HALF)

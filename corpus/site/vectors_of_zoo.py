@@ -24,13 +24,13 @@ OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")
 """Right verifiers that use their random numbers in another way than the vectors': only their law can be judged."""
 
 RACES = ("M14", "C06", "C07")
-"""Those that draw the replacement by a race, and so answer ``raced``."""
+"""Entries that draw the replacement by a race, and so answer ``raced``."""
 
 GLOBAL = ("C12", "C13")
-"""Those that draw from the global generators."""
+"""Entries that draw from the global generators."""
 
 FOR_TREES = {**TREE_MUTANTS, **TREE_CONTROLS}
-"""Those that verify draft trees: their laws alone are judged."""
+"""Entries that verify draft trees: their laws alone are judged."""
 
 ALL_MUTANTS = {**MUTANTS, **TREE_MUTANTS, **BATCH_MUTANTS}
 

@@ -48,7 +48,7 @@ LAST = {"name": "last", "kind": "uniform", "shape": [], "bits": 23}
 
 
 class Asked(NamedTuple):
-    """Of a sampled request, in the words of its SamplingParams; of the thresholds those of its server."""
+    """The settings of a sampled request, in the words of its SamplingParams; of the thresholds those of its server."""
 
     temperature: float = 1.0
     top_k: int = -1
@@ -266,7 +266,7 @@ class JaxPlain(JaxEngine):
 
 
 def _pointers(parents: Sequence[int]) -> tuple[list[int], list[int], int]:
-    """Of the root and the nodes: the first child, the next sibling, -1 for none; and the depth of the tree."""
+    """Return, for the root and the nodes, the first child, the next sibling, -1 for none; and the depth of the tree."""
     child, sibling, last, depth = [-1] * (len(parents) + 1), [-1] * (len(parents) + 1), dict[int, int](), [0]
     for node, parent in enumerate(parents, 1):
         depth.append(depth[parent + 1] + 1)

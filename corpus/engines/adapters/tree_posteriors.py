@@ -58,7 +58,7 @@ ROW = Edit("torch.multinomial(F.softmax(logit, dim=-1), 1)", "F.softmax(logit, d
 
 
 def typical_law() -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """From the target's row and the draft's to the law of the first token under typical acceptance."""
+    """Return the function from both rows to the law of the first token under typical acceptance."""
     lifted = lift("medusa", "medusa/model/utils.py", NAMES, {"torch": torch, "F": torch.nn.functional}, [ROW])
     threshold, alpha = 0.3, 0.09
 

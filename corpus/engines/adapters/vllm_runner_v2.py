@@ -67,7 +67,7 @@ class RunnerV2(LiftedAdapter):
 
     def _noise(self, triton: Any) -> Any:
         def keyed_noise(seed: Any, pos: Any, keys: Any) -> Any:
-            """Of the tokens of the vocabulary; beyond it the kernel masks what it gets."""
+            """Number of the vocabulary's tokens; beyond it the kernel masks what it gets."""
             tokens = keys.handle.data
             inside = tokens[tokens < self.vocabulary]
             values = np.zeros(tokens.shape, dtype=np.float32)

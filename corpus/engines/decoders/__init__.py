@@ -61,7 +61,7 @@ class EngineProcess(LineProcess):
         return answer
 
     def seconds(self) -> float:
-        """Of processor time that it took so far."""
+        """Return the seconds of processor time that it took so far."""
         with contextlib.suppress(psutil.Error):
             times = psutil.Process(self._process.pid).cpu_times()
             return times.user + times.system
@@ -154,7 +154,7 @@ class DrivenDecoder:
                 raise NoTreeOfDraws(str(differs)) from None
 
     def _seen(self) -> dict[str, Any]:
-        """Whether texts, repeated, depend on what memory held before it was written."""
+        """Return whether texts, repeated, depend on what memory held before it was written."""
         for k in range(len(self.requests)):
             asked = [{"seed": [self.seed, k, n], "numbers": []} for n in range(CHECKED)]
             made = {fill: self._batch(k, asked, fill) for fill in FILLS}

@@ -275,7 +275,7 @@ class TextLaw:
         return found
 
     def _contradiction(self, stages: list[Stage]) -> tuple[Node, Point, Outcome] | None:
-        """Where a random text first came to something else than was foretold."""
+        """Return where a random text first came to something else than was foretold."""
         node: Node | None = self.root
         for stage in stages:
             if node is None or stage.calls != node.stage.calls:

@@ -46,7 +46,7 @@ def ordering_evidence(ordering: Mapping[str, Any]) -> str:
 
 
 def _rounded(number: int) -> str:
-    """To two digits: it is an extrapolation."""
+    """Round to two digits: it is an extrapolation."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 

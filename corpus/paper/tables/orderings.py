@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
     upper: float | None
 
     def improvement_percent(self) -> "Estimate":
-        """Of the quotient of two quantities: by how many percent the first is larger."""
+        """Return by how many percent the first of two quantities is larger, from their quotient."""
         lower, upper = (None if bound is None else 100 * (bound - 1) for bound in (self.lower, self.upper))
         return Estimate(100 * (self.value - 1), None if self.deviation is None else 100 * self.deviation, lower, upper)
 

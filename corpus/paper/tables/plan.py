@@ -91,12 +91,12 @@ class TablesPlan:
 
     @property
     def token_and_block(self) -> bool:
-        """Whether both token and block verification are measured."""
+        """Return whether both token and block verification are measured."""
         return {"token", "block"} <= set(self.verifiers)
 
     @property
     def path_verifiers(self) -> tuple[str, ...]:
-        """Those that are given several draft paths of each text."""
+        """Return the verifiers that are given several draft paths of each text."""
         return tuple(name for name in self.verifiers if name in PATH_VERIFIERS)
 
     def drafters(self) -> range:

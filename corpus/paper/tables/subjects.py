@@ -127,5 +127,5 @@ def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[Promp
 
 
 def one_thread_is_faster(pair: Pair) -> bool:
-    """Whether waking a second thread takes longer than the products of these matrices."""
+    """Return whether waking a second thread takes longer than the products of these matrices."""
     return sum(p.numel() for p in pair.target.parameters()) < SMALL_MODEL

@@ -88,7 +88,7 @@ class Recipe:
         return replace(self, steps=round(minutes * STEPS_PER_MINUTE))
 
     def share_of_rate(self, step: int) -> float:
-        """Of the learning rates: 1 after the warm-up, falling to 0 over the last ``fall`` of the steps."""
+        """Scale the learning rates: 1 after the warm-up, falling to 0 over the last ``fall`` of the steps."""
         return min((step + 1) / self.warmup, 1.0, (self.steps - step) / (self.steps * self.fall))
 
     def digest(self, **others: str | int) -> str:

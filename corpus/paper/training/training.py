@@ -20,7 +20,7 @@ from draftproof_paper.training.recipe import BOS_ID, EOS_ID, STEPS_PER_CHECKPOIN
 MOMENTUM = 0.95
 ITERATIONS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
-"""Of the odd polynomial a x + b x^3 + c x^5 that takes (0, 1] into (0.7, 1.2) in five steps."""
+"""Coefficients of the odd polynomial a x + b x^3 + c x^5 that takes (0, 1] into (0.7, 1.2) in five steps."""
 
 WINDOWS_PER_PASS = 8
 """Windows in a forward pass that measures."""

@@ -5,10 +5,7 @@ import re
 import pytest
 
 from draftproof.corpus import coq
-from draftproof.corpus.coq import theorems as by_coq
 from draftproof.models.digests import MECHANIZED
-from draftproof.models.store import stored_rows
-from draftproof.proofs.proving import Proof, proof_checkpoint, resumed
 from draftproof.verifiers.evidence import ERROR, HOLDS
 
 MISSING = coq.missing()
@@ -78,32 +75,3 @@ def test_half_a_file_is_never_taken(building, tmp_path):
         build.compile(["A"])
         assert begun == ["A.v"]
     assert {file.name for file in (tmp_path / "kept").iterdir()} == {"A.vo", "A.time", "compiled.jsonl"}
-
-
-def test_rows_of_proofs_come_one_by_one_and_go_on(building, tmp_path, monkeypatch):
-    """The second row is interrupted in its second file: the first row and the first file are there."""
-    monkeypatch.setattr(by_coq, "THEOREMS", {"lemma-1": ("a",), "lemma-2": ("c", "b")})
-    made = []
-
-    def proofs(stop_at=None):
-        def begun(file, done, total):
-            made.append(file)
-            if file == stop_at:
-                raise KeyboardInterrupt
-
-        build, _ = building(begun)
-        compiling = by_coq.Compiling(None, begun)
-        compiling.build = build
-        return [
-            Proof(claim, "coq", ", ".join(theorems), "all", lambda theorems=theorems: compiling.closed(theorems))
-            for claim, theorems in by_coq.THEOREMS.items()
-        ]
-
-    file = tmp_path / "rows.json"
-    with proof_checkpoint(str(file)) as store, pytest.raises(KeyboardInterrupt):
-        list(resumed(proofs(stop_at="C.v"), store))
-    assert [row.key[0] for row in stored_rows(file, "proofs")] == ["lemma-1"]
-    with proof_checkpoint(str(file)) as store:
-        rows = list(resumed(proofs(), store))
-    assert [(row.claim, row.verdict) for row in rows] == [("lemma-1", HOLDS), ("lemma-2", HOLDS)]
-    assert made.count("A.v") == 1

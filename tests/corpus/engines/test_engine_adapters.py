@@ -144,13 +144,8 @@ def test_an_adapter_that_another_distribution_ships_is_discovered_and_audited(tm
         archive.writestr(f"{info}/entry_points.txt", "[draftproof.adapters]\nshipped = shipped_adapter:verify\n")
         archive.writestr(f"{info}/RECORD", "")
     folder = tmp_path / "installed"
-    pip = [
-        sys.executable,
-        *["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"],
-        str(folder),
-        str(wheel),
-    ]
-    subprocess.run(pip, check=True, capture_output=True)
+    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
+    subprocess.run([sys.executable, *pip, str(folder), str(wheel)], check=True, capture_output=True)
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
     problem = '{"vocabulary": 2, "gamma": 1, "target": ["2/3", "1/3"], "draft": ["1/3", "2/3"]}'
     asked = ["audit", "shipped", "--json", "-", "--problem", problem]

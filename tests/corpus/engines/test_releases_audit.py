@@ -18,7 +18,6 @@ from draftproof.corpus.site.histories_page import FOLDER, KNOWN, PAGE, kept, mar
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
 from draftproof.reports.commands.main import cli
-from draftproof.stattests.campaign import clusters
 from draftproof_engines import releases_audit as history
 from draftproof_engines.releases import HISTORIES, File, VerifierHistory
 from draftproof_engines.releases_audit import ExaminedHistory, history_of
@@ -218,21 +217,6 @@ def test_a_kept_verdict_is_of_the_text_and_not_of_the_folder_it_lies_in(index, f
     (kept_in / "toy" / "1.3" / "toy" / "toy" / "rule.py").write_text(RIGHT, encoding="utf-8")
     other = history_of(index, kept_in, only=lambda release: release.version == "1.3")
     assert [found.verdict(found.releases[0]).verdict for found in (one, other)] == ["refuted", "holds"]
-
-
-@pytest.mark.cluster
-def test_a_text_is_audited_by_the_worker_of_a_dask_cluster_which_needs_no_file_of_this_machine(
-    index, few, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 600)
-    distributed = pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", host="127.0.0.1"
-    ) as cluster:
-        address = cluster.scheduler_address.replace("tcp://", "dask://")
-        found = history_of(index, tmp_path / "kept", only=lambda r: r.version in ("1.2", "1.3"), cluster=address)
-    assert [found.verdict(row).verdict for row in found.releases] == ["holds", "refuted"]
-    assert len((tmp_path / "kept" / "texts.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 2
 
 
 def test_an_index_that_lacks_the_package_or_the_file_is_one_line(index, tmp_path):

@@ -11,7 +11,6 @@ from draftproof.corpus.literature.lossy_rounding import LOSSY, OF_TREES, lossy_b
 from draftproof.corpus.literature.stream_rounding import stream_bound
 from draftproof.models.battery import drawn, toy
 from draftproof.models.law import Table
-from draftproof.models.problem import Problem
 from draftproof.models.tree_battery import drawing
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
@@ -30,8 +29,6 @@ from draftproof.tests.proofs.rounding.in_floats import (
     tree_distance,
     within_its_theorem,
 )
-from draftproof.verifiers.block_verification import block_stream
-from draftproof.verifiers.draft_block import Block, Verdict
 from draftproof.verifiers.trees.registry import tree_reference
 
 pytestmark = pytest.mark.exact
@@ -67,29 +64,6 @@ def test_hierarchical_decoding_as_published_in_eight_bits_is_within_its_theorem(
         problem = dyadic(in_field(drawn(*size, "generic")))
         off = tree_distance(problem, EightBits, verify_tree=rule.verify)
         assert 0 < off <= lossy_bound(rule.name, problem, 2.0**-7, lattice=0) < most
-
-
-def test_a_stream_in_float32_emits_a_token_where_only_rounding_made_rows_equal():
-    class Last:
-        def draw(self, weights):
-            return max(k for k, w in enumerate(weights) if w > 0)
-
-    rows = [[np.float32(1), np.float32(0)], [np.float32(0.5), np.float32(0.5)]]
-    draft = [[np.float32(1) - np.float32(2.0**-24), np.float32(2.0**-24)]]
-    assert block_stream(Block(rows, draft, (1,)), Last()) == Verdict(0, 0)
-
-
-def test_behind_an_accepted_token_a_solver_may_have_fewer_siblings_and_a_tie_there_has_no_bound():
-    """Of float32: p(0) is q(0)^2 but for rounding behind a token; TV 0.02, and 1e-4 of four siblings."""
-    q = Fraction(float(np.float32(0.3)))
-    half, rows = (Fraction(1, 2), Fraction(1, 2)), lambda p: (p, 1 - p)
-    behind, last = [(0,), (1,)], [(a, b) for a in (0, 1) for b in (0, 1)]
-    draft = Table({(): half, **{x: rows(q) for x in behind}}, "draft")
-    for p, bounded in ((Fraction(float(np.float32(0.3) * np.float32(0.3))), False), (Fraction(1, 5), True)):
-        target = Table({(): half, **{x: rows(p) for x in behind}, **dict.fromkeys(last, half)}, "target")
-        problem = in_field(drawing(Problem(2, 2, target, draft, "near a tie"), 2, 2))
-        bound = lossy_bound("global-resolution-truncated", problem, 2.0**-23, 2.0**-24, 2.0**-23)
-        assert bound < 2e-4 if bounded else bound == math.inf
 
 
 @pytest.mark.parametrize(

@@ -152,13 +152,3 @@ def test_prompts_are_read_once_for_all_runs_and_copies_and_the_texts_are_those_o
         assert ours.tokens == again.tokens
     monkeypatch.setattr(ReadOnce, "select", lambda self, rows: CachedModel.select(self, rows[::-1]))
     assert bench.run(column, copies, 1.0, 7, 10).tokens != again.tokens, "rows that are exchanged are seen"
-
-
-def test_more_texts_of_each_prompt_show_the_verifiers_more_blocks_and_change_nothing_else(bench):
-    cell = MeasurementCell(0, 0, 1.0)
-    more = Bench(replace(bench.plan, block_texts=3), bench.pairs, bench.groups).cell(cell)
-    once = bench.cell(cell)
-    assert [c["texts"] for c in more["columns"]] == [c["texts"] for c in once["columns"]]
-    for ours, theirs in zip(more["same_blocks"], once["same_blocks"], strict=True):
-        assert len(ours["token"]) > 2 * len(theirs["token"])
-    assert "block_texts" not in bench.plan.as_json(), "records of earlier versions go on"

@@ -25,7 +25,6 @@ from draftproof.corpus.site.survey import SURVEYED
 from draftproof.corpus.site.surveying import merged
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
-from draftproof.models.store import Store
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.verifiers.adapters.registry import ADAPTERS
@@ -160,13 +159,7 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     words = [
         "--out",
         str(written),
-        "--workers",
-        "1",
-        "--only",
-        "vllm-ascend-block",
-        "--only",
-        "sglang-block",
-        "--seeds",
+        *["--workers", "1", "--only", "vllm-ascend-block", "--only", "sglang-block", "--seeds"],
     ]
     done = run(*words, "3")
     assert done.exit_code == 0 and "2 fresh seeds: 0 verdicts are not as they are known to be" in done.output
@@ -233,23 +226,6 @@ def test_each_refuted_row_of_the_page_has_an_issue_a_mend_and_a_reproduction_of_
     assert of_a_module <= refuted and set(SURVEYED) >= {
         name.removesuffix("-settings") for name in refuted - of_a_module
     }
-
-
-def test_fresh_seeds_of_a_server_are_kept_with_their_texts_and_what_these_would_not_show(tmp_path):
-    def row(texts, bounds, verdict="no-evidence"):
-        report = Report.begin("http://127.0.0.1", "server: x", ["float32"], 1)
-        report.server = {"kinds": {"alone": {"counted": texts + 1}, "stop": {"counted": texts}}}
-        evidence = {**EVIDENCE, "method": "chi-square", "verdict": verdict}
-        report.add([convert(Evidence, evidence | {"bound": bound}, "evidence") for bound in bounds])
-        return surveys.seed_row(report)
-
-    with Store(tmp_path / surveys.SEEDS, surveys.WHAT, valid_for="c" * 20) as store:
-        store.put(("x", 1), row(40, [0.3, 0.1]))
-        store.put(("x", 2), row(30, [0.4, 0.2]))
-        store.put(("y", 1), row(30, [None], "refuted"))
-    known, wrong = surveys.seed_counts(tmp_path)
-    assert (known.texts, known.limit, known.refuted, known.other, known.code) == (30, 0.2, 0, 0, "c" * 12)
-    assert (wrong.refuted, wrong.other, wrong.limit) == (1, 1, 1.0)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
