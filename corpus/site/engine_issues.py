@@ -23,7 +23,8 @@ class RefutationRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
     found: the day on which it was found here. known: where it had been reported; empty where no report was found in
     the stored issues of public repositories. near: what was reported that is near it. fix: what would make it right.
-    mend: the test in which the fix was tried, or why it was not.
+    mend: the test in which the fix was tried, or why it was not. otherwise: text of the reproduction, and what stands
+    in its place where nothing is to be wrong.
     """
 
     found: str
@@ -31,6 +32,7 @@ class RefutationRecord(Struct, frozen=True, forbid_unknown_fields=True):
     near: str = ""
     mend: str = ""
     fix: str = "Not known."
+    otherwise: tuple[str, str] = ("", "")
 
     def __str__(self) -> str:
         """Say in words whether it was reported."""

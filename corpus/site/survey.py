@@ -19,7 +19,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.files import write_atomically
 from draftproof.models.problem import Problem, tree_problem_from
 from draftproof.models.store import Key, Store, stored_rows
-from draftproof.models.tree_battery import TOP, drawing
+from draftproof.models.tree_battery import drawing
 from draftproof.reports.audits.engines.audit import LEVELS, audit_engine
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.migration import migrated
@@ -27,6 +27,7 @@ from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, ENGINES, Adapter, Engine
+from draftproof.verifiers.trees.draft_tree import TOP
 from draftproof_engines.releases_audit import TIMEOUT, in_processes
 
 OUTSIDE = "-from-outside"

@@ -11,10 +11,11 @@ from draftproof.corpus.site.engine_modes import MODES
 from draftproof.corpus.site.survey import SURVEYED
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
-from draftproof.models.tree_battery import TOP, drawing
+from draftproof.models.tree_battery import drawing
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.verifiers.adapters.registry import ENGINES, engine_folder
+from draftproof.verifiers.trees.draft_tree import TOP
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 ADAPTERS = "draftproof_engines.adapters"
