@@ -40,11 +40,24 @@ class Driven:
         return [*tokens[:n], self.pick(weights, random["last"])]
 
 
-def token_rule(target, draft, tokens, u):
-    for i, x in enumerate(tokens):
-        if u[i] * draft[i][x] >= target[i][x]:
-            return i, np.maximum(target[i] - draft[i], 0)
-    return len(tokens), target[len(tokens)]
+def by_tokens(passes):
+    """Make a rule of passes(i, p, q, u): whether the token at i is kept, p and q its probabilities."""
+
+    def rule(target, draft, tokens, u):
+        for i, x in enumerate(tokens):
+            if not passes(i, target[i][x], draft[i][x], u):
+                return i, np.maximum(target[i] - draft[i], 0)
+        return len(tokens), target[len(tokens)]
+
+    return rule
+
+
+token_rule = by_tokens(lambda i, p, q, u: u[i] * q < p)
+at_most_rule = by_tokens(lambda i, p, q, u: u[i] * q <= p)
+# a region of the second number matters only where the first is small: and is accepted wrongly there
+rejected_uniform_again = by_tokens(lambda i, p, q, u: u[i] < p / q or (i == 1 and u[0] < 0.01 and u[1] > 0.995))
+# the same law, by an interval in the middle
+not_monotone = by_tokens(lambda i, p, q, u: 0.5 - (rate := min(p / q, 1.0)) / 2 <= u[i] < 0.5 + rate / 2)
 
 
 def block_rule(target, draft, tokens, u):
@@ -69,24 +82,6 @@ def block_rule(target, draft, tokens, u):
 def token_without_residual(target, draft, tokens, u):
     n, _ = token_rule(target, draft, tokens, u)
     return n, target[n]
-
-
-def rejected_uniform_again(target, draft, tokens, u):
-    """A region of the second number matters only where the first is small: and is accepted wrongly there."""
-    for i, x in enumerate(tokens):
-        rate = target[i][x] / draft[i][x]
-        if u[i] >= rate and not (i == 1 and u[0] < 0.01 and u[1] > 0.995):
-            return i, np.maximum(target[i] - draft[i], 0)
-    return len(tokens), target[len(tokens)]
-
-
-def not_monotone(target, draft, tokens, u):
-    """The same law, by an interval in the middle."""
-    for i, x in enumerate(tokens):
-        rate = min(target[i][x] / draft[i][x], 1.0)
-        if not (0.5 - rate / 2 <= u[i] < 0.5 + rate / 2):
-            return i, np.maximum(target[i] - draft[i], 0)
-    return len(tokens), target[len(tokens)]
 
 
 def cumulative(target, draft, tokens, u):
@@ -117,14 +112,6 @@ region = Driven(rejected_uniform_again)
 middle = Driven(not_monotone)
 ascend = Driven(cumulative, NOISE, by_exponential)
 sums = Driven(sum_of_two)
-
-
-def at_most_rule(target, draft, tokens, u):
-    """u <= p/q, and not <."""
-    for i, x in enumerate(tokens):
-        if u[i] * draft[i][x] > target[i][x]:
-            return i, np.maximum(target[i] - draft[i], 0)
-    return len(tokens), target[len(tokens)]
 
 
 def needle_rule(target, draft, tokens, u):

@@ -6,82 +6,69 @@ import random
 import numpy as np
 
 
-def one_generator(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        yield [int(rng.random() < 0.25), int(rng.random() < 0.25)]
+def _each(text):
+    """Make a decoder whose text for a seed is text(seed)."""
+
+    def decode(target, draft, start, tokens, gamma, seeds):
+        for seed in seeds:
+            yield text(seed)
+
+    return decode
 
 
-def global_generator(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        random.seed(seed)
-        yield [int(random.random() < 0.25)]
+def _coin(seed, chance=0.25):
+    return int(np.random.default_rng(seed).random() < chance)
 
 
-def two_alike(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
-        yield [int(one.random() < 0.25), int(other.random() < 0.25)]
+@_each
+def one_generator(seed):
+    rng = np.random.default_rng(seed)
+    return [int(rng.random() < 0.25), int(rng.random() < 0.25)]
 
 
-def reseeds(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed % 7)
-        yield [int(rng.random() < 0.25)]
+@_each
+def global_generator(seed):
+    random.seed(seed)
+    return [int(random.random() < 0.25)]
 
 
-def drops_the_last_bit(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed & ~1)
-        yield [int(rng.random() < 0.25)]
+@_each
+def two_alike(seed):
+    one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+    return [int(one.random() < 0.25), int(other.random() < 0.25)]
 
 
-def keeps_the_last_bit(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed | 1)
-        yield [int(rng.random() < 0.25)]
+reseeds = _each(lambda seed: [_coin(seed % 7)])
+drops_the_last_bit = _each(lambda seed: [_coin(seed & ~1)])
+keeps_the_last_bit = _each(lambda seed: [_coin(seed | 1)])
+minds_its_seed = _each(lambda seed: [_coin(seed, 0.25 if seed % 2 else 0.5)])
+floats = _each(lambda seed: [0.7 + (np.random.default_rng(seed).random() < 0.25)])
+text = _each(lambda seed: str(_coin(seed)))
 
 
-def minds_its_seed(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        yield [int(rng.random() < (0.25 if seed % 2 else 0.5))]
-
-
-def unwritten(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        rng, row = np.random.default_rng(seed), np.empty(2)
-        row[0] = rng.random()
-        yield [int(row[0] < 0.25), int(row[1] < 0.5)]
+@_each
+def unwritten(seed):
+    rng, row = np.random.default_rng(seed), np.empty(2)
+    row[0] = rng.random()
+    return [int(row[0] < 0.25), int(row[1] < 0.5)]
 
 
 COUNT = [0]
 
 
-def counts(target, draft, start, tokens, gamma, seeds):
-    for _seed in seeds:
-        COUNT[0] += 1
-        yield [COUNT[0] % 2]
+@_each
+def counts(seed):
+    COUNT[0] += 1
+    return [COUNT[0] % 2]
 
 
 CALLS = [0]
 
 
-def wrong_after_many_calls(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        CALLS[0] += 1
-        rng = np.random.default_rng(seed)
-        yield [int(rng.random() < (0.25 if CALLS[0] < 100_000 else 0.5))]
-
-
-def floats(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        yield [0.7 + (np.random.default_rng(seed).random() < 0.25)]
-
-
-def text(target, draft, start, tokens, gamma, seeds):
-    for seed in seeds:
-        yield str(int(np.random.default_rng(seed).random() < 0.25))
+@_each
+def wrong_after_many_calls(seed):
+    CALLS[0] += 1
+    return [_coin(seed, 0.25 if CALLS[0] < 100_000 else 0.5)]
 
 
 def no_logprobs(target, draft, start, tokens, gamma, seeds, logprobs=False):
