@@ -1,5 +1,6 @@
 """A history, a subject and the command, each in a folder of its own."""
 
+import os
 import sys
 from contextlib import closing
 from typing import NamedTuple
@@ -50,3 +51,13 @@ def file(tmp_path):
     path = tmp_path / "subject.py"
     path.write_text(RIGHT)
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reports_of_the_session(tmp_path_factory):
+    """Give the audits that tests share a folder which all workers of xdist have."""
+    from draftproof.tests.reports import audited
+
+    base = tmp_path_factory.getbasetemp()
+    audited.FOLDER = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "audits"
+    audited.FOLDER.mkdir(exist_ok=True)

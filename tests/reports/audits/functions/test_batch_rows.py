@@ -9,9 +9,9 @@ from draftproof.models.tree_battery import drawing
 from draftproof.proofs.driven.batches import WAYS, influences
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.time_limits import TimeLimits
-from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
 from draftproof.reports.audits.report import Report
+from draftproof.tests.reports.audited import audited
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows
@@ -27,87 +27,73 @@ PROBLEMS = [drawn(3, gamma, "generic") for gamma in (1, 2, 3)]
 
 
 def answer_of(function, seed=0):
-    return influences(DrivenObject(function, "it", None, "float64", TimeLimits(30.0)), PROBLEMS, seed)
-
-
-def ways(function, seed=0):
-    answer = answer_of(function, seed)
-    return answer["tried"], [one["way"] for one in answer["influenced"]]
+    answer = influences(DrivenObject(function, "it", None, "float64", TimeLimits(30.0)), PROBLEMS, seed)
+    return answer | {"ways": [one["way"] for one in answer["influenced"]]}
 
 
 @pytest.mark.parametrize("name", BATCH_MUTANTS)
-def test_rows_that_influence_each_other_are_seen_in_the_company_that_shows_it(name):
+def test_a_mutant_of_batches_is_seen_in_the_company_that_shows_it_and_named_back(name):
     for seed in range(3):
-        _, shown = ways(getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2]), seed)
-        assert SHOWN_BY[name] in shown
+        answer = answer_of(getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2]), seed)
+        assert SHOWN_BY[name] in answer["ways"] and answer["explained"] == [name]
 
 
-@pytest.mark.parametrize("name", BATCH_MUTANTS)
-def test_a_mutant_of_batches_is_named_back_and_no_other(name):
-    function = getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2])
-    for seed in range(3):
-        assert answer_of(function, seed)["explained"] == [name]
+def by_place(rows, k):
+    return rows[k] if rows[k].seed is None else rows[k]._replace(seed=rows[k].seed + k)
 
 
-def test_another_rule_that_mixes_its_rows_in_the_same_way_is_named_and_another_mixture_is_not():
-    def of_the_last(rows, k):
-        return rows[k]._replace(random=rows[-1].random | {"accept": rows[k].random["accept"]})
+def of_the_last(rows, k):
+    return rows[k]._replace(random=rows[-1].random | {"accept": rows[k].random["accept"]})
 
-    def of_the_first(rows, k):
-        accept = np.resize(rows[0].random["accept"], len(rows[k].tokens))
-        return rows[k]._replace(random=rows[k].random | {"accept": accept})
 
+def of_the_first(rows, k):
+    accept = np.resize(rows[0].random["accept"], len(rows[k].tokens))
+    return rows[k]._replace(random=rows[k].random | {"accept": accept})
+
+
+class Loses(batched_rows.Batched):
+    def together(self, rows):
+        return super().together(rows)[:5]
+
+
+class Raises(batched_rows.Batched):
+    def together(self, rows):
+        if len({len(row.tokens) for row in rows}) > 1:
+            raise IndexError("rows of different lengths")
+        return super().together(rows)
+
+
+def test_other_mixtures_lost_rows_and_exceptions_are_seen_and_only_the_same_mixture_is_named():
     assert answer_of(driven.Together(of_the_first))["explained"] == ["B01"]
-    assert (
-        answer_of(driven.Together(of_the_last))["influenced"]
-        and answer_of(driven.Together(of_the_last))["explained"] == []
-    )
+    another = answer_of(driven.Together(of_the_last))
+    assert another["influenced"] and another["explained"] == []
+    assert answer_of(batched_rows.Batched(by_place))["ways"] == [SEEDED]
+    assert {*answer_of(Loses(batched_rows.alone))["ways"]} == {*WAYS}
+    raised = answer_of(Raises(batched_rows.alone))["ways"]
+    assert RAGGED in raised and OTHERS not in raised
 
 
 def test_right_batches_are_not_refuted_in_any_company():
     for seed in range(5):
-        assert ways(batched_rows.right, seed) == (dict.fromkeys(WAYS, 32), [])
-        assert ways(driven.together, seed)[1] == []
-
-
-def test_a_generator_that_is_looked_up_by_the_place_in_the_batch_is_seen():
-    def by_place(rows, k):
-        return rows[k] if rows[k].seed is None else rows[k]._replace(seed=rows[k].seed + k)
-
-    assert ways(batched_rows.Batched(by_place))[1] == [SEEDED]
+        answer = answer_of(batched_rows.right, seed)
+        assert (answer["tried"], answer["ways"]) == (dict.fromkeys(WAYS, 32), [])
+        assert answer_of(driven.together, seed)["ways"] == []
 
 
 def test_what_a_verifier_does_not_say_that_it_takes_is_not_tried_and_that_is_said():
     class Plain(batched_rows.Batched):
         placeholders = mixes_greedy = seeded = False
 
-    subject = DrivenObject(Plain(batched_rows.alone), "it", None, "float64", TimeLimits(30.0))
-    answer = influences(subject, PROBLEMS, 0)
+    answer = answer_of(Plain(batched_rows.alone))
     assert answer["not_tried"] == [PLACEHOLDERS, GREEDY, SEEDED] and {*answer["tried"]} == {OTHERS, RAGGED, SLOT}
     report = Report({"name": "x", "source": "x", "batches": {OTHERS: "32 batches of 8", PLACEHOLDERS: NOT_TRIED}})
     assert batch_verdict(report) == "nothing noticed; not tried: placeholders in some"
 
 
-def test_a_batch_that_raises_or_loses_rows_is_seen():
-    class Loses(batched_rows.Batched):
-        def together(self, rows):
-            return super().together(rows)[:5]
-
-    class Raises(batched_rows.Batched):
-        def together(self, rows):
-            if len({len(row.tokens) for row in rows}) > 1:
-                raise IndexError("rows of different lengths")
-            return super().together(rows)
-
-    assert set(ways(Loses(batched_rows.alone))[1]) == set(WAYS)
-    assert RAGGED in ways(Raises(batched_rows.alone))[1] and OTHERS not in ways(Raises(batched_rows.alone))[1]
-
-
 def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
-    settings = {"problems": [drawn(2, 1, "generic")]}
-    right = audit(batched_rows.right, **settings)
+    problems = [drawn(2, 1, "generic")]
+    right, wrong = audited(batched_rows.right, problems), audited(batched_rows.placeholder_as_index, problems)
     assert right.verdict == "holds" and right.subject["batches"][OTHERS] == "32 batches of 8"
-    wrong = audit(batched_rows.placeholder_as_index, **settings)
     assert wrong.verdict == "refuted" and "batch" in wrong.claims
     assert ([same["mutant"] for same in wrong.diagnosis], right.diagnosis) == (["B05"], [])
     validate(wrong.as_json())
@@ -118,8 +104,8 @@ def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
 
 
 def test_batches_of_trees_have_several_shapes_and_the_scope_says_how_many_requests_a_call_had():
-    settings = {"problems": [drawing(toy(1), 2)], "explain": False}
-    right, wrong = audit(trees.together, **settings), audit(trees.shares_parents, **settings)
+    problems = [drawing(toy(1), 2)]
+    right, wrong = (audited(one, problems, explain=False) for one in (trees.together, trees.shares_parents))
     assert right.verdict == "holds" and wrong.verdict == "refuted"
     assert "up to 64 requests a call" in right.scope.says
     assert "several requests in one call" not in right.not_examined

@@ -6,9 +6,12 @@ import pytest
 from draftproof import audit
 from draftproof.models.errors import InputError
 from draftproof.models.problem import tree_problem_from
+from draftproof.tests.reports.audited import audited
 
 ROWS = {"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}
 GRAMMAR = {"1": [0], "0,1": [0]}
+CASCADE = {"vocabulary": 3, "gamma": 1, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"],
+           "law": {"cascade": {"defer": "optimal", "alpha": "1/5"}}}  # fmt: skip
 
 
 def against(row_of):
@@ -58,53 +61,36 @@ without_the_half = deferring(lambda p, q: abs(p - q).sum())
 on_the_tie_too = deferring(lambda p, q: abs(p - q).sum() / 2, strict=False)
 
 
-def audited(function, **law):
-    return audit(function, [tree_problem_from({**ROWS, "law": law}, "asked")], quick=True, explain=False)
-
-
-def test_an_ensemble_holds_against_its_mixture_and_the_report_says_which():
-    report = audited(half, mixture="1/2")
-    assert report.verdict == "holds"
-    assert "asked for the law: mixture with the target's share 1/2" in report.as_json()["scope"]["says"]
-    assert report.evidence[0].detail.law == "mixture with the target's share 1/2"
-
-
-def test_an_ensemble_with_another_weight_is_refuted_by_a_problem_that_still_declares_the_law():
-    report = audited(more, mixture="1/2")
-    assert report.verdict == "refuted"
-    assert next(e for e in report.evidence if e.refuted).witness.problem["law"] == {"mixture": "1/2"}
-
-
-def test_a_verifier_of_the_target_is_refuted_where_a_mixture_is_asked_for():
-    assert audited(plain, mixture="1/2").verdict == "refuted"
-
-
-def test_a_mask_has_the_projected_law_and_not_the_conditional_one():
-    assert audited(masked, grammar={"allowed": GRAMMAR, "law": "projected"}).verdict == "holds"
-    report = audited(masked, grammar={"allowed": GRAMMAR, "law": "conditional"})
-    assert report.verdict == "refuted"
-
-
-CASCADE = {"vocabulary": 3, "gamma": 1, "target": ["1/2", "3/10", "1/5"], "draft": ["1/5", "1/5", "3/5"],
-           "law": {"cascade": {"defer": "optimal", "alpha": "1/5"}}}  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "law", "claim", "verdict"),
+    [
+        (half, {"mixture": "1/2"}, "lossless", "holds"),
+        (more, {"mixture": "1/2"}, "lossless", "refuted"),
+        (plain, {"mixture": "1/2"}, "lossless", "refuted"),
+        (masked, {"grammar": {"allowed": GRAMMAR, "law": "projected"}}, "lossless", "holds"),
+        (masked, {"grammar": {"allowed": GRAMMAR, "law": "conditional"}}, "lossless", "refuted"),
+        (plain, {"top_k": 1}, "support", "refuted"),
+    ],
+)
+def test_a_function_is_judged_by_the_law_that_is_declared(function, law, claim, verdict):
+    problem = tree_problem_from({**ROWS, "law": law}, "asked")
+    report = audited(function, [problem], quick=True, explain=False, claims=(claim,))
+    assert report.verdict == verdict
+    if function is half:
+        assert "asked for the law: mixture with the target's share 1/2" in report.scope.says
+    if function is more:
+        assert report.shown_refutation().witness.problem["law"] == law
 
 
 @pytest.mark.parametrize(
     ("function", "verdict"), [(cascade, "holds"), (without_the_half, "refuted"), (on_the_tie_too, "refuted")]
 )
-def test_a_cascade_is_examined_beside_its_threshold_and_on_it(function, verdict):
-    """On the problem that is given and on its twins all three have one law (``tests/models/test_companions.py``)."""
-    report = audit(function, [tree_problem_from(CASCADE, "asked")], explain=False)
+def test_a_cascade_is_examined_next_to_its_threshold_and_on_it(function, verdict):
+    """On the problem that is given all three have one law (``tests/models/test_companions.py``)."""
+    report = audited(function, [tree_problem_from(CASCADE, "asked")], explain=False)
     assert report.verdict == verdict
     of = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
     assert of["asked"] == "holds" and any(name.startswith("asked-tie-") for name in of)
-
-
-def test_a_token_that_the_law_excludes_is_refuted_though_the_target_has_it():
-    report = audit(
-        plain, [tree_problem_from({**ROWS, "law": {"top_k": 1}})], claims=("support",), quick=True, explain=False
-    )
-    assert report.verdict == "refuted"
 
 
 def test_what_modifies_the_target_is_not_judged_against_a_declared_law():

@@ -1,13 +1,20 @@
-"""Laws on all problems: those that cannot be had, those that checks withdraw, and that judging comes last."""
+"""Laws on all problems, without a child process: missing ones, withdrawn ones, real calls, the smallest witness."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from draftproof.models.battery import drawn
+from draftproof.models.rationals import as_float
 from draftproof.proofs import audit_claims
+from draftproof.proofs.audit_claims import judge
 from draftproof.reports.audits.functions import exact_laws
-from draftproof.reports.audits.functions.exact_laws import NOT_ASKED, NOT_CONFIRMED, NOT_TRIED, ExactLaws
+from draftproof.reports.audits.functions.exact_laws import NOT_ASKED, NOT_CONFIRMED, NOT_TRIED, ExactLaws, confirmed
+from draftproof.reports.audits.functions.explanation import Explanation
+from draftproof.reports.audits.functions.session import REAL_CALLS, FunctionSession
+from draftproof.reports.audits.functions.withdrawal import NOT_REPEATED, contradiction, detection_limit
+from draftproof.tests.proofs.enumerated import PROBLEM, law_of
 from draftproof.tests.reports.audits.functions.sessions import KnownLaws, block, from_the_draft, session_of
 from draftproof.verifiers.claims import FUNCTION, claims_of
 
@@ -28,64 +35,119 @@ def examined(child, problems=PROBLEMS, **settings):
 
 def test_every_claim_of_every_problem_is_judged_once_after_the_checks(monkeypatch):
     judged = Counter()
-    judge = audit_claims.judge
-    monkeypatch.setattr(exact_laws, "judge", lambda law: judged.update([law.problem.name]) or judge(law))
+    judge_one = audit_claims.judge
+    monkeypatch.setattr(exact_laws, "judge", lambda law: judged.update([law.problem.name]) or judge_one(law))
     session, evidence = examined(KnownLaws(block))
-    expected = [(name, claim) for name in NAMES for claim in MADE]
-    assert [(e.problem, e.claim) for e in evidence] == expected
+    assert [(e.problem, e.claim) for e in evidence] == [(name, claim) for name in NAMES for claim in MADE]
     assert all(e.holds for e in evidence) and judged == Counter(NAMES)
     assert [bool(law.real_calls) for law in session.laws].count(True) == 3
 
 
-def test_a_wrong_law_is_refuted_on_every_problem_and_the_first_can_end_the_run():
+def test_a_wrong_law_is_refuted_on_every_problem_and_a_claim_that_decides_can_end_the_run():
     _, evidence = examined(KnownLaws(from_the_draft))
     refuted = {e.problem for e in evidence if e.claim == "lossless" and e.refuted}
     assert refuted == set(NAMES) - {NAMES[-1]}  # where both models are equal it is lossless
     session, _ = examined(KnownLaws(from_the_draft), stop_at_first=True)
     assert len(session.laws) == 1
-
-
-def test_a_refutation_of_a_claim_that_nobody_asked_for_does_not_end_the_run():
     session, evidence = examined(KnownLaws(from_the_draft), PROBLEMS[:2], claims=("support",), stop_at_first=True)
     assert len(session.laws) == 2 and any(e.refuted and e.claim == "lossless" for e in evidence)
 
 
-def test_calls_that_contradict_a_law_leave_none_that_is_judged():
-    session, evidence = examined(KnownLaws(block, called=from_the_draft))
-    assert {e.verdict for e in evidence} == {"no-evidence"}
-    assert {e.detail.reason for e in evidence} == {session.report.findings["state"]}
+def test_accepting_more_than_the_optimum_proves_bias_without_a_look_at_the_law():
+    everything = KnownLaws(lambda problem: {(0,) * (problem.gamma + 1): 1})
+    _, evidence = examined(everything, PROBLEMS[:1])
+    (item,) = (e for e in evidence if e.claim == "optimal")
+    assert item.verdict == "refuted" and "bias is proved" in item.detail.above and "Lemma 10" in item.detail.above
 
 
-def test_problems_that_take_too_long_are_named_and_after_two_the_others_are_not_tried():
+def test_problems_that_take_too_long_are_named_and_a_second_crash_ends_the_run():
     session, _ = examined(KnownLaws(block, late=NAMES[:2]))
     assert [law.reason for law in session.laws] == [
         *(f"on problem {name}: not done in time" for name in NAMES[:2]), NOT_TRIED, NOT_TRIED,
     ]  # fmt: skip
     assert session.report.failure is None
-
-
-def test_one_crash_is_left_out_and_a_second_ends_the_run():
     session, _ = examined(KnownLaws(block, crashes=NAMES[1:2]))
     assert [law.problem.name for law in session.laws] == [NAMES[0], *NAMES[2:]]
     session, _ = examined(KnownLaws(block, crashes=NAMES[1:3]))
     assert [law.problem.name for law in session.laws] == NAMES[:1]
 
 
-def test_where_the_exact_route_was_not_asked_for_there_is_no_law_and_the_reason():
+def test_laws_that_were_not_asked_for_or_not_checked_have_that_reason():
     session, evidence = examined(KnownLaws(block), levels=("statistical",))
     assert {law.reason for law in session.laws} == {NOT_ASKED} == {e.detail.reason for e in evidence}
-
-
-def test_laws_of_a_run_that_ended_before_the_checks_are_withdrawn():
     session = session_of(KnownLaws(block), PROBLEMS)
-    part = ExactLaws(session)
     session.laws = [session.measure(PROBLEMS[0])]
-    assert [e.detail.reason for e in part.evidence(False)] == [NOT_CONFIRMED] * len(MADE)
+    assert session.laws[0].withdrawn("first").withdrawn("second").reason == "first"
+    assert [e.detail.reason for e in ExactLaws(session).evidence(False)] == [NOT_CONFIRMED] * len(MADE)
 
 
-def test_a_law_is_changed_by_nobody():
-    law = session_of(KnownLaws(block), PROBLEMS).measure(PROBLEMS[0])
-    with pytest.raises(AttributeError):
-        law.reason = "planted"
-    withdrawn = law.withdrawn("first").withdrawn("second")
-    assert (law.reason, withdrawn.reason) == (None, "first")
+# ---------------------------------------------------------------- real calls
+
+
+def counts(law, moved=0):
+    """The calls that a law expects, so many of the commonest outcome on the next."""
+    given = {o: round(REAL_CALLS * as_float(p)) for o, p in law.outcomes().items()}
+    next_best, best = sorted(given, key=given.__getitem__)[-2:]
+    return given | {best: given[best] - moved, next_best: given[next_best] + moved}
+
+
+def test_calls_that_follow_the_law_do_not_contradict_it_and_calls_beyond_the_limit_or_excluded_ones_do():
+    law = law_of()
+    assert contradiction(law, counts(law)) is contradiction(law, counts(law, moved=40)) is None
+    beyond = int(1.2 * detection_limit(law, REAL_CALLS) * REAL_CALLS)
+    assert "do not follow the measured law" in contradiction(law, counts(law, moved=beyond))
+    assert "which the measured law excludes" in contradiction(law, counts(law) | {"ValueError: once": 1})
+
+
+def laws_after(child, laws=None):
+    session = session_of(child, PROBLEMS[:2])
+    return session, confirmed(session, laws or [session.measure(problem) for problem in PROBLEMS[:2]])
+
+
+def test_confirmed_laws_say_by_how_many_calls_and_unknown_ones_are_not_called():
+    _, laws = laws_after(KnownLaws(block))
+    assert all(law.known and law.real_calls["calls"] == REAL_CALLS for law in laws)
+    assert all(law.real_calls["limit"] == detection_limit(law, REAL_CALLS) for law in laws)
+    unknown = law_of(PROBLEM, reason="raced")
+    assert laws_after(KnownLaws(block), [unknown])[1] == [unknown]
+
+
+def test_one_contradiction_or_one_law_that_is_not_repeated_withdraws_every_law():
+    session, laws = laws_after(KnownLaws(block, called=lambda p: (from_the_draft if p is PROBLEMS[1] else block)(p)))
+    assert {law.reason for law in laws} == {session.report.findings["state"]} and "real calls" in laws[0].reason
+    stateful = replace(law_of(), findings={"state": "a counter"}, reason="a counter")
+    assert [law.reason for law in laws_after(KnownLaws(block), [law_of(), stateful])[1]] == [NOT_REPEATED, "a counter"]
+    session, evidence = examined(KnownLaws(block, called=from_the_draft))
+    assert {e.verdict for e in evidence} == {"no-evidence"}
+    assert {e.detail.reason for e in evidence} == {session.report.findings["state"]}
+
+
+@pytest.mark.parametrize(("law", "known"), [(block, [False, True]), (from_the_draft, [True, True])])
+def test_where_calls_take_too_long_a_law_is_withdrawn_unless_it_refutes(law, known):
+    _, laws = laws_after(KnownLaws(law, late_calls=[NAMES[0]]))
+    assert [one.known for one in laws] == known
+    assert not laws[0].real_calls and laws[1].real_calls
+
+
+# ---------------------------------------------------------------- the smallest witness
+
+
+def explained(law, finding=None, **settings):
+    session = session_of(KnownLaws(law), PROBLEMS[:3], **settings)
+    session.laws = [session.measure(problem) for problem in PROBLEMS[:3]]
+    session.report.add([e for one in session.laws for e in judge(one)])
+    session.report.notice(finding or {})
+    part = Explanation(session)
+    part.run()
+    return part.evidence(True)
+
+
+def test_the_smallest_witness_is_on_a_problem_smaller_than_any_examined_and_only_looked_for_where_it_helps(monkeypatch):
+    monkeypatch.setattr(FunctionSession, "mutants", [])  # naming one needs a child process
+    (smallest,) = explained(from_the_draft)
+    problem = smallest.witness.problem
+    assert smallest.refuted and smallest.witness.smallest
+    assert (problem["vocabulary"], problem["gamma"]) == (2, 1)
+    assert smallest.replay.startswith("draftproof audit known.py:law --problem")
+    assert explained(block) == explained(from_the_draft, explain=False) == []
+    assert explained(from_the_draft, {"state": "a counter"}) == []

@@ -7,7 +7,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 
 import pytest
@@ -63,12 +62,24 @@ exec("def executed(target_probs, draft_probs, draft_tokens, rng): return [0]")
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch):
-    """MINE, imported from a folder that only this process searches."""
-    (tmp_path / "mine.py").write_text(MINE)
+def imported(tmp_path, monkeypatch):
+    """Gives modules of a source, imported from a folder that only this process searches."""
+    names = []
+
+    def module(name, source):
+        names.append(name)
+        (tmp_path / f"{name}.py").write_text(source)
+        return importlib.import_module(name)
+
     monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("mine")
-    sys.modules.pop("mine")
+    yield module
+    for name in names:
+        sys.modules.pop(name)
+
+
+@pytest.fixture
+def mine(imported):
+    return imported("mine", MINE)
 
 
 def outcome(subject):
@@ -97,14 +108,10 @@ def test_each_kind_of_object_is_audited_under_its_own_name(mine, expression, nam
     assert outcome(subject) == verdict
 
 
-def local(target_probs, draft_probs, draft_tokens):
-    return [0]
-
-
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
-        ("lambda target_probs, draft_probs, draft_tokens: [0]", "a lambda cannot be found by name"),
+        ("lambda a, b, c: [0]", "a lambda cannot be found by name"),
         ("mine.made(mine.good)", "good cannot be found by name"),
         ("mine.Verifier(mine.good)", "an object of class Verifier cannot be found by name"),
         ("mine.Verifier(mine.good).method", "cannot be found by name"),
@@ -134,15 +141,6 @@ def test_what_was_patched_since_the_import_is_audited_as_it_is_now(mine, monkeyp
     assert outcome(mine.right) == "refuted"
 
 
-@pytest.mark.long
-def test_what_is_another_one_when_it_is_imported_anew_is_audited_as_it_is_here_and_not_cleared(mine):
-    with open(mine.__file__, "w") as file:
-        # A file of the same size, written within the same second, would be read from its __pycache__.
-        file.write("# edited\n" + MINE.replace("np.maximum(p - FACTOR * q, 0)", "np.maximum(q - FACTOR * p, 0)"))
-    assert audit(mine.right, [toy(1)], explain=False).verdict == "inconclusive"
-    assert outcome(mine.executed) == "refuted"
-
-
 HELPER = """
 import numpy as np
 def residual(p, q):
@@ -151,34 +149,24 @@ def residual(p, q):
 
 
 @pytest.mark.parametrize("how", ["import helper", "from helper import residual"])
-def test_what_was_patched_in_another_module_is_audited_as_it_is_now(tmp_path, monkeypatch, how):
-    (tmp_path / "helper.py").write_text(HELPER)
+def test_what_was_patched_in_another_module_is_audited_as_it_is_now(imported, monkeypatch, how):
+    helper = imported("helper", HELPER)
     used = "helper.residual(" if how == "import helper" else "residual("
-    (tmp_path / "uses.py").write_text(MINE.replace("residual(", used).replace(f"def {used}", "def other(") + how + "\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    uses, helper = importlib.import_module("uses"), importlib.import_module("helper")
-    try:
-        assert outcome(uses.right) == "holds"
-        monkeypatch.setattr(helper if how == "import helper" else uses, "residual", lambda p, q: p)
+    uses = imported("uses", MINE.replace("residual(", used).replace(f"def {used}", "def other(") + how + "\n")
+    assert outcome(uses.right) == "holds"
+    with monkeypatch.context() as patched:
+        patched.setattr(helper if how == "import helper" else uses, "residual", lambda p, q: p)
         assert outcome(uses.right) == "refuted"
-        monkeypatch.undo()
-        helper.lock = threading.Lock()
-        report = audit(uses.right, [toy(1)], explain=False)
-        assert (report.subject.get("not_compared") == ["helper"]) == (how == "import helper")
-    finally:
-        del sys.modules["uses"], sys.modules["helper"]
+    helper.lock = threading.Lock()
+    report = audit(uses.right, [toy(1)], explain=False)
+    assert (report.subject.get("not_compared") == ["helper"]) == (how == "import helper")
 
 
-def test_what_was_read_when_an_object_was_imported_is_read_again_in_another_process(tmp_path, monkeypatch):
+def test_what_was_read_when_an_object_was_imported_is_read_again_in_another_process(imported):
     here = f"import socket\nHERE = socket.gethostname() == {socket.gethostname()!r}\n"
-    (tmp_path / "reads.py").write_text(here + MINE.replace("FACTOR = 1.0", "FACTOR = 1.0 if HERE else 0.0"))
-    monkeypatch.syspath_prepend(tmp_path)
-    reads = importlib.import_module("reads")
-    try:
-        assert reads.FACTOR == 1.0
-        assert audit(reads.right, [toy(1)], explain=False, samples=500).verdict == "inconclusive"
-    finally:
-        del sys.modules["reads"]
+    reads = imported("reads", here + MINE.replace("FACTOR = 1.0", "FACTOR = 1.0 if HERE else 0.0"))
+    assert reads.FACTOR == 1.0
+    assert audit(reads.right, [toy(1)], explain=False, samples=500).verdict == "inconclusive"
 
 
 GENERATORS = """
@@ -200,27 +188,14 @@ def of_new(target_probs, draft_probs, draft_tokens):
 
 
 @pytest.mark.parametrize("name", ["of_own", "of_state", "of_plain", "of_global", "of_new"])
-def test_generators_that_an_object_keeps_are_followed_in_the_child(tmp_path, monkeypatch, name):
-    (tmp_path / "keeps.py").write_text(GENERATORS)
-    monkeypatch.syspath_prepend(tmp_path)
-    keeps = importlib.import_module("keeps")
-    assert outcome(getattr(keeps, name)) == "holds"
-    sys.modules.pop("keeps")
+def test_generators_that_an_object_keeps_are_followed_in_the_child(imported, name):
+    assert outcome(getattr(imported("keeps", GENERATORS), name)) == "holds"
 
 
 def test_what_cannot_be_copied_is_refused_and_says_what_to_do(mine, monkeypatch):
     monkeypatch.setattr(mine.right, "lock", threading.Lock(), raising=False)
     with pytest.raises(InputError, match=r"cannot be handed over as an object .*lock.*: hand over its name"):
         audit(mine.right, [toy(1)])
-
-
-def test_a_function_of_a_module_that_pytest_rewrote_is_audited():
-    assert outcome(asserting) == "refuted"
-
-
-def asserting(target_probs, draft_probs, draft_tokens):
-    assert len(draft_tokens)
-    return [0]
 
 
 RELATIVE = "from .parts import good as verify\nfrom . import parts\n"
@@ -247,34 +222,9 @@ def laid_out(root, layout):
     return path, name, path.parents[name.count(".")]
 
 
-SCRIPT = """
-from draftproof import audit
-from draftproof.models.battery import toy
-import {name} as module
-if __name__ == "__main__":
-    report = audit(module.parts.buggy, [toy(1)], explain=False)
-    print(report.failure or report.verdict, report.subject["name"])
-    print([e.replay for e in report.evidence if e.replay][0])
-"""
-
-
 def run(words, folder, **environment):
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment)
     return done.returncode, done.stdout + done.stderr
-
-
-@pytest.mark.long
-def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path):
-    _, name, root = laid_out(tmp_path, "namespace")
-    (root / "script.py").write_text(SCRIPT.format(name=name))
-    status, text = run([sys.executable, str(root / "script.py")], tmp_path)
-    first, replay = text.splitlines()
-    assert (status, first) == (0, "refuted lib.sub.parts:buggy")
-    search, words = shlex.split(replay)[:2], shlex.split(replay)[2:]
-    assert search == ["env", f"PYTHONPATH={root}"]
-    elsewhere = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    status, text = run([sys.executable, "-c", MAIN, *words[1:]], "/", PYTHONPATH=elsewhere)
-    assert (words[0], status) == ("draftproof", 1), text
 
 
 MAIN = (
@@ -307,13 +257,6 @@ def test_names_on_the_command_line_find_files_of_packages_or_say_why_not(tmp_pat
     assert why_not in str(caught.value)
 
 
-def test_the_command_line_ends_with_3_where_a_file_cannot_be_loaded(tmp_path):
-    path, _, root = laid_out(tmp_path, "namespace")
-    words = [sys.executable, "-c", MAIN, "audit", f"{path}:verify", "--problem", TOY]
-    status, shown = run(words, root, COLUMNS="400")
-    assert (status, "imports relatively" in shown) == (3, True)
-
-
 def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
     for folder, source in {"first": MINE, "second": MINE + "good = buggy"}.items():
         (tmp_path / folder).mkdir()
@@ -321,46 +264,21 @@ def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
     assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["holds", "refuted"]
 
 
-def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
-    _, name, root = laid_out(tmp_path, "src")
-    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src\n")
-    (tmp_path / "test_it.py").write_text(
-        textwrap.dedent(f"""
-        import functools
-        from draftproof import parametrize_with_checks
-        from draftproof.models.battery import toy
-        from draftproof.reports.audits.functions import problems, session
-        problems.audit_battery, problems.own_problems = (lambda: [toy(1)]), (lambda seed: [])
-        session.FunctionSession.mutants = []
-        from {name} import parts, verify
-        @functools.wraps(verify)
-        def mine(target_probs, draft_probs, draft_tokens, rng):
-            assert len(draft_tokens)
-            return parts.buggy(target_probs, draft_probs, draft_tokens, rng)
-        @parametrize_with_checks([mine], ["lossless"])
-        def test_mine(check):
-            check()
-        """)
-    )
-    status, text = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], tmp_path)
-    assert status == 1
-    assert "test_it.py:mine: lossless is refuted" in text, text
-    assert f"replay: env PYTHONPATH={root} draftproof audit" in text
-    assert "checks.py" not in text and "raise " not in text, (
-        "a failure shows the caller's test, not the source of the check"
-    )
-
-
-@pytest.mark.long
-def test_an_audit_in_a_script_needs_no_guard_and_by_name_says_so_where_it_does(tmp_path):
-    begin = MINE + f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\n"
-    (tmp_path / "script.py").write_text(begin + "print(audit(good, [problem], explain=False).verdict)\n")
-    assert run([sys.executable, "script.py"], tmp_path) == (0, "holds\n")
-    named = "print(audit('script.py:good', [problem], explain=False).failure['message'])\n"
-    (tmp_path / "script.py").write_text(begin + named)
-    status, text = run([sys.executable, "script.py"], tmp_path)
-    assert status == 0
-    assert "audit() is called while its subject is imported" in text
+def test_an_audit_in_a_script_needs_no_guard_its_replay_runs_and_by_name_says_so_where_it_does(tmp_path):
+    _, name, root = laid_out(tmp_path, "namespace")
+    begin = f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\nfrom {name} import parts\n"
+    shown = "report = audit(parts.buggy, [problem], explain=False)\nprint(report.shown_refutation().replay)\n"
+    (root / "script.py").write_text(begin + shown)
+    status, replay = run([sys.executable, "script.py"], root)
+    (env, search, *words) = shlex.split(replay)
+    assert (status, env, search, words[0]) == (0, "env", f"PYTHONPATH={root}", "draftproof"), replay
+    elsewhere = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    status, text = run([sys.executable, "-c", MAIN, *words[1:]], "/", PYTHONPATH=elsewhere)
+    assert status == 1, text
+    named = MINE + begin + "print(audit('script.py:good', [problem], explain=False).failure['message'])\n"
+    (root / "script.py").write_text(named)
+    status, text = run([sys.executable, "script.py"], root)
+    assert status == 0 and "audit() is called while its subject is imported" in text
 
 
 def test_the_checks_of_an_object_share_an_audit(mine, monkeypatch):

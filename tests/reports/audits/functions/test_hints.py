@@ -1,11 +1,11 @@
-"""What an audit says of a refuted function that may be right, if it was meant otherwise."""
+"""What an audit says of a refuted function that may be right, if it was meant in another way."""
 
 import pytest
 
-from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.checks import CheckFailed, run_check
+from draftproof.tests.reports.audited import audited, written
 from draftproof.tests.reports.audits.functions.written import TOKEN
 
 pytestmark = pytest.mark.interception
@@ -46,29 +46,34 @@ driven = Driven()
 )
 
 
-@pytest.fixture(scope="module")
-def report_on(tmp_path_factory):
-    file = tmp_path_factory.mktemp("hints") / "subject.py"
-    file.write_text(SOURCE)
-    return lambda name: audit(f"{file}:{name}", [toy(2), drawn(3, 1, "generic")], explain=False)
+def report_on(name):
+    return audited(written(SOURCE, name), [toy(2), drawn(3, 1, "generic")], explain=False)
 
 
-def test_tokens_with_their_number_cannot_be_audited_and_the_number_is_named(report_on):
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("padded", "padding", "returns -1 after the tokens; with that cut off lossless holds on all 2 problems"),
+        ("padded_and_biased", "padding", "with that cut off lossless is refuted on 2 of 2"),
+        ("rounded", "precision", "judge it by that, with --dtype float32"),
+        ("biased", None, ""),
+    ],
+)
+def test_a_refuted_function_gets_the_hint_that_fits_it_and_no_other(name, kind, said):
+    report = report_on(name)
+    hints = {"precision", "padding"} & report.findings.keys()
+    assert (report.verdict, hints) == ("refuted", {kind} - {None})
+    assert not kind or said in report.findings[kind]
+    assert not report_on("token").findings
+
+
+def test_tokens_with_their_number_cannot_be_audited_and_the_number_is_named():
     report = report_on("counted")
     assert (report.verdict, report.failure["kind"]) == ("error", "load")
     assert "a tuple of (list of length 1, int)" in report.failure["message"]
     mixed = report_on("sometimes_counted")
     assert mixed.verdict == "refuted"
     assert "audit a function that returns f(...)[0]" in str(mixed.shown_refutation().witness)
-
-
-def test_padding_is_refuted_and_it_is_said_whether_the_tokens_before_it_are_right(report_on):
-    right, wrong = report_on("padded"), report_on("padded_and_biased")
-    assert (right.verdict, wrong.verdict) == ("refuted", "refuted")
-    assert (
-        "returns -1 after the tokens; with that cut off lossless holds on all 2 problems" in right.findings["padding"]
-    )
-    assert "with that cut off lossless is refuted on 2 of 2" in wrong.findings["padding"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def test_padding_is_refuted_and_it_is_said_whether_the_tokens_before_it_are_righ
         ("padded", "returns -1, an id outside the vocabulary, at subject.py:{}: return [*tokens, *[-1] * ("),
     ],
 )
-def test_an_id_outside_the_vocabulary_is_called_that_with_the_line_that_returns_it(report_on, name, said):
+def test_an_id_outside_the_vocabulary_is_called_that_with_the_line_that_returns_it(name, said):
     report = report_on(name)
     line = next(n for n, line in enumerate(SOURCE.splitlines(), 1) if line.strip().startswith(said.split("{}: ")[1]))
     assert report.findings["outside-vocabulary"].startswith(said.format(line))
@@ -88,25 +93,9 @@ def test_an_id_outside_the_vocabulary_is_called_that_with_the_line_that_returns_
         run_check(report, "lossless")
 
 
-def test_ids_outside_the_vocabulary_are_noticed_of_rows_that_sum_to_1_alone(tmp_path):
-    file = tmp_path / "subject.py"
-    file.write_text(SOURCE)
-
-    def noticed(name, **how):
-        sandbox.load(f"{file}:{name}", [toy(1)])
-        answers = [*sandbox.law(toy(1), **how)]  # to their end
-        return any("outside-vocabulary" in answer.get("findings", {}) for answer in answers)
-
+def test_ids_outside_the_vocabulary_are_noticed_of_rows_that_sum_to_1_alone():
     with Sandbox("") as sandbox:
-        assert noticed("outside") and noticed("driven")
-        assert not noticed("token")
-        assert not noticed("outside_if_scaled", scales=(0.9, 0.9))
-        assert not noticed("outside_if_scaled")
-
-
-def test_rounding_to_float32_in_float64_is_refuted_and_the_dtype_to_judge_it_by_is_named(report_on):
-    report = report_on("rounded")
-    assert report.verdict == "refuted"
-    assert "judge it by that, with --dtype float32" in report.findings["precision"]
-    assert not {"precision", "padding"} & report_on("biased").findings.keys()
-    assert not report_on("token").findings
+        for name, how, noticed in (("outside", {}, True), ("outside_if_scaled", {"scales": (0.9, 0.9)}, False)):
+            sandbox.load(written(SOURCE, name), [toy(1)])
+            answers = [*sandbox.law(toy(1), **how)]  # to their end
+            assert any("outside-vocabulary" in answer.get("findings", {}) for answer in answers) is noticed

@@ -1,7 +1,5 @@
 """A problem that takes too long is named and has no verdict; what else was examined stands."""
 
-from pathlib import Path
-
 import pytest
 
 from draftproof.models.battery import drawn
@@ -9,9 +7,9 @@ from draftproof.models.problem import problem_from
 from draftproof.proofs.interception.tracer import MAX_NUMBERS_PER_PATH
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.exact_laws import NOT_TRIED
 from draftproof.tests.deceivers import odd
+from draftproof.tests.reports.audited import audited
 from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
@@ -20,30 +18,26 @@ LATE = f"on problem {EQUAL.name}: measuring its law: not done within 1 s of proc
 
 
 def of(name, problems, **settings):
-    return audit(f"{Path(faults.__file__)}:{name}", problems, timeout=1, explain=False, samples=100, **settings)
+    settings = {"timeout": 1, "explain": False, "samples": 100} | settings
+    report = audited(f"{faults.__file__}:{name}", problems, **settings)
+    return report, {e.problem: e for e in report.evidence if e.claim == "lossless" and e.method == "interception"}
 
 
 def test_where_one_problem_takes_too_long_the_others_keep_their_laws():
-    report = of("slow_when_rows_are_equal", [EQUAL, GENERIC])
-    laws = {e.problem: e for e in report.evidence if e.claim == "lossless" and e.method == "interception"}
-    assert laws[GENERIC.name].holds and laws[EQUAL.name].detail.reason == LATE
+    report, laws = of("slow_when_rows_are_equal", [EQUAL, GENERIC])
+    assert laws[GENERIC.name].holds and laws[EQUAL.name].detail.reason == LATE == report.findings["too-long"]
     assert (report.verdict, report.failure) == ("inconclusive", None)
-    assert report.findings["too-long"] == LATE
     assert "1 law without computation and without samples" in report.not_examined
 
 
-def test_where_every_problem_takes_too_long_it_is_an_error():
+def test_where_every_problem_takes_too_long_or_a_call_does_not_end_it_is_an_error():
     problems = [EQUAL, drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
-    report = of("slow", problems, levels=("exact",))
-    reasons = [e.detail.reason for e in report.evidence if e.claim == "lossless"]
-    assert reasons[0] == LATE and reasons[2] == NOT_TRIED
+    report, laws = of("slow", problems, levels=("exact",))
+    assert [laws[p.name].detail.reason for p in problems[::2]] == [LATE, NOT_TRIED]
     assert (report.verdict, report.failure) == ("error", {"kind": "timeout", "message": LATE})
-
-
-def test_an_endless_call_on_one_problem_is_an_error_that_says_so():
-    report = of("endless_when_rows_are_equal", [GENERIC, EQUAL])
-    assert report.verdict == "error"
-    assert report.failure["kind"] == "timeout" and "a call did not return within" in report.failure["message"]
+    report, _ = of("endless_when_rows_are_equal", [GENERIC, EQUAL])
+    assert (report.verdict, report.failure["kind"]) == ("error", "timeout")
+    assert "a call did not return within" in report.failure["message"]
     assert report.findings["never-returned"] in report.failure["message"]
 
 
@@ -52,15 +46,14 @@ def test_one_call_that_waits_for_a_rare_token_is_no_error_of_the_audit():
     tried."""
     data = {"name": "rare", "target": ["3/10000000000", "9999999997/10000000000"], "vocabulary": 2, "gamma": 1}
     rare = problem_from(data | {"draft": ["3/100000000", "99999997/100000000"]})
-    loop = f"{Path(odd.__file__)}:rejection_loop"
-    report = audit(loop, [rare, GENERIC], timeout=4, explain=False, levels=("exact",))
+    report = audited(f"{odd.__file__}:rejection_loop", [rare, GENERIC], timeout=4, explain=False, levels=("exact",))
     laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
     assert (report.verdict, report.failure) == ("inconclusive", None) and laws["rare"].detail.reason
 
 
 def test_numbers_drawn_without_end_and_without_a_decision_are_given_up():
     """As a loop does in which every number belongs to one group, or is not looked at."""
-    with Sandbox(f"{Path(faults.__file__)}:draws_when_rows_are_equal") as box:
+    with Sandbox(f"{faults.__file__}:draws_when_rows_are_equal") as box:
         box.start([GENERIC])
         found = measured(EQUAL, "float64", box.law(EQUAL))
     assert found.reason == f"draws without bound: more than {MAX_NUMBERS_PER_PATH:,} random numbers in one call"

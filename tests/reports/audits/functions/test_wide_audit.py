@@ -13,12 +13,13 @@ from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
 from draftproof.reports.audits.functions import problems as functions
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
-from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.reports.audited import audited, written
 from draftproof.verifiers.details import WideDetail
 
 SUBJECTS = "draftproof.tests.subjects.wide"
 ODD = "draftproof.tests.deceivers.odd"
 CONTROLS = "draftproof.verifiers.zoo.controls"
+BATTERY = {p.name: p for p in wide_battery()}
 
 
 def problems_of(report):
@@ -26,19 +27,18 @@ def problems_of(report):
 
 
 def test_a_refutation_on_a_wide_problem_replays_from_its_specification():
-    report = audit(f"{SUBJECTS}:tiles_of_eight", [wide(9, 2)])
+    report = audited(f"{SUBJECTS}:tiles_of_eight", [wide(9, 2)])
     refutation = report.shown_refutation()
     assert (report.verdict, refutation.detail.vocabulary) == ("refuted", 9)
     words = shlex.split(refutation.replay)
-    again = audit(words[2], [words[4]])
-    assert again.shown_refutation().total_variation == refutation.total_variation
-    validate(report.as_json())
+    assert audit(words[2], [words[4]]).shown_refutation().total_variation == refutation.total_variation
     jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), PROBLEM_SCHEMA)
     assert len(refutation.replay) < 300
+    assert all(len(json.dumps(as_json(p))) < 600 or p.kind == "near" for p in BATTERY.values())  # which names 143
 
 
-def test_what_was_examined_of_the_vocabulary_stands_beside_the_verdict():
-    report = audit(f"{SUBJECTS}:by_search", [toy(1), wide(2003, 1)])
+def test_what_was_examined_of_the_vocabulary_stands_next_to_the_verdict():
+    report = audited(f"{SUBJECTS}:by_search", [toy(1), wide(2003, 1)])
     (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
     assert (report.verdict, law.holds, law.detail.vocabulary, law.detail.gamma) == ("holds", True, 2003, 1)
     assert law.detail.ids_called > 100 and 0 < law.detail.mass_not_called < 1
@@ -46,13 +46,14 @@ def test_what_was_examined_of_the_vocabulary_stands_beside_the_verdict():
 
 
 def test_a_wide_problem_without_a_law_is_sampled_and_the_verdict_says_so():
-    report = audit("draftproof.tests.subjects.not_followed:scan_of_sums", [wide(129, 1)], samples=2000)
+    report = audited("draftproof.tests.subjects.not_followed:scan_of_sums", [wide(129, 1)], samples=2000)
     sampled = [e for e in report.evidence if e.method == "chi-square"]
     assert report.verdict == "inconclusive" and len(sampled) == 1
     assert 0 < sampled[0].bound < 0.5 and sampled[0].detail.why_not_exact
-    assert report.scope.sampled_vocabularies == [sampled[0].detail.vocabulary]
-    assert f"1 sampled (V = {sampled[0].detail.vocabulary}; detection limit TV" in report.scope.says
-    assert report.reading.startswith("inconclusive: nothing decided on")
+    assert report.scope.sampled_vocabularies == [129]
+    assert "1 sampled (V = 129; detection limit TV" in report.scope.says
+    off = audited(f"{SUBJECTS}:cut_to_fifty", [wide(1003, 2)], levels=("statistical",), samples=4000)
+    assert (off.verdict, off.shown_refutation().method) == ("refuted", "chi-square")
 
 
 MINDS_THE_ORDER = """
@@ -66,16 +67,15 @@ def by_order(target_probs, draft_probs, draft_tokens, rng):
 """
 
 
-def test_a_law_that_minds_the_order_of_wide_ids_is_noticed(tmp_path):
+def test_a_law_that_minds_the_order_of_wide_ids_is_noticed():
     problem = WideProblem(300, 1, "dense", ((5, 250),), name="w")
-    (tmp_path / "order.py").write_text(MINDS_THE_ORDER)
     there = backwards(problem)
     assert there.target_row(())[0] == problem.target_row(())[-1] and backwards(there) == problem
     assert there.draft_row(()).tolist() == problem.draft_row(())[::-1].tolist()
     assert there.target_row((49,)).tolist() == problem.target_row((250,))[::-1].tolist()
     assert any_problem_from(as_json(there)) == there
     for name in ("right", "by_order"):
-        report = audit(f"{tmp_path / 'order.py'}:{name}", [problem, there], explain=False)
+        report = audited(written(MINDS_THE_ORDER, name), [problem, there], explain=False)
         laws = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
         assert laws["w"] == laws["w-backwards"] == "holds"
         said = "w with ids in the opposite order has another law of what is emitted"
@@ -85,7 +85,7 @@ def test_a_law_that_minds_the_order_of_wide_ids_is_noticed(tmp_path):
 @pytest.mark.long
 def test_a_cache_that_takes_rows_for_others_is_refuted_with_the_calls_before_and_a_right_one_is_not():
     problem = wide(1003, 1)
-    report = audit(f"{SUBJECTS}:residuals_by_every_64th", [problem, exchanged(problem)], explain=False)
+    report = audited(f"{SUBJECTS}:residuals_by_every_64th", [problem, exchanged(problem)], explain=False)
     assert report.verdict == "refuted"
     assert f"another one after calls on {problem.name}, whose rows agree" in report.findings["state"]
     replay = report.shown_refutation().replay
@@ -93,59 +93,38 @@ def test_a_cache_that_takes_rows_for_others_is_refuted_with_the_calls_before_and
     words = shlex.split(replay)
     again = audit(words[2], [word for k, word in enumerate(words) if words[k - 1] == "--problem"], explain=False)
     assert again.verdict == "refuted"
-    right = audit(f"{SUBJECTS}:residuals_by_whole_rows", [problem, exchanged(problem)], explain=False)
+    right = audited(f"{SUBJECTS}:residuals_by_whole_rows", [problem, exchanged(problem)], explain=False)
     assert (right.verdict, right.findings) == ("holds", {})
 
 
-def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
-    report = audit(f"{SUBJECTS}:cut_to_fifty", [wide(1003, 2)], levels=("statistical",), samples=4000)
-    assert report.verdict == "refuted"
-    assert report.shown_refutation().method == "chi-square"
-
-
-@pytest.mark.parametrize("quick", [pytest.param(True, marks=pytest.mark.long), False])
-def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick, monkeypatch):
+def test_wide_problems_are_part_of_an_audit_that_the_small_ones_do_not_refute(monkeypatch):
     monkeypatch.setattr(functions, "audit_battery", lambda: [toy(1)])
     monkeypatch.setattr(functions, "own_problems", lambda seed: [])
-    few = wide_battery()[:2]
-    report = audit(f"{SUBJECTS}:by_choice", wide=few, quick=quick, explain=False, levels=("exact",))
-    assert ({p.name for p in few} <= problems_of(report)) is not quick
-    assert report.verdict == "holds"
-
-
-def test_what_the_small_problems_refute_is_not_examined_on_wide_ones():
-    report = audit(
-        "draftproof.verifiers.zoo.accept_rule:accept_everything", wide=[wide(9, 1)], explain=False, stop_at_first=True
-    )
-    assert report.verdict == "refuted" and wide(9, 1).name not in problems_of(report)
-
-
-def test_the_specification_is_as_short_as_said():
-    assert all(len(json.dumps(as_json(p))) < 600 or p.kind == "near" for p in wide_battery())  # which names 143 tokens
+    few = [*BATTERY.values()][:2]
+    report = audit(f"{SUBJECTS}:by_choice", wide=few, explain=False, levels=("exact",))
+    assert report.verdict == "holds" and {p.name for p in few} <= problems_of(report)
+    report = audit("draftproof.verifiers.zoo.accept_rule:accept_everything", wide=few, explain=False)
+    assert report.verdict == "refuted" and problems_of(report).isdisjoint(BATTERY)
 
 
 @pytest.mark.parametrize(
-    ("name", "right", "wrong", "most"),
+    ("problem", "right", "wrong", "most"),
     [
         # Where target and draft are near, a rejected uniform is on few points: 3.5e-14 was beyond what a fresh one may.
-        ("near-draft-V2000-gamma1", f"{CONTROLS}:one_uniform_rescaled", f"{SUBJECTS}:rescaled_too_low", 9e-13),
+        (BATTERY["wide-near-draft-V2000-gamma1"], f"{CONTROLS}:one_uniform_rescaled",
+         f"{SUBJECTS}:rescaled_too_low", 9e-13),
         # NumPy's multinomial draw subtracts one probability after the other from 1, so that the last one is off.
-        ("again-V5003-gamma4", f"{SUBJECTS}:by_multinomial", f"{SUBJECTS}:by_multinomial_of_less", 2e-12),
-        # The running sum of a row that was added in pairs ends beside 1: the last token takes the rest.
-        ("tails-V257-gamma2", f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:by_sums_a_little_too_small", 2e-13),
+        (BATTERY["wide-again-V5003-gamma4"], f"{SUBJECTS}:by_multinomial",
+         f"{SUBJECTS}:by_multinomial_of_less", 2e-12),
+        # The running sum of a row that was added in pairs ends next to 1: the last token takes the rest.
+        (BATTERY["wide-tails-V257-gamma2"], f"{ODD}:uniforms_in_advance",
+         f"{SUBJECTS}:by_sums_a_little_too_small", 2e-13),
+        # Uniforms of the longest block that are drawn at once are followed one by one.
+        (apart(64), f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:all_at_once_but_the_last_is_kept", 1e-9),
     ],
-)
-def test_right_verifiers_that_were_refuted_hold_and_ones_just_beyond_them_do_not(name, right, wrong, most):
-    problems = [p for p in wide_battery() if p.name == f"wide-{name}"]
+)  # fmt: skip
+def test_right_verifiers_that_were_refuted_hold_and_ones_just_beyond_them_do_not(problem, right, wrong, most):
     for rule, verdict in ((right, "holds"), (wrong, "refuted")):
-        report = audit(rule, problems, dtypes=["float64"], explain=False)
+        report = audited(rule, [problem], dtypes=["float64"], explain=False)
         (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
         assert report.verdict == verdict and law.bound < most
-
-
-def test_uniforms_of_the_longest_block_that_are_drawn_at_once_are_followed_one_by_one():
-    for rule, verdict in (
-        (f"{ODD}:uniforms_in_advance", "holds"),
-        (f"{SUBJECTS}:all_at_once_but_the_last_is_kept", "refuted"),
-    ):
-        assert audit(rule, [apart(64)], dtypes=["float64"], explain=False).verdict == verdict
