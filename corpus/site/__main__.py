@@ -8,10 +8,15 @@ from draftproof.models.errors import InputError
 from draftproof.reports.commands.exit_status import REFUTED, WRONG_USE, stop
 from draftproof.reports.commands.output import write_text
 
+from .evidence_command import evidence
+
 
 @click.group()
 def site() -> None:
-    """Write the pages that this project publishes."""
+    """Write the pages that this project publishes, and keep the runs that they show."""
+
+
+site.add_command(evidence)
 
 
 @site.command()

@@ -14,8 +14,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ...models.digests import environment, processor
-from ...models.errors import InputError
+from draftproof.models.digests import environment, processor
+from draftproof.models.errors import InputError
 
 RUN, REPORT, TABLES = "run.json", "report.json", "tables.json"
 WRITES = {
@@ -107,7 +107,7 @@ def kept(folder: Path) -> Kept:
         report = None if (folder / TABLES).is_file() else json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
-            f"{folder}: {error}; expected {RUN} with {REPORT} or {TABLES}, as draftproof evidence writes them"
+            f"{folder}: {error}; expected {RUN} with {REPORT} or {TABLES}, as the command evidence writes them"
         ) from None
     if report and report["environment"].get("torch") != run.environment.get("torch"):
         raise InputError(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from draftproof.corpus.site.cell_states import CellState, states
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.migration import migrated
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings_grid import GRID
 
@@ -28,7 +27,7 @@ def kept_grids() -> dict[str, Report]:
 def read_grid(file: Path) -> Report:
     """Raises: InputError for a file that is no report."""
     try:
-        return Report.from_json(migrated(json.loads(file.read_text(encoding="utf-8"))))
+        return Report.from_json(json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, LookupError):
         raise InputError(f"{file}: no report of a grid; expected what draftproof engine --grid --json writes") from None
 

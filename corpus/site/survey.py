@@ -22,8 +22,8 @@ from draftproof.models.store import Key, Store, stored_rows
 from draftproof.models.tree_battery import drawing
 from draftproof.reports.audits.engines.audit import LEVELS, audit_engine
 from draftproof.reports.audits.functions.audit import run_audit
-from draftproof.reports.audits.migration import migrated
 from draftproof.reports.audits.report import Report
+from draftproof.reports.audits.report_form import in_this_version
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, ENGINES, Adapter, Engine
@@ -150,7 +150,7 @@ def reports_in(folder: Path) -> dict[str, Mapping[str, Any]]:
 def _report(file: Path) -> dict[str, Any]:
     """Raises: InputError if it is none."""
     try:
-        return migrated(json.loads(file.read_text(encoding="utf-8")))
+        return in_this_version(json.loads(file.read_text(encoding="utf-8")))
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     except (ValueError, AttributeError, LookupError):

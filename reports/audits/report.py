@@ -17,9 +17,8 @@ from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
-from .migration import SCHEMA_VERSION, migrated
 from .not_examined import not_examined
-from .report_form import ReportForm
+from .report_form import SCHEMA_VERSION, ReportForm, in_this_version
 from .scope import ReportScope, scope
 
 
@@ -128,7 +127,6 @@ class Report:
     server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
-    scoped: whether it says what it speaks of (``scope``); earlier reports do not.
     proved: what was on record of proofs when it was written; None: what is on record in this version.
     """
 
@@ -147,7 +145,6 @@ class Report:
     campaign: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    scoped: bool = True
     proved: list[dict[str, Any]] | None = field(default=None, compare=False)
     _scope: tuple[list[Any], ReportScope | None] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -205,8 +202,7 @@ class Report:
 
     @property
     def scope(self) -> ReportScope | None:
-        """Return what the verdict speaks of; None if that is not recorded, or nothing was examined. It is computed once
-        for each state of the report."""
+        """Return what the verdict speaks of; None if nothing was examined. It is computed once for each state."""
         state = [
             *map(id, self.evidence),
             self.verdict,
@@ -214,17 +210,17 @@ class Report:
             *map(id, (self.end_to_end, self.campaign, self.server)),
         ]
         if self._scope is None or self._scope[0] != state:
-            self._scope = state, scope(self) if self.scoped else None
+            self._scope = state, scope(self)
         return self._scope[1]
 
     @property
     def not_examined(self) -> list[str]:
-        """Return what the verdict says nothing of, a sentence each; empty if that is not recorded."""
-        return not_examined(self, self.scope) if self.scoped else []
+        """Return what the verdict says nothing of, a sentence each."""
+        return not_examined(self, self.scope)
 
     @property
     def reading(self) -> str:
-        """Return the verdict in words that say no more than the evidence; the verdict alone if that is not recorded."""
+        """Return the verdict in words that say no more than the evidence."""
         known = self.scope
         return known.reading if known else self.verdict
 
@@ -309,7 +305,7 @@ class Report:
 
         Raises: InputError for what is no report, and for a version that is not known.
         """
-        data = migrated(data)
+        data = in_this_version(data)
         form = convert(ReportForm, data, "report")
         _require_numbers(form.evidence)
         report = cls(data["subject"], tuple(form.claims), form.seed, form.environment)
@@ -320,7 +316,7 @@ class Report:
         details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
         report.shown = {kind: shown for kind, shown in details if shown}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
-        report.campaign, report.server, report.scoped = data.get("campaign"), data.get("server"), "scope" in data
+        report.campaign, report.server = data.get("campaign"), data.get("server")
         report.regions = data.get("regions", {})
         return report
 

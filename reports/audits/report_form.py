@@ -4,18 +4,21 @@
 """
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from ...models.digests import ROOT
+from ...models.errors import InputError
 from ...models.files import write_atomically
 from ...models.json_files import schema
 from ...verifiers.claims import CLAIMS
 from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import ReportVerdict
-from .migration import SCHEMA_VERSION
 from .scope import ReportScope
+
+SCHEMA_VERSION = "2.2"
 
 SCHEMA_FILE = ROOT / "docs" / "schemas" / "report.schema.json"
 
@@ -262,7 +265,7 @@ class ServerForm(Closed, kw_only=True):
 class ReportForm(Closed, kw_only=True):
     """A report, as every command writes it.
 
-    scope: what the verdict speaks of; None without evidence, absent from earlier reports. not_examined: what it says
+    scope: what the verdict speaks of; None without evidence. not_examined: what it says
         nothing of.
     regions: dtype -> region of the rows -> cells covered. standing: what is proved of the rules, on record.
     """
@@ -288,6 +291,15 @@ class ReportForm(Closed, kw_only=True):
     campaign: CampaignForm | None = None
     server: ServerForm | None = None
     regions: dict[str, dict[str, RegionForm]] = {}
+
+
+def in_this_version(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a report of this version or the one before. Raises: InputError for another version."""
+    version, verdict = report.get("schema_version"), report.get("verdict")
+    if version not in ("2.1", SCHEMA_VERSION):
+        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION} or 2.1")
+    # Until 2.1 the verdict holds was called lossless, a word that is kept for what is proved.
+    return {**report, "schema_version": SCHEMA_VERSION, "verdict": "holds" if verdict == "lossless" else verdict}
 
 
 def report_schema() -> dict[str, Any]:

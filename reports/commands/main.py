@@ -27,7 +27,6 @@ COMMANDS = {
     "history": "The verdict of every release of an engine's verifier.",
     "bisect": "The release, or the commit, that changed the verdict of an engine's verifier.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
-    "evidence": "Run a command and keep what it shows, with device, driver, versions and date.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
     "report": "Show a report, compare two, merge several.",
     "vectors": "Test vectors for verifiers in any language, and the judge of their answers.",

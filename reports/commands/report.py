@@ -100,7 +100,7 @@ def merge(files: tuple[str, ...], file: str) -> None:
 )
 def show(file: str, json_file: str | None, html_file: str | None, require_decision: bool, sarif_file: str | None,
          badge_file: str | None, date: datetime | None) -> None:  # fmt: skip
-    """Show the report in FILE, of any version, or a compliance folder's, and write it in other forms."""
+    """Show the report in FILE, or a compliance folder's, and write it in other forms."""
     output = Output(json_file, html_file, sarif_file, badge=badge_file)
     require_writable(badge_file)
     from ..audits.comparison.states import load, states_of

@@ -9,8 +9,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...verifiers.verdicts import ReportVerdict
-from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
+from ..audits.report_form import SCHEMA_VERSION
 from . import figures
 from .glossary import Links
 from .plain_words import plain_sentence, problem_rows

@@ -238,13 +238,9 @@ def regions(report: Report) -> list[tuple[str, list[dict[str, int]]]]:
     return [(name, [counts.get(name, nothing) for counts in report.regions.values()]) for name in names]
 
 
-NOT_RECORDED = "not recorded in a report of this version"
-
-
 def speaks_of(report: Report) -> str:
     """Say what the verdict speaks of: sizes, numbers, requests a call, how the laws are known."""
-    known = report.scope
-    return known.says if known else "nothing was examined" if report.scoped else NOT_RECORDED
+    return report.scope.says if report.scope else "nothing was examined"
 
 
 def in_brief(report: Report) -> str:

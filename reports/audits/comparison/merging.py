@@ -50,7 +50,6 @@ def merged(reports: Mapping[str, Report]) -> Report:
                 known[region] = max(known.get(region, count), count, key=lambda c: c["covered"])
         if report.failure:
             made.fail(report.failure["kind"], report.failure["message"])
-    made.scoped = all(report.scoped for report in reports.values())
     return made
 
 

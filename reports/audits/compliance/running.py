@@ -11,9 +11,9 @@ from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.statements import METHODS, standing
-from ..migration import migrated
 from ..nightly.status import is_history, status
 from ..report import Report
+from ..report_form import in_this_version
 from ..settings import Progress
 from .contradictions import untrue
 from .declared import place
@@ -130,10 +130,9 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     data = printable_data(read_file(dict, folder / file))
     try:
         report = Report.from_json(data)
-        if wrong := next(untrue(migrated(data), report, ("verdict",)), None):
+        if wrong := next(untrue(in_this_version(data), report, ("verdict",)), None):
             raise InputError(f"{file}: {wrong}")
-        unsaid = () if report.scoped else ("scope", "not_examined")
-        got.report = {name: value for name, value in report.as_json().items() if name not in unsaid}
+        got.report = report.as_json()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{file}: not a report of draftproof") from None
 

@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import ValidationError
 
+from draftproof.corpus.site.__main__ import site
+from draftproof.corpus.site.evidence_folder import HEAD, kept
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.evidence_folder import HEAD, kept
-from draftproof.reports.audits.migration import migrated
-from draftproof.reports.commands.main import cli
 from draftproof.reports.commands.output import as_json
 from draftproof.tests.reports.report_schema import validate
 from draftproof_paper.tables.plan import MeasurementCell, TablesPlan
@@ -25,10 +24,10 @@ PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/
 
 
 def must_be_as_quoted(folder, document):
-    """Raises if a folder is not what ``draftproof evidence`` writes, or the document says something else of it."""
+    """Raises if a folder is not what the command evidence writes, or the document says something else of it."""
     run = kept(folder)
     if run.report is not None:
-        validate(migrated(run.report))
+        validate(run.report)
     assert run.line in document.splitlines(), f"{run.name} is not quoted as {run.line}"
 
 
@@ -116,7 +115,7 @@ def test_a_kept_run_that_was_changed_is_seen(tmp_path):
 def test_a_run_is_kept_with_its_exit_status_and_what_it_was_run_on(tmp_path):
     (tmp_path / "p.json").write_text(PROBLEM)
     words = ["evidence", "--out", str(tmp_path / "it"), "audit", "block", "--problem", str(tmp_path / "p.json")]
-    done = CliRunner().invoke(cli, words)
+    done = CliRunner().invoke(site, words)
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[-1] == kept(tmp_path / "it").line
     run = kept(tmp_path / "it").run
@@ -133,6 +132,6 @@ def test_a_run_is_kept_with_its_exit_status_and_what_it_was_run_on(tmp_path):
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_one_line(words, text, tmp_path):
-    done = CliRunner().invoke(cli, ["evidence", "--out", str(tmp_path / "it"), *words])
+    done = CliRunner().invoke(site, ["evidence", "--out", str(tmp_path / "it"), *words])
     assert isinstance(done.exception, InputError) and text in str(done.exception)
     assert not (tmp_path / "it").exists()

@@ -4,27 +4,23 @@ import json
 
 import pytest
 
-from draftproof.models.battery import toy
 from draftproof.models.wide import wide
 from draftproof.proofs.laws.wide_law import WideMeasurement
-from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
-from draftproof.reports.audits.migration import migrated
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.exit_status import of_verdict
-from draftproof.reports.commands.main import main
 from draftproof.reports.pages.junit import junit
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.plain_words import plain_sentence
 from draftproof.reports.pages.sarif import sarif
 from draftproof.reports.pages.summary import in_brief, summaries
 from draftproof.tests.reports.audits.test_scope import law, report_of, shown
+from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED, Method
 from draftproof.verifiers.verdicts import ReportVerdict
 
 pytestmark = pytest.mark.exact
-SUBJECTS = "draftproof.tests.subjects.wide"
 WIDE = {"ids_called": 9, "fewest_ids_of_a_row": 9, "mass_not_called": 0.1, "allowed_to_look_ups": 0.0,
         "look_ups_explained": 0.0}  # fmt: skip
 SMALL, DECIDED = law("a"), law("b", vocabulary=5003, **WIDE)
@@ -35,7 +31,7 @@ READING = (
 )
 
 
-def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_verdict_is_said(tmp_path, monkeypatch):
+def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_verdict_is_said(tmp_path):
     report = report_of(SMALL, DECIDED, SLOW, SAMPLED)
     assert (report.verdict, report.reading) == ("holds", READING)
     assert (report.scope.problems, report.scope.vocabularies) == (2, [2, 5003])
@@ -46,28 +42,18 @@ def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_ver
     (run,) = sarif(report)["runs"]
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
     assert "not decided on 1 (V = 32,000" in note["message"]["text"] and run["properties"]["reading"] == READING
-    assert [(row.verdict, row.problems) for row in summaries(report)][:2] == [
-        ("holds", "2 of 2"),
-        ("no-evidence", "1 of 1"),
-    ]
+    rows = [(row.verdict, row.problems) for row in summaries(report)]
+    assert rows[:2] == [("holds", "2 of 2"), ("no-evidence", "1 of 1")]
     assert junit(report).count("<skipped") == 2 and READING in junit(report)
     run_check(report, "lossless")
     validate(json.loads(json.dumps(report.as_json())))
-    file, drawn = tmp_path / "report.json", tmp_path / "badge.svg"
-    file.write_text(report.text())
     again = Report.from_json(json.loads(report.text()))
     assert (again.verdict, again.reading, again.scope) == (report.verdict, READING, report.scope)
-    statuses = []
-    for options in ((), ("--require-decision",)):
-        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", str(file), "--badge", str(drawn), *options])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        statuses.append(ended.value.code)
-    assert statuses == [0, 4]
-    assert (
-        in_brief(report) == "not refuted on 2 problems (V to 5003); 1 not decided"
-        and in_brief(report) in drawn.read_text()
-    )
+    (tmp_path / "r.json").write_text(report.text())
+    words = "report", "show", "r.json", "--badge", "b.svg"
+    assert [draftproof(*words, *more, cwd=tmp_path).status for more in ((), ("--require-decision",))] == [0, 4]
+    assert in_brief(report) == "not refuted on 2 problems (V to 5003); 1 not decided"
+    assert in_brief(report) in (tmp_path / "b.svg").read_text()
 
 
 def test_what_is_decided_altogether_reads_and_exits_as_before():
@@ -78,30 +64,22 @@ def test_what_is_decided_altogether_reads_and_exits_as_before():
     assert of_verdict("refuted", True, True) == 1 and of_verdict("error", True, True) == 3
 
 
+OF_FLOAT32 = law("a", dtype="float32"), law("c", NO_EVIDENCE, 32000, dtype="float32", out_of_scope=True)
+
+
 @pytest.mark.parametrize(
     "evidence",
     [
-        pytest.param(
-            [SMALL, DECIDED, law("c", NO_EVIDENCE, 32000, reason="it keeps state")], id="seen and not neutral"
-        ),
+        pytest.param([SMALL, DECIDED, law("c", NO_EVIDENCE, 32000, reason="it keeps state")], id="seen, not neutral"),
         pytest.param([SMALL, DECIDED, SLOW, law("d", NO_EVIDENCE, reason="too long")], id="a small problem too"),
         pytest.param([SMALL, SLOW], id="no wide problem is decided"),
         pytest.param([SLOW], id="nothing is decided"),
-        pytest.param(
-            [
-                SMALL,
-                DECIDED,
-                law("a", dtype="float32"),
-                law("c", NO_EVIDENCE, 32000, dtype="float32", out_of_scope=True),
-            ],
-            id="no wide problem in that precision",
-        ),
+        pytest.param([SMALL, DECIDED, *OF_FLOAT32], id="no wide problem in that precision"),
     ],
 )
 def test_a_verdict_is_given_by_no_less_than_the_least(evidence):
     report = report_of(*evidence)
     assert report.verdict == "inconclusive" and report.reading.startswith("inconclusive: nothing decided on")
-    assert of_verdict(report.verdict, True) == 4
     with pytest.raises(AssertionError, match="no proof of lossless"):
         run_check(report, "lossless")
 
@@ -120,33 +98,13 @@ def test_a_law_that_is_withdrawn_for_what_was_seen_is_not_left_out():
     assert not slow.withdrawn("it keeps state").out_of_scope
 
 
-@pytest.mark.long
-def test_a_right_verifier_without_a_law_on_wide_rows_is_cleared_as_far_as_it_was_followed():
-    problems = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)]
-    right = audit("draftproof.tests.subjects.not_followed:scan_of_sums", problems, explain=False, samples=2000)
-    assert right.verdict == "inconclusive" and [p.vocabulary for p in right.scope.not_decided] == [129, 5003]
-
-
-def test_a_badge_is_green_for_the_whole_battery_alone(tmp_path, monkeypatch):
+def test_a_badge_is_green_for_the_whole_battery_alone(tmp_path):
     """Not for a quick audit, for problems given by hand, or with problems left undecided."""
-    green, grey = ReportVerdict.HOLDS.badge, "#55555a"
-    parts = {"all": {}, "quick": {"quick": True}, "given": {"problems": {"a": "0"}}}
-    colours = {}
-    for name, how in {**parts, "undecided": {}}.items():
-        report = report_of(SMALL, DECIDED, *([SLOW] if name == "undecided" else []))
-        report.subject |= how
-        file, drawn = tmp_path / f"{name}.json", tmp_path / f"{name}.svg"
-        file.write_text(report.text())
-        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", str(file), "--badge", str(drawn)])
-        with pytest.raises(SystemExit):
-            main()
-        text = drawn.read_text()
-        colours[name] = green in text
-        assert (green in text) != (grey in text) and "not refuted on" in text
-    assert colours == {"all": True, "quick": False, "given": False, "undecided": False}
-
-
-def test_reports_that_say_lossless_are_read_as_holds():
-    written = report_of(SMALL).as_json() | {"schema_version": "2.1", "verdict": "lossless"}
-    assert Report.from_json(written).verdict == migrated(written)["verdict"] == "holds"
-    assert migrated(written | {"verdict": "refuted"})["verdict"] == "refuted"
+    given = {"all": {}, "quick": {"quick": True}, "given": {"problems": {"a": "0"}}, "undecided": {}}
+    for name, how in given.items():
+        report = report_of(SMALL, DECIDED, *([SLOW] if name == "undecided" else []), **how)
+        (tmp_path / "r.json").write_text(report.text())
+        draftproof("report", "show", "r.json", "--badge", "b.svg", cwd=tmp_path)
+        drawn = (tmp_path / "b.svg").read_text()
+        assert (ReportVerdict.HOLDS.badge in drawn, "#55555a" in drawn) == (name == "all", name != "all")
+        assert "not refuted on" in drawn

@@ -1,7 +1,6 @@
 """The parts of a compliance plan: when a finished one is kept, and what is read as one."""
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -205,8 +204,8 @@ def test_what_draftproof_brings_has_digests_too(kind, options, one, tmp_path):
 
 
 def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
-    older = (files("draftproof.tests.reports.audits") / "reports_1_0" / "campaign.json").read_text()
     good = got(item()).report
+    older = got(item(REFUTED)).report | {"schema_version": "2.1"}
     others = {
         "lie": good | {"verdict": "refuted"},
         "half": {"schema_version": "2.0"},
@@ -214,8 +213,9 @@ def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path)
         "list": [],
         "odd": good | {"seed": "x"},
     }
-    for name, text in {"old": older, "text": "{", **{name: json.dumps(data) for name, data in others.items()}}.items():
-        (tmp_path / f"{name}.json").write_text(text)
+    for name, data in {"old": older, **others}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    (tmp_path / "text.json").write_text("{")
     names = ["old", *others, "text", "absent"]
     every = planned(tmp_path, **{name: f'kind = "report"\nfile = "{name}.json"' for name in names})
     made = {one.id: one for one in every}
