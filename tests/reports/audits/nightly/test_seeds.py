@@ -18,13 +18,6 @@ from draftproof.tests.reports.audits.nightly.parts import RIGHT, STUCK, a_check,
 pytestmark = pytest.mark.needs("sqlalchemy")
 
 
-def test_the_completions_of_two_nights_differ_and_those_of_one_seed_agree():
-    check = a_check()
-    first, second, again = (check.tally({(0,): 400, (1,): 400}, seed).counts for seed in (1, 2, 1))
-    assert (first == again).all()
-    assert (first != second).any()
-
-
 def test_the_draws_of_two_nights_differ_and_those_of_one_seed_agree(file):
     problem = drawn(3, 2, "generic")
     for name in ("token", "block", "block-stream", "greedy-block", f"{file}:verify"):
@@ -55,15 +48,6 @@ def test_every_batch_has_a_seed_of_its_own(history, tmp_path, file, seed):
     found = seeds(tmp_path / "nights.sqlite")
     assert len(found) == 2 * 4 * 2
     assert len(set(found)) == len(found)
-
-
-def test_two_nights_with_one_seed_and_one_night_with_two_draw_differently(history, tmp_path):
-    for day, seed in ((1, 3), (2, 3), (2, 4)):
-        run_night(history, [subject_from("token")], Night(night_of(day), 300, seed, [drawn(3, 1, "generic")]))
-    assert len(set(seeds(tmp_path / "nights.sqlite"))) == 3
-    with closing(sqlite3.connect(tmp_path / "nights.sqlite")) as connection:
-        counts = [text for (text,) in connection.execute("select counts from draftproof_batches")]
-    assert len(counts) == len(set(counts)) == 3
 
 
 class Clean:
@@ -112,22 +96,14 @@ def shown(path, nightly):
     return report
 
 
-@pytest.mark.parametrize(
-    ("text", "sent"),
-    [
-        (STUCK, signal.SIGKILL),
-        pytest.param(STUCK, signal.SIGINT, marks=pytest.mark.long),
-        pytest.param(STUCK.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL, marks=pytest.mark.long),
-    ],
-)
-def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(
-    tmp_path, file, nightly, text, sent
-):
-    file.write_text(text)
+@pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
+def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(tmp_path, file, nightly, sent):
+    file.write_text(STUCK)
     (tmp_path / "stuck").write_text("")
     options = ["run", f"{file}:verify", "--samples", "1000", "--seed", "3", "--night", "2025-03-01"]
     cut, whole = tmp_path / "cut.sqlite", tmp_path / "whole.sqlite"
-    cut_short(cut, sent, *options)
+    run, output = cut_short(cut, sent, *options)
+    assert (run.returncode, "Traceback" in output) == ({signal.SIGKILL: -9, signal.SIGINT: 130}[sent], False)
     (tmp_path / "stuck").unlink()
     assert 2 <= (before := batches(cut)) < 7
     done = nightly(*options, "--db", cut, "--json", "-")
@@ -135,7 +111,7 @@ def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_no
     assert len(report["resumed"]) == before
     assert len(report["drawn"]) == 7 - before
     again = nightly(*options, "--db", whole)
-    assert done.returncode == again.returncode == ("np.maximum" not in text)
+    assert done.returncode == again.returncode == 0
     assert shown(cut, nightly) == shown(whole, nightly)
     assert nightly(*options, "--db", whole).returncode == again.returncode
     assert shown(cut, nightly) == shown(whole, nightly)

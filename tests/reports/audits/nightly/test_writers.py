@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.nightly.checks import CheckCounts
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
-from draftproof.tests.reports.audits.nightly.parts import a_check, drawn_by, night_of, recorded
+from draftproof.tests.reports.audits.nightly.parts import a_check, drawn_by
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -204,21 +203,6 @@ def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
     with closing(History.begin(emptied(postgresql))) as history:
         (check,) = drawn_by(history, file, 1, samples=100)["checks"]
     assert (check["state"], check["log_e"]) == ("alarm", "inf")
-
-
-@pytest.mark.database
-def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
-    from sqlalchemy import select
-
-    from draftproof.reports.audits.nightly.tables import checks
-
-    with closing(History.begin(emptied(postgresql), wait=0.5)) as history:
-        number, check = recorded(history, 2)
-        with closing(History.read(postgresql)) as other, other.database.writing() as connection:
-            connection.execute(select(checks.c.id).with_for_update()).all()
-            with pytest.raises(InputError, match="locked by another program"):
-                history.record(number, check, night_of(3), 99, CheckCounts(np.array([100, *[0] * 16]), None))
-        assert status(history)["checks"][0]["draws"] == 4000
 
 
 @pytest.mark.database
