@@ -2,13 +2,11 @@
 
 import json
 import re
-import ssl
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
-from socket import SHUT_RDWR, create_server
-from threading import Event, Thread
+from socket import SHUT_RDWR
+from threading import Event
 
 import pytest
 
@@ -97,10 +95,6 @@ def test_a_temperature_is_judged_by_the_rows_under_it(audited):
 AT = (20, 60, 100)
 
 
-def at_some(act):
-    return lambda handler, number, body: number in AT and act(handler, body)
-
-
 def always(**changes):
     """Answers each request as if it had asked for something else."""
     return lambda handler, number, body: handler.complete(body | changes, number) or True
@@ -120,28 +114,17 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("why", FAULTS)
-def test_an_answer_that_is_lost_is_counted_and_not_drawn_again(why, audited):
-    with serving(THREE, fault=at_some(FAULTS[why])) as server:
+def test_each_answer_that_is_lost_is_counted_with_its_reason_and_not_drawn_again(audited):
+    acts = dict(zip(range(20, 120, 10), FAULTS.values()))
+    with serving(THREE, fault=lambda handler, number, body: number in acts and acts[number](handler, body)) as server:
         report = audited(server.url, "together", samples=150)
     assert (report.verdict, report.failure) == ("inconclusive", None)
-    ((reason, times),) = report.server["kinds"]["together"]["lost"].items()
-    assert (why in reason, times, report.server["kinds"]["together"]["counted"]) == (True, 3, 147)
-    assert "3 answers are lost" in report.findings["answers-lost"] and "<s>" in report.findings["answers-lost"]
+    said = report.server["kinds"]["together"]
+    assert said["counted"] == 150 - len(FAULTS) and set(said["lost"].values()) == {1}
+    assert [why for why in FAULTS if not any(why in reason for reason in said["lost"])] == []
+    assert "10 answers are lost" in report.findings["answers-lost"] and "<s>" in report.findings["answers-lost"]
     (evidence,) = report.evidence
-    assert evidence.detail.lost_at_most > 3 / 150 and evidence.bound > evidence.detail.lost_at_most
-
-
-def test_losses_that_depend_on_the_text_are_no_refutation_of_a_right_loop_and_widen_its_limit(audited):
-    def loses(texts):
-        return [(["?"], ended) if words[:2] == ["2", "0"] else (words, ended) for words, ended in texts]
-
-    with serving(THREE, fault=lambda handler, number, body: handler.complete(body, number, loses) or True) as server:
-        report = audited(server.url, "together", samples=1000)
-    (lost,) = report.server["kinds"]["together"]["lost"].values()
-    (evidence,) = report.evidence
-    assert 25 < lost < 80 and report.verdict == "inconclusive"
-    assert evidence.detail.samples == 1000 - lost and evidence.bound > evidence.detail.lost_at_most > lost / 1000
+    assert evidence.bound > evidence.detail.lost_at_most > len(FAULTS) / 150
 
 
 def test_requests_that_are_refused_are_sent_again_when_the_server_says_so(audited):
@@ -213,7 +196,7 @@ def page(handler, number, body, status=200):
         (lambda *given: page(*given, 404), "expected the OpenAI completions API; status 404"),
         (lambda h, n, b: h.reply({}, 307, Location="http://elsewhere/v1"), "redirects to http://elsewhere/v1; give"),
         (lambda h, n, b: h.reply({"error": {"message": "top_k\n known?"}}, 400), "status 400: top_k known?"),
-        (lambda h, n, b: h.reply({"error": "who is it?"}, 401), "status 401: who is it?"),
+        (lambda h, n, b: h.reply({"error": f"who is it, {b.get('model')}?"}, 401), "status 401: who is it, forged?"),
     ],
 )
 def test_what_is_no_completion_is_bad_input_in_one_line(fault, message, audited):
@@ -221,41 +204,6 @@ def test_what_is_no_completion_is_bad_input_in_one_line(fault, message, audited)
         audited(server.url, "alone")
     assert message in str(caught.value) and "\n" not in str(caught.value)
     assert "http" in str(caught.value)
-
-
-def test_a_model_that_the_server_wants_named_is_the_one_that_it_lists(audited):
-    def wants(handler, number, body):
-        return body.get("model") != "forged" and handler.reply({"error": "which model?"}, 422)
-
-    with serving(THREE, fault=wants) as server:
-        assert audited(server.url, "alone", samples=50).evidence[0].detail.settings["model"] == "forged"
-
-
-@contextmanager
-def tls_server():
-    context, socket = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), create_server(("127.0.0.1", 0))
-
-    def accept():
-        while True:
-            try:
-                context.wrap_socket(socket.accept()[0], server_side=True)
-            except ssl.SSLError:
-                pass
-            except OSError:
-                return
-
-    Thread(target=accept, daemon=True).start()
-    yield f"127.0.0.1:{socket.getsockname()[1]}"
-    socket.close()
-
-
-def test_http_where_tls_is_spoken_and_the_reverse_are_said(audited):
-    with serving(THREE) as server, pytest.raises(InputError, match=r"no TLS at https.*is it http:// that is meant\?"):
-        audited(server.url.replace("http", "https"), "alone")
-    with tls_server() as place:
-        report = audited(f"http://{place}", "alone")
-    assert report.failure["message"].endswith("is it https:// that is meant?")
-    assert (report.verdict, report.evidence) == ("error", [])
 
 
 # ---------------------------------------------------------------- going on
@@ -352,14 +300,11 @@ def test_the_command_has_the_exit_statuses_of_the_contract_by_both_its_names(tar
         for shown in ("stop 200 of 200; 8 at once", "nowhere: neither timings nor"):
             assert shown in done.out and shown in page_file.read_text()
         assert run(server.url, "--require-decision", name="engine").status == 4
-        assert draftproof("server", server.url, "--target", tmp_path / "no").status == 2
+        assert "no problem.json in it or next" in draftproof("server", server.url, "--target", tmp_path).err
+        tls = draftproof("server", server.url.replace("http", "https"), "--target", target)
+        assert tls.status == 2 and "is it http:// that is meant?" in tls.err
     assert json.loads(file.read_text())["server"]["kinds"]["stop"]["counted"] == 200
     with serving(THREE, "past-the-stop") as server:
         assert run(server.url).status == run(server.url, name="engine").status == 1
     done = run(server.url, "--patience", "0.2")
     assert done.status == 3 and "Connection refused" in done.out
-
-
-def test_a_target_that_was_not_forged_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"no problem\.json in it or next to it"):
-        audit_server(NOBODY, str(tmp_path), ServerSettings())
