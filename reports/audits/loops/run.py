@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .forged_law import EnumeratedLaw, TextCounts, forged_law
 from .options import LoopOptions
 from .session import LoopSession, open_session
 from .timing import Timing
-from .written_texts import written_texts
+from .written_texts import GreedyTexts, SampledTexts
 
 DECIDING_CLAIMS = tuple(claims_of(LOOP))
 """The claims that decide the verdict of an end-to-end run: all."""
@@ -69,14 +70,11 @@ def _examined(session: LoopSession) -> Report:
         alpha = ALPHA / STATISTICAL_TESTS
         inputs, timing = BlockInputs(session, drift, alpha), Timing(session)
         laws, enumerated = _laws(session, alpha)
-        texts = written_texts(session, drift, alpha, enumerated)
+        greedy = session.settings.greedy
+        texts = GreedyTexts(session, drift, enumerated) if greedy else SampledTexts(session, drift, alpha)
         parts = {"rows": [inputs], "the law of the first tokens": laws, "texts": [texts], "wall clock": [timing]}
-        left = dict(parts)
-        for name, part in parts.items():
-            if not examine(report, part, MEMORY_HINT):
-                break
-            del left[name]
-        _in_the_time_given(report, session, [name for name, part in left.items() if part])
+        done = list(takewhile(lambda name: examine(report, parts[name], MEMORY_HINT), parts))
+        _in_the_time_given(report, session, [name for name, part in parts.items() if part and name not in done])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
         run.figures = timing.figures()
     else:
@@ -153,12 +151,9 @@ def _digest(session: LoopSession) -> str:
     """Return a digest of both models: of the commits of Hub snapshots, else of files that are not too large."""
     digest = hashlib.sha256()
     for name, commit in zip(session.pair.names, session.pair.commits, strict=True):
-        if commit:
-            digest.update(commit.encode())
-            continue
-        files = sorted(file for file in Path(name).expanduser().glob("*") if file.is_file())
-        if not files or sum(file.stat().st_size for file in files) > MAX_DIGEST_BYTES:
+        files = [] if commit else sorted(file for file in Path(name).expanduser().glob("*") if file.is_file())
+        if not commit and not 0 < sum(file.stat().st_size for file in files) <= MAX_DIGEST_BYTES:
             return "unknown"
-        for file in files:
-            digest.update(file.name.encode() + file.read_bytes())
+        for part in (commit or "", *files):
+            digest.update(part.encode() if isinstance(part, str) else part.name.encode() + part.read_bytes())
     return digest.hexdigest()

@@ -258,15 +258,6 @@ class SampledTexts(WrittenTexts):
         return self.session.finding("lossless", *about, total_variation=min(1.0, worst))
 
 
-def written_texts(
-    session: LoopSession, drift: DriftMeasurement, alpha: float, enumerated: EnumeratedLaw | None
-) -> GreedyTexts | SampledTexts:
-    """Return the examination of texts for the session's temperature."""
-    if session.settings.greedy:
-        return GreedyTexts(session, drift, enumerated)
-    return SampledTexts(session, drift, alpha)
-
-
 def bonus_places(run: Generated, row: int) -> list[int]:
     """Return the places, from the prompt's end, of tokens after a block that was accepted in full."""
     taus, lengths = run.accepted(row), run.lengths(row)
