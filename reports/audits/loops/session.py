@@ -12,11 +12,11 @@ import numpy as np
 from ....models.errors import InputError, RunFailed
 from ....models.generating.generate import verifier_for
 from ....models.generating.loop import NO_VERIFIER, DecodingLoop, PlainLoop
-from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
+from ....models.generating.loop_verifiers import LoopVerifier
 from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp, warp
 from ....models.generating.settings import LoopSettings
-from ....models.generating.several_paths import SeveralPaths, path_verifier
+from ....models.generating.several_paths import SeveralPaths
 from ....models.libraries import means_no_memory, reason
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
@@ -28,7 +28,6 @@ from ....verifiers.adapters.calling_convention import NotASubject
 from ....verifiers.chance import Chance
 from ....verifiers.details import AnyDetail
 from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
-from ....verifiers.trees.registry import TreeReference
 from ..settings import Progress, silent
 from .options import LoopOptions
 
@@ -68,10 +67,8 @@ class LoopSession:
     @property
     def exact_verifier(self) -> LoopVerifier:
         """The verifier for one block or tree at a time, as a given chance drives it."""
-        reference = self.verifier.reference()
-        if isinstance(reference, TreeReference):
-            return path_verifier(reference, self.verifier.paths, self.settings.longest_gamma, batched=False)
-        return loop_verifier(reference)
+        verifier, gamma = self.verifier, self.settings.longest_gamma
+        return verifier_for(verifier.reference(), verifier.paths, gamma, batched=False)[0]
 
     @property
     def batch_size(self) -> int:

@@ -13,7 +13,7 @@ from draftproof.tests.reports.commands.in_process import draftproof
 
 PROMPTS = ["def f(", "for line in", "the", "a list of"]
 
-QUICK = {"samples": 6000, "new_tokens": 24, "gamma": "2"}
+QUICK = {"samples": 3000, "new_tokens": 24, "gamma": "2"}
 """Of runs on forged pairs."""
 
 SHORT = {"new_tokens": 30, "gamma": "3"}
