@@ -61,7 +61,7 @@ class Printed:
 
 
 def amount(count: int) -> str:
-    """Bytes, for a message."""
+    """Return a number of bytes for a message."""
     return f"{count / 1e6:,.1f} MB" if count >= 10**5 else f"{count:,} bytes"
 
 

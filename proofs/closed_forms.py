@@ -16,9 +16,7 @@ def acceptance_rate(target: Sequence[Any], draft: Sequence[Any]) -> Any:
 
 
 def expected_tokens(alpha: Any, gamma: int) -> Any:
-    """Return E[tau + 1] = (1 - alpha^{gamma+1}) / (1 - alpha) tokens an iteration; gamma + 1 at alpha = 1. Source: Eq.
-    (1).
-    """
+    """Return E[tau + 1] = (1 - alpha^{gamma+1}) / (1 - alpha), gamma + 1 at alpha = 1. Source: Eq. (1)."""
     if not 0 <= alpha <= 1:
         raise ValueError(f"the acceptance rate must lie in [0, 1], got {alpha}")
     return gamma + 1 if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)

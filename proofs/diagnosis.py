@@ -36,7 +36,7 @@ def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
 
 
 class Diagnosis(NamedTuple):
-    """The mutants that behave as a verifier.
+    """A list of the mutants that behave as a verifier.
 
     same: what is said of each. mutants: how many it was compared with.
     """

@@ -168,7 +168,7 @@ class Sandbox:
         return first["kept"]
 
     def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:
-        """Counts of outcomes with real random numbers, in chunks."""
+        """Yield counts of outcomes with real random numbers, in chunks."""
         yield from self._answers([problem], do="sample", count=count, seed=seed)
 
     def stop(self) -> None:

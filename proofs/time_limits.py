@@ -37,16 +37,16 @@ class TimeLimits(NamedTuple):
 
     @property
     def first_call(self) -> float:
-        """For the first call on a problem, which may compile."""
+        """Return the limit for the first call on a problem, which may compile."""
         return self.timeout / 2
 
     @property
     def call(self) -> float:
-        """For every later call."""
+        """Return the limit for every later call."""
         return self.timeout / 6
 
     def wall_clock(self, processor: float | None) -> float:
-        """Wall-clock seconds allowed beside so many of processor time; where that has no limit, ``timeout``."""
+        """Return the wall-clock seconds allowed with so many of processor time; if that has no limit, ``timeout``."""
         return self.timeout if processor is None else WALL_CLOCK_FACTOR * processor + self.waiting
 
     def within(self, processor: float | None, *, waited: bool) -> str:
@@ -65,7 +65,7 @@ class ProcessorTime:
         self.seconds, self._since = seconds, _used()
 
     def spent(self) -> float:
-        """Seconds so far."""
+        """Return the seconds so far."""
         return _used() - self._since
 
     @contextmanager
@@ -78,7 +78,7 @@ class ProcessorTime:
             self._since += _used() - before
 
     def left(self, share: float = 1.0) -> float:
-        """Seconds until that share of the limit is spent; 0 where they are too few to begin anything."""
+        """Return the seconds until that share of the limit is spent; 0 if they are too few to begin anything."""
         if self.seconds == math.inf:
             return math.inf
         left = share * self.seconds - self.spent()
@@ -86,7 +86,7 @@ class ProcessorTime:
 
 
 def _used() -> float:
-    """Seconds that this process took, its children that ended, and all that live below it."""
+    """Return the seconds that this process took, its children that ended, and all that live below it."""
     ended, living = resource.getrusage(resource.RUSAGE_CHILDREN), 0.0
     for process in psutil.Process().children(recursive=True):
         try:

@@ -8,7 +8,7 @@ from .arithmetic import Number
 
 
 class Chance(Protocol):
-    """The random choices of a verifier; sampling, enumeration and proof each have their own implementation."""
+    """A source of a verifier's random choices. Sampling, enumeration and proof each have their own."""
 
     def flip(self, probability: Number) -> bool:
         """Return True with the given probability, which lies in [0, 1]."""

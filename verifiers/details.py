@@ -52,7 +52,7 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
 
 
 class Rounding(Struct, frozen=True, omit_defaults=True):
-    """The measures of rounding (docs/claims.md), as total variations.
+    """A set of measures of rounding (docs/claims.md), as total variations.
 
     rule: one epsilon a decision. theorem: the theorem's bound on this problem, for sums in order; theorem_pairwise: for
     sums in pairs, of wide problems.
@@ -66,9 +66,7 @@ class Rounding(Struct, frozen=True, omit_defaults=True):
 
 
 class RealCalls(Struct, frozen=True):
-    """A count of real calls. calls: with real random numbers; limit: the total variation from a law that they would
-    have shown.
-    """
+    """A count of calls with real random numbers. limit: the total variation from a law that they would have shown."""
 
     calls: int
     limit: float
@@ -334,18 +332,14 @@ class BettingDetail(Detail, frozen=True, kw_only=True, tag="betting"):
 
 
 class ReadingDetail(Detail, frozen=True, kw_only=True, tag="reading"):
-    """A detail of which text a row was read from. passes: rows that models were asked for; misread: from another text
-    than their own.
-    """
+    """A detail of the texts that rows were read from. passes: rows asked for; misread: from another text."""
 
     passes: int
     misread: int
 
 
 class RowsDetail(Detail, frozen=True, kw_only=True, tag="rows"):
-    """A detail of a model's rows compared with those of our own passes: how many, their mean distance and the
-    allowance.
-    """
+    """A detail of a model's rows compared with our own passes: how many, their mean distance and the allowance."""
 
     model: str
     rows: int
@@ -368,9 +362,7 @@ class ListeningDetail(Detail, frozen=True, kw_only=True, tag="listening"):
 
 
 class EProcessDetail(Detail, frozen=True, kw_only=True, tag="e-process"):
-    """A detail of an e-process. log_e: the logarithm of the evidence; draws: of how many; false_alarm_rate: in the
-    whole life of the history.
-    """
+    """A detail of an e-process. log_e: of the evidence; draws; false_alarm_rate: in the whole life of the history."""
 
     log_e: float
     draws: int

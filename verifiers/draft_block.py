@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The outcome of one verification.
+    """An outcome of one verification.
 
     accepted: tau, the number of accepted draft tokens.
     token: Y, the token that follows them.

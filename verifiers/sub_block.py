@@ -13,7 +13,7 @@ from .draft_block import Block, Verdict
 
 
 class SubBlockRule(NamedTuple):
-    """The formulas of one algorithm.
+    """A set of formulas of one algorithm.
 
     survive: (p_{i-1}, p = M_b(X_i), q = M_s(X_i)) -> p_i.
     accept: (p_i, surplus, target, draft) -> h_i for i < gamma, with the rows after X^i and

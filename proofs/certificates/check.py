@@ -146,7 +146,7 @@ def table_of(data: object, where: str) -> dict[tuple[int, ...], Fraction]:
 
 
 class ProblemPair:
-    """The two models of the file, as tables. beyond: how many tokens further than one iteration they have to reach."""
+    """A pair of models from the file, as tables. beyond: tokens that they reach further than one iteration."""
 
     def __init__(self, data: dict, beyond: int = 0):
         try:

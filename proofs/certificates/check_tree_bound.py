@@ -35,7 +35,7 @@ class DraftedBy(NamedTuple):
 
 
 class Enclosed(NamedTuple):
-    """The largest E[tau] of all valid rules: one of them has ``reached``, none has more than ``bound``."""
+    """A bracket on the largest E[tau] of all valid rules: one has ``reached``, none has more than ``bound``."""
 
     reached: Fraction
     bound: Fraction

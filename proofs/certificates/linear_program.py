@@ -19,11 +19,6 @@ from ..laws.reference_laws import completed, joint_law
 from ..theorem_2 import calls_until
 
 
-def largest_acceptance(problem: Problem) -> float:
-    """Return the largest E[tau] of all valid verifiers on a problem, by HiGHS."""
-    return largest_gain(problem, lambda output: len(output) - 1)
-
-
 def largest_gain(problem: Problem, gain: Callable[[Prefix], float]) -> float:
     """Return the largest E[gain(X^tau, Y)] of all valid verifiers on a problem, by HiGHS.
 

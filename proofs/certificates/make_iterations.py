@@ -45,7 +45,7 @@ class Concave(NamedTuple):
 
 
 class IterationsPlan(NamedTuple):
-    """The optimum of one iteration from a text.
+    """A plan that is optimal for one iteration from a text.
 
     value: what the text is worth. reach: r(x). parent, drafted: the prices of x. All by prefix of 1 to gamma tokens.
     """
@@ -57,7 +57,7 @@ class IterationsPlan(NamedTuple):
 
 
 class _Tree:
-    """The linear program of one iteration on the tree of draft prefixes."""
+    """A linear program of one iteration on the tree of draft prefixes."""
 
     def __init__(self, problem: Problem, worth: Callable[[Prefix], Any]):
         self.problem, self.worth = problem, worth

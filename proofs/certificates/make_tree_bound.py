@@ -33,7 +33,6 @@ from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import TOP
 from ..field import in_field, rational
 from ..laws.reference_laws import acceptance_ccdf
-from ..laws.tree_laws import drawn_trees
 from .check import ProblemPair
 from .check_tree_bound import (
     MOST_TREES,
@@ -57,21 +56,12 @@ FINE = 10**15
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-def sets_of_texts(problem: Problem) -> dict[Texts, Any]:
-    """Return the law of the set of texts that the draft tree has, the context among them."""
-    law: dict[Texts, Any] = {}
-    for tree, mass in drawn_trees(problem).items():
-        texts = frozenset(tree.path(n) for n in range(-1, len(tree.tokens)))
-        law[texts] = law.get(texts, 0) + mass
-    return law
-
-
 class Solved(NamedTuple):
     """A solution of the linear program, in floats.
 
     optimum: the largest E[tau].
     multipliers: of the condition on each text of 1..gamma tokens.
-    accepted: set of texts -> text -> the probability with which it is accepted of such a tree.
+    accepted: texts of a tree -> text -> the probability with which it is accepted of such a tree.
     """
 
     optimum: float
@@ -79,16 +69,16 @@ class Solved(NamedTuple):
     accepted: dict[Texts, dict[Prefix, float]]
 
 
-def solved_by_highs(problem: Problem) -> Solved:
+def solved_by_highs(problem: Problem, trees: Mapping[Texts, Fraction]) -> Solved:
     """Return the rule that accepts most of all valid ones on a problem over QQ, by HiGHS.
 
+    trees: law of the texts of a tree.
     Raises: InputError if the solver finds no optimum (a valid rule always exists).
     """
-    trees = sets_of_texts(problem)
     row_of_text = {
         text: k for k, text in enumerate(x for n in range(1, problem.gamma + 1) for x in problem.prefixes(n))
     }
-    variables = [(tree, text) for tree in trees for text in sorted(tree) if text]
+    variables = [(tree, text) for tree in trees for text in sorted(tree)]
     row_of_tree = {tree: k for k, tree in enumerate(trees, start=len(row_of_text))}
     entries, columns = [], range(len(variables))
     for k, (tree, text) in zip(columns, variables):
@@ -176,7 +166,8 @@ def certificate(problem: Problem) -> dict[str, Any]:
         raise InputError(f"{many} are too many for a certificate, expected at most {MOST_TREES:,}")
     data = {**as_json(problem.tabulated()), "drafting": drafting_json(problem.tree)}
     pair, drafting = pair_and_drafting(data)
-    solved, trees = solved_by_highs(in_field(problem)), texts_of_trees(pair, drafting)
+    trees = texts_of_trees(pair, drafting)
+    solved = solved_by_highs(in_field(problem), trees)
     bounds: list[tuple[Fraction, dict[Prefix, Fraction]]] = []
     rules: list[tuple[Fraction, Rule]] = []
     for most in DENOMINATORS:
@@ -186,7 +177,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
             bounds.append((bound_of(pair, trees, potential), potential))
         if not rules or float(rules[-1][0]) < solved.optimum - 1e-9:
             given = {
-                tree: {x: Fraction(p).limit_denominator(most) for x, p in solved.accepted.get(tree | {()}, {}).items()}
+                tree: {x: Fraction(p).limit_denominator(most) for x, p in solved.accepted[tree].items()}
                 for tree in trees
             }
             rule = mended(pair, trees, given)

@@ -111,9 +111,7 @@ class Measurement(Law):
         return {o: p for o, p in self.outcomes().items() if is_output(o, self.problem)}
 
     def strays(self) -> dict[Any, Any]:
-        """Return outcomes that are not an accepted prefix of the draft and one more token (Definition 1), with their
-        mass.
-        """
+        """Return outcomes that are no accepted draft prefix and one more token (Definition 1), with their mass."""
         strange: dict[Any, Any] = {}
         for block, given in self.blocks.items():
             texts = self._texts(block) if block else ()
@@ -130,9 +128,7 @@ class Measurement(Law):
         return {tree.path(n) for n in range(CONTEXT, len(block))}
 
     def distance(self, other: "Measurement") -> float:
-        """Return the largest total variation, over draft blocks, between the two laws of what is emitted given the
-        block.
-        """
+        """Return the largest total variation, over draft blocks, of the two laws given the block."""
         if self.blocks.keys() != other.blocks.keys():
             return 1.0
         pairs = ((law, other.blocks[block]) for block, law in self.blocks.items())

@@ -42,9 +42,7 @@ def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
 
 
 def tree_kernel(problem: Problem, verify: VerifyTree) -> dict[DraftTree, OutputLaw]:
-    """Return the law of what is emitted given each tree, by running the rule's own code for every way its chance can
-    fall.
-    """
+    """Return the law of what is emitted given each tree, by running the rule's own code."""
     return {tree: law_of(lambda chance, t=tree: verify(t, chance).tokens(t)) for tree in drawn_trees(problem)}
 
 
@@ -222,7 +220,7 @@ def row_after(row: tuple, x: int, k: int, how: str) -> tuple | None:
 
 
 class Chosen(NamedTuple):
-    """The law of the path that greedy multi-path block verification chooses, as a model."""
+    """A model: the law of the path that greedy multi-path block verification chooses."""
 
     target: Model
     draft: Model

@@ -48,9 +48,7 @@ def greedy_bound(problem: Problem, epsilon: float, lattice: float, off: float = 
 
 
 def _weights(target: Row, draft: Row, survival: Any, high: float, low: float) -> tuple[Weights, Weights]:
-    """Return the tokens that can have weight above and below, once errors by the factors ``high`` and ``low`` are
-    granted.
-    """
+    """Return the tokens that can have weight above and below, with errors by the factors ``high`` and ``low``."""
     above: Weights = []
     below: Weights = []
     for b, s in zip(target, draft, strict=True):

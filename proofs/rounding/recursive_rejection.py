@@ -15,7 +15,7 @@ Floats = tuple[float, ...]
 
 
 class Errors(NamedTuple):
-    """The errors of operations: u; o of rows, relative; eta of a coin; r of a ratio; n of a row divided by its sum."""
+    """A set of errors: u; o of rows, relative; eta of a coin; r of a ratio; n of a row divided by its sum."""
 
     unit: float
     rows: float

@@ -239,7 +239,7 @@ def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) 
 
 
 class Precision(NamedTuple):
-    """The types by which a law is judged.
+    """A pair of dtypes by which a law is judged.
 
     judged: by which rounding is excused; finer than it, nothing that may round was seen or can be excluded.
     certain: the coarsest in which an operation was followed, of those no coarser than the rows. Finer than ``judged``

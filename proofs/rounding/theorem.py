@@ -47,8 +47,7 @@ def sum_error(unit: float, depth: int) -> float:
 
 
 class RoundingStep(NamedTuple):
-    """One prefix of a problem, exact: p, the excess x and the normaliser D = 1 - share, as floats (each within 2^-53 of
-    itself).
+    """A prefix of a problem: p, the excess x and the normaliser D = 1 - share, each within 2^-53 of itself.
 
     errors: sums over the tokens whose weight can be more than 0, of p b, of s and of the weight itself.
     """
@@ -64,7 +63,7 @@ SURE = 1e-9
 
 
 class ExactRows:
-    """The rows of both models of a problem, over QQ, with sums in order.
+    """A problem's rows of both models, over QQ, with sums in order.
 
     gamma: draft tokens. depth: additions that an entry of a sum over the vocabulary goes through. one: 1 as a survival.
     """
@@ -165,9 +164,7 @@ def both(first: float, second: float) -> float:
 
 
 def weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
-    """Return (1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v,
-    ``weights_near``.
-    """
+    """Return (1 + u) (k p b + o s) + u w over tokens that can have weight. Source: ``weights_near``."""
     survived, drafted, weights = step.errors
     return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
 

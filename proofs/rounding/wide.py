@@ -67,9 +67,7 @@ def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice:
 
 
 def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> "tuple[ndarray, float, ndarray]":
-    """Return what each addition loses, all of them, and what each threshold does. Source: ``sum_off``,
-    ``threshold_off``.
-    """
+    """Return what each addition loses, all of them, and each threshold. Source: ``sum_off``, ``threshold_off``."""
     grown = 1 + growth(unit, len(had) - 1)
     sums = masses.cumsum()
     reach = grown * (sums * 0 + 1 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
@@ -79,7 +77,7 @@ def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> 
 
 
 class WideRowsOfProblem(ExactRows):
-    """The rows of a wide problem, in floats."""
+    """A wide problem's rows, in floats."""
 
     def __init__(self, target: Rows, draft: Rows, order: str):
         self.target, self.draft, self.one = target, draft, 1.0

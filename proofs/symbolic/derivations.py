@@ -176,57 +176,6 @@ def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + al
     return factor > 1 and factor == least(alpha, cheap) and stopping_rule_holds()
 
 
-@cache
-def stationary_gamma(branch: int = -1) -> sympy.Expr:
-    """Return the real gamma that makes the factor largest: (1 + W(z)) / ln alpha - 1 / c with z = -alpha^{1/c - 1} / e.
-
-    sympy solves the equation and names the branch W_0. That solution has c gamma + 1 = c (1 + W_0) / ln alpha < 0, a
-    negative time; the maximum is the one on W_{-1}. It is real for c <= 1.
-    """
-    factor = sympy.powsimp(sympy.together(tokens_of_every_gamma())) / (1 + COST * GAMMA)
-    (solution,) = sympy.solve(sympy.diff(factor, GAMMA), GAMMA)
-    return solution.replace(sympy.LambertW, lambda z, *_: sympy.LambertW(z, branch))
-
-
-def is_stationary(at: sympy.Expr) -> bool:
-    """Check that the factor's slope is zero there, by W e^W = z alone, and that its sign falls from plus to minus once.
-    The slope times (1 - alpha) (1 + c gamma)^2 falls by (ln alpha)^2 (1 + c gamma) alpha^{gamma+1}.
-    """
-    time, w, log = 1 + COST * GAMMA, sympy.Symbol("w"), sympy.log(ALPHA)
-    slope = sympy.diff(tokens_of_every_gamma() / time, GAMMA) * (1 - ALPHA) * time**2
-    if sympy.simplify(sympy.diff(slope, GAMMA) + log**2 * time * ALPHA ** (GAMMA + 1)) != 0:
-        return False
-    (lambert,) = at.atoms(sympy.LambertW)
-    there = sympy.simplify(slope).subs(GAMMA, at.subs(lambert, w))
-    there = there.replace(
-        lambda e: e.is_Pow and e.base == ALPHA, lambda e: sympy.exp(sympy.expand(sympy.expand(e.exp) * log))
-    )
-    return sympy.simplify(sympy.expand(there).subs(sympy.exp(w), lambert.args[0] / w)) == 0
-
-
-ALPHA_COST_GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (1, 2, 10, 19, 30)]
-"""Pairs of alpha and c on which the best gamma is searched."""
-
-
-def is_next_to_the_best(at: sympy.Expr) -> bool:
-    """Check on ``ALPHA_COST_GRID`` that the exact search for the best whole gamma ends just below or above. It ends at
-    0 if that is negative. Numbers have 30 digits and lie nowhere within 1e-15 of a whole number.
-    """
-    for alpha, c in ALPHA_COST_GRID:
-        here = at.subs({ALPHA: sympy.Rational(str(alpha)), COST: sympy.Rational(str(c))}).evalf(30)
-        if not here.is_real or abs(here - sympy.floor(here + sympy.Rational(1, 2))) < sympy.Rational(1, 10**15):
-            return False
-        if closed_forms.best_gamma(alpha, c) not in {max(0, int(f(here))) for f in (sympy.floor, sympy.ceiling)}:
-            return False
-    return True
-
-
-def stationary_gamma_holds(branch: int = -1) -> bool:
-    """Check that the closed form is where the slope vanishes, and next to the best whole gamma."""
-    at = stationary_gamma(branch)
-    return is_stationary(at) and is_next_to_the_best(at)
-
-
 class Derivation(NamedTuple):
     """A derivation.
 
@@ -253,8 +202,6 @@ DERIVATIONS = [
     Derivation("best gamma: the first not improved on", TIME, "all alpha and c, every gamma", stopping_rule_holds),
     Derivation("improvement iff alpha > c, by (1 + a) / (1 + c)", TIME, "all alpha and c, every gamma",
                least_gain_holds),
-    Derivation("best gamma: closed form with Lambert W", TIME,
-               f"all alpha and c < 1; whole gamma on {len(ALPHA_COST_GRID)} pairs", stationary_gamma_holds),
     Derivation("bias = what lenience adds to acceptance", LENIENCE, "all rows and l, V 2..3, gamma 1..2",
                lenience.bias_holds),
     Derivation("no token above p / l", LENIENCE, "all rows and l, V 2..3", lenience.bound_holds),

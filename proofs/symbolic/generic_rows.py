@@ -119,8 +119,6 @@ def cell(places: tuple[int, ...], leniences: int = 0) -> GenericRows:
 
 @cache
 def cells(vocabulary: int, leniences: int = 0) -> list[GenericRows]:
-    """Return every cell of V tokens, up to the order of the tokens. (Equal rows, no token of them below 1, are on
-    borders.)
-    """
+    """Return every cell of V tokens, up to their order. Equal rows, with no token below 1, are on borders."""
     orders = combinations_with_replacement(range(leniences + 2), vocabulary)
     return [cell(places, leniences) for places in orders if places[0] == 0 and places[-1] > 0]

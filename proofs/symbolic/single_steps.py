@@ -166,9 +166,7 @@ def lemma_3(rule: SubBlockRule, size: int) -> Query:
 
 
 def law(rule: SubBlockRule, size: int) -> Query:
-    """Ask whether Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the residual's mass, so normalised it leaves r_x to each
-    token.
-    """
+    """Ask whether Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the residual's mass, so that each token gets r_x."""
     _, _, m, r, h, given = step_of(rule, size)
     return Query(h * (1 - total(m)) == total(r), given)
 
@@ -194,9 +192,7 @@ def dominance(rule: SubBlockRule, size: int) -> Query:
 
 
 def joint_token(rule: SubBlockRule, size: int) -> Query:
-    """Ask whether M_s p' = p M_b where the token can be drafted; and min(p M_b, M_s) is what residual and shortfall
-    leave.
-    """
+    """Ask whether M_s p' = p M_b for a drafted token, and residual and shortfall leave min(p M_b, M_s)."""
     p, b, s = z3.Reals("p b s")
     both, rest, short = minimum(p * b, s), residual([b], [s], p)[0], positive_part(s - p * b)
     followed = z3.Implies(s > 0, s * rule.survive(p, b, s) == p * b)

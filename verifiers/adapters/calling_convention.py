@@ -30,11 +30,11 @@ Values = Sequence | np.ndarray
 
 
 class NotASubject(Exception):
-    """The subject cannot be called as a verifier: what is wrong, and what was expected."""
+    """An error: the subject cannot be called as a verifier. It says what is wrong, and what was expected."""
 
 
 class BadResult(Exception):
-    """The result is not a sequence of tokens."""
+    """An error: the result is not a sequence of tokens."""
 
 
 class CallPlan(NamedTuple):
@@ -102,9 +102,7 @@ def softmax(probabilities: Any) -> Any:
 
 
 def of_request(rows: Any, greedy: bool) -> Any:
-    """Return a request's target rows in a tensor, of a greedy one all on the largest: of callers that set top-k to
-    1.
-    """
+    """Return a request's target rows, of a greedy one all on the largest, as callers do that set top-k to 1."""
     return rows.new_zeros(rows.shape).scatter(-1, rows.argmax(-1, keepdim=True), 1) if greedy else rows
 
 
@@ -114,9 +112,7 @@ def float32_softmax(probabilities: Any) -> Any:
 
 
 def on_demand(module: dict[str, Any], made: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__``: the attributes that are made when they are first asked for. module: its
-    globals.
-    """
+    """Return the ``__getattr__`` of a module (its globals) whose attributes are made when they are first asked for."""
 
     def get(name: str) -> Any:
         if name not in made:

@@ -113,9 +113,7 @@ def _until(text: list[int], ends: Sequence[int] | None) -> list[int]:
 
 
 def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -> dict[str, Any]:
-    """Return the arguments that say how candidates are made: looked up in the text, by early layers, or by the
-    draft.
-    """
+    """Return the arguments for candidates: looked up in the text, by early layers, or by the draft."""
     if given.get("lookup"):
         return {"prompt_lookup_num_tokens": gamma}
     if given.get("early_exit"):

@@ -24,9 +24,7 @@ def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor"
 def emitted_tokens(
     target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor", function: Callable[..., Any] | None = None
 ) -> "Tensor":
-    """Return the tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma,
-    V].
-    """
+    """Return what transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
     function = function or published()
     gamma = draft_tokens.shape[1]
     given = {"candidate_input_ids": draft_tokens, "candidate_logits": draft_logits, "candidate_length": gamma}

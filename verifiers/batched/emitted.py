@@ -10,9 +10,7 @@ PADDING = -1
 
 
 class Emitted(NamedTuple):
-    """A batch of results. tokens: X^tau, Y, then PADDING, [B, gamma + 1] int64; accepted: tau of each block, [B]
-    int64.
-    """
+    """A batch of results: tokens X^tau, Y, then PADDING, [B, gamma + 1] int64; accepted, tau, [B] int64."""
 
     tokens: Tensor
     accepted: Tensor
@@ -27,7 +25,7 @@ def emitted(drafted: Tensor, accepted: Tensor, last: Tensor) -> Emitted:
 
 
 class EmittedPaths(NamedTuple):
-    """The output for several draft paths of each text, K rows of a batch in turn: the same in all rows of a text.
+    """An output for several draft paths of each text, K rows of a batch in turn, equal in all rows of a text.
 
     tokens, accepted: as in ``Emitted``.
     rows: the row of the batch whose path was accepted, [B K].

@@ -24,7 +24,7 @@ class Siblings(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The next token, and whether it is one of the siblings that is accepted."""
+    """A choice of the next token. accepted: whether it is one of the siblings."""
 
     token: int
     accepted: bool

@@ -44,9 +44,7 @@ class Drafting:
     parents: tuple[int, ...] | None = None
 
     def places(self, node: int, depth: int) -> Sequence[int]:
-        """Return which nodes of ``parents`` the children of one are; of others only as many zeros as there are
-        children.
-        """
+        """Return the children of a node of ``parents``; without parents as many zeros as there are children."""
         if self.parents is not None:
             return [n for n, parent in enumerate(self.parents) if parent == node]
         return [0] * self.children[depth] if depth < len(self.children) else []
@@ -84,9 +82,7 @@ class Drafting:
         return self.children[0] if independent else None
 
     def __str__(self) -> str:
-        """Return the numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the
-        order.
-        """
+        """Return the numbers of children by depth: "2x1", or "2x1+0" if the second of two has none; and the order."""
         if self.parents is None:
             return "x".join(map(str, self.children))
         level, depths = [CONTEXT], []
@@ -161,7 +157,7 @@ class DraftTree(NamedTuple):
 
 
 class TreeVerdict(NamedTuple):
-    """The outcome of one verification.
+    """An outcome of one verification.
 
     node: the last accepted node, CONTEXT if none is.
     token: Y, the token that follows it.

@@ -66,9 +66,7 @@ def weighed(
 
 @lru_cache(maxsize=4096)
 def solved(target: Row, draft: Row, count: int, sweeps: int) -> tuple[dict[Drafts, dict[int, Number]], list[Number]]:
-    """Return Pr(x is accepted of the drafts S), for each S; and Pr(x is drafted and accepted), [V]: shares by
-    ``weighed``.
-    """
+    """Return Pr(x is accepted of the drafts S) for each S, and Pr(x is drafted and accepted), [V], by ``weighed``."""
     one = sum(target)
     law, among, fine = weighed(target, draft, count, sweeps)
     shares: dict[Drafts, dict[int, Number]] = {}

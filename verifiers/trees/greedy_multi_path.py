@@ -10,9 +10,7 @@ from .draft_tree import CONTEXT, DraftTree, TreeVerdict
 
 
 def ranking(target: Row, draft: Row) -> list[int]:
-    """Return the tokens in the order in which they are preferred: by M_b / M_s, the largest first, ties to the smaller
-    id.
-    """
+    """Return the tokens as they are preferred: the largest M_b / M_s first, ties to the smaller id."""
     return sorted(range(len(target)), key=lambda t: (-ratio(target[t], draft[t]), t))
 
 

@@ -15,9 +15,7 @@ from .registry import IN_FLOATS, TREE_REFERENCES, TreeReference
 
 
 class FloatChance:
-    """A chance whose coins and draws take one uniform each: u < h, and u looked up in a running sum divided by its
-    last entry.
-    """
+    """A chance with one uniform each: a coin is u < h, a draw looks u up in a running sum divided by its last entry."""
 
     def __init__(self, rng: Any, dtype: Any):
         self._rng, self._dtype = rng, dtype
@@ -39,9 +37,7 @@ def __getattr__(name: str) -> Callable[..., list[int]]:
 
 
 def function_of(rule: TreeReference) -> Callable[..., list[int]]:
-    """Return ``f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng)``, for a single path without the
-    parents.
-    """
+    """Return f(target [N+1, V], draft [N, V], tokens [N], parents [N], rng); of a single path without parents."""
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, parents: Any, rng: Any) -> list[int]:
         rows = [tuple(row) for row in target_probs], [tuple(row) for row in draft_probs]

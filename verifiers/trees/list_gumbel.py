@@ -30,9 +30,7 @@ class RacePieces(NamedTuple):
     clocks: list[tuple[Number, ...]]
 
     def span(self, draft: Row, x: int, end: int | None = None) -> list[Piece]:
-        """Return Pr(a draft picks x), given that no noise of it lies before the target's time, before the time of
-        ``end``.
-        """
+        """Return Pr(a draft picks x before the time of ``end``), no noise of it lying before the target's time."""
         if x not in self.starts:
             return []
         first, *last = (self.points.index(self.starts[v]) for v in (x, end) if v in self.starts)
@@ -63,9 +61,7 @@ def pieces(target: Row, draft: Row) -> RacePieces:
 
 
 def rings(rate: Number, clocks: tuple[Number, ...]) -> Number:
-    """Return the integral over t of exp(-rate t) and 1 - exp(-c t) for each clock c: all ring first, whichever is the
-    next.
-    """
+    """Return the integral of exp(-rate t) prod(1 - exp(-c t)) over the clocks c: all ring first, whichever is next."""
     if not clocks:
         return 1 / rate
     parts = (c * rings(rate, (*clocks[:i], *clocks[i + 1 :])) for i, c in enumerate(clocks))

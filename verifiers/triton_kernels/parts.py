@@ -46,9 +46,7 @@ def exponential(gap, heat):
 
 @jit
 def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr):
-    """Return the largest logit of each row and the sum of exp((x - largest) / T), into scales [B, COUNT, 2], in one
-    pass.
-    """
+    """Write each row's largest logit and its sum of exp((x - largest) / T) into scales [B, COUNT, 2], in one pass."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     at, heat = b * COUNT + tl.program_id(1), tl.load(temperature + b)[:, None]
@@ -67,9 +65,7 @@ def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.con
 
 @jit
 def probability(rows, scales, heat, at, columns, inside, V):
-    """Return probabilities of tokens ``columns`` in rows ``at``, float32; 0 where not ``inside``. scales: of
-    ``normalise``, or None.
-    """
+    """Return probabilities of ``columns`` in rows ``at``, 0 if not ``inside``. scales: of ``normalise``, or None."""
     if scales is None:
         p = tl.load(rows + at * V + columns, mask=inside, other=0.0).to(tl.float32)
     else:
@@ -124,9 +120,7 @@ def left_of_target(
 
 @jit
 def pick(weights, point):
-    """Return the first index of positive weight whose running sum lies above point * sum, [ROWS]; N if all [ROWS, N]
-    are 0.
-    """
+    """Return the first index of positive weight whose running sum is above point * sum, [ROWS]; N if all are 0."""
     count: tl.constexpr = weights.shape[1]
     edges = tl.where(weights > 0, tl.cumsum(weights, 1), 0.0)
     above = (weights > 0) & (edges > (point * tl.max(edges, 1))[:, None])

@@ -12,9 +12,7 @@ from .runtime import jit, tl
 
 @jit
 def accepted_tokens(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, b, V, GAMMA: tl.constexpr):
-    """Return tau: how many tokens u < M_b(X) / M_s(X) accepts before the first that it rejects, [ROWS]; if there is
-    one.
-    """
+    """Return tau, the tokens with u < M_b(X) / M_s(X) before the first rejected one, and if there is one, [ROWS]."""
     tau, going, rejected = b * 0, b >= 0, b < 0
     for i in range(GAMMA):
         ratio, drafted = likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V, GAMMA)

@@ -6,6 +6,8 @@ from fractions import Fraction as F
 import pytest
 
 from draftproof.models.battery import drawn, exact_battery, normalised, toy
+from draftproof.models.drafting import drafting_json
+from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.models.related import with_rows
 from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_battery
@@ -71,10 +73,11 @@ def test_a_rule_that_accepts_too_much_is_mended_to_a_valid_one():
 def test_a_loose_answer_of_the_solver_is_noticed_and_nothing_is_decided_between_the_bounds(monkeypatch, loose):
     problem = in_field(drawing(toy(2), 2, 1))
     law = tree_law(problem, tree_reference("greedy-multi-path"))  # the optimum, 131/81
-    solved = make_tree_bound.solved_by_highs(problem)
+    data = {**as_json(problem.tabulated()), "drafting": drafting_json(problem.tree)}
+    solved = make_tree_bound.solved_by_highs(problem, texts_of_trees(*pair_and_drafting(data)))
     wrong = solved._replace(multipliers=dict.fromkeys(solved.multipliers, 0.0)) if loose == "multipliers" else solved
     wrong = wrong._replace(accepted={tree: {} for tree in solved.accepted}) if loose == "rule" else wrong
-    monkeypatch.setattr(make_tree_bound, "solved_by_highs", lambda problem: wrong)
+    monkeypatch.setattr(make_tree_bound, "solved_by_highs", lambda *_: wrong)
     evidence = optimal(Measurement(problem, problem, blocks={(): law}))
     assert evidence.verdict == ("holds" if loose == "neither" else "no-evidence")
     assert ("bound not certified" in str(evidence.detail.reason)) == (loose != "neither")

@@ -104,7 +104,6 @@ OF_DERIVATIONS = {
     "improvement iff alpha > c, by (1 + a) / (1 + c)": lambda: derivations.least_gain_holds(
         lambda alpha, c: (1 + alpha) / (1 + 2 * c)
     ),
-    "best gamma: closed form with Lambert W": lambda: derivations.stationary_gamma_holds(0),
     "bias = what lenience adds to acceptance": lambda: leniences.bias_holds(residual_of_the_lenient_draft),
     "no token above p / l": lambda: leniences.bound_holds(lambda p, _: p),
     "no bias at l = 1, some below if the rows differ": lambda: leniences.strict_is_lossless(residual_is_the_target),
