@@ -30,7 +30,7 @@ ON_FORGED = {
     "L12": {NOISE, COUNTED, BETS},
     "L13": {NOISE, COUNTED},
     "L14": {NOISE},
-    "L18": {NOISE, COUNTED},
+    "L18": {NOISE, ("acceptance", "mean")},
 }
 """What refutes each loop, at the least, on a forged pair, whose rows do not look at the cache."""
 
