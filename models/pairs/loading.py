@@ -46,7 +46,6 @@ def load_pair(
     contexts = [n for n in (getattr(config, "max_position_embeddings", None) for config in configs) if n]
     return Pair(
         target=models[0], draft=models[1], tokenizer=tokenizer, vocabulary=vocabulary, end=end,
-        pad=next((i for i in (tokenizer.pad_token_id, *end) if i is not None and i < vocabulary), 0),
         context=min(contexts, default=None),
         names=names,
         commits=(commit_of(folders[0]), commit_of(folders[1])),

@@ -1,6 +1,5 @@
 """A target, a draft model and the tokenizer of both, ready to decode."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,9 @@ class Pair:
     """A pair of models with one tokenizer, as ``loading.load_pair`` loads them.
 
     target, draft: causal language models of transformers, in evaluation mode on ``device`` in ``dtype``.
-    vocabulary: ids below it are tokens of both; from it on there is padding, or one model only.
+    vocabulary: ids below it are tokens of both; from it on there is padding, or one model only. The law of either model
+        is that of its first ``vocabulary`` logits, cut before the softmax.
     end: ids that end a text.
-    pad: fills the shorter texts of a batch.
     context: the tokens that both models can read, None if they do not say.
     names: as they were asked for.
     commits: of the Hub's snapshots, None for plain folders.
@@ -26,21 +25,12 @@ class Pair:
     tokenizer: Any
     vocabulary: int
     end: tuple[int, ...]
-    pad: int
     context: int | None
     names: tuple[str, str]
     commits: tuple[str | None, str | None]
     device: str
     dtype: str
     template: str = "{prompt}"
-
-    def mask(self, logits: Any) -> Any:
-        """Return the logits of the common vocabulary, [..., vocabulary], as a view.
-
-        softmax(mask(logits)) is the model's law given that it emits a common token. Every law of the pair is this one:
-        cut before the softmax, not after it, so that no mass is lost to padding.
-        """
-        return logits[..., : self.vocabulary]
 
     def encode(self, prompt: str, room: int = 0) -> list[int]:
         """Return the prompt's ids, in the template and after the start token if the tokenizer puts one; never empty.
@@ -50,7 +40,7 @@ class Pair:
         """
         ids = list(self.tokenizer(self.template.replace("{prompt}", prompt))["input_ids"])
         if not ids:
-            ids = [next(i for i in (self.tokenizer.bos_token_id, *self.end, self.pad) if i is not None)]
+            ids = [next(i for i in (self.tokenizer.bos_token_id, *self.end, 0) if i is not None)]
         if self.context is not None and len(ids) + room > self.context:
             expected = f"expected at most {self.context}, the context of {' and '.join(self.names)}"
             raise InputError(f"prompt {prompt[:40]!r}: {len(ids)} tokens and {room} to come; {expected}")
@@ -67,7 +57,3 @@ class Pair:
         question = [{"role": "user", "content": prompt}]
         text = self.tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of these ids, without special tokens."""
-        return self.tokenizer.decode(list(tokens), skip_special_tokens=True)
