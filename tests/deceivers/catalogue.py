@@ -179,9 +179,9 @@ LEVELS = (
     Deceiver("levels:hundred_and_one_levels", at.ODD_DIGITS, 0.001596),
     Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07),
     Deceiver("levels:hundred_plain_levels", at.ODD_DIGITS, 0.001722),
-    Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05),
+    Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05, long=True),
     Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
-    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06, NOT_CLEARED),
+    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06, NOT_CLEARED, long=True),
     Deceiver("levels:one_value_of_a_hundred", at.ODD_DIGITS, 0.0023456),
     Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
     Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
@@ -199,7 +199,7 @@ LOOPS = (
     Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07, NOT_CLEARED),
     Deceiver("loops:ratio_squared", at.FOUR, 0.0306122, NOT_CLEARED),
     *(
-        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name == "any_in_the_fifth")
+        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name != "not_twice_the_same")
         for name, wrong in (
             ("any_after_twelve", 1e-5), ("any_in_the_fifth", 8.192e-4), ("any_after_thirty", 1e-10),
             ("twenty_tries", 1e-7), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),

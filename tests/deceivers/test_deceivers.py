@@ -79,7 +79,7 @@ def test_the_capped_race_is_not_cleared_in_torch_either():
     assert report.verdict in catalogue.NOT_CLEARED
 
 
-QUICK = ("gumbel_with_epsilon", "cache_by_content", "tournament")
+QUICK = ("gumbel_with_epsilon", "cache_by_content", "tournament", "logs_by_environment", "counts_its_calls")
 """Odd right verifiers that every run of the tests audits."""
 
 
@@ -104,11 +104,13 @@ def test_a_right_verifier_is_cleared_however_it_is_called_and_what_callers_have_
     assert bool(without) == (name == "random_by_itself")
 
 
-WITHHELD = {"logs_by_environment", "counts_its_calls"}
-"""What it reads or keeps could decide, for all that is known: never refuted, not called exact."""
+WITHHELD = {
+    "logs_by_environment", "counts_its_calls", "rejection_loop", "rejection_of_a_uniform_proposal", "bits_of_a_double",
+}  # fmt: skip
+"""What it reads or keeps could decide, for all that is known, or it has no law: never refuted, not called exact."""
 
 
-@pytest.mark.parametrize("name", [odd(name) if name not in WITHHELD else name for name in catalogue.ODD])
+@pytest.mark.parametrize("name", [odd(name) for name in catalogue.ODD])
 def test_a_right_verifier_that_looks_odd_is_cleared_or_inconclusive_where_it_reads_its_surroundings(name):
     report = audit(subject(f"odd:{name}"), [problems.GENERIC_3_1], explain=False, samples=2000)
     assert report.verdict == ("inconclusive" if name in WITHHELD else "holds"), report.failure

@@ -1,12 +1,10 @@
 """Functions with faults that an audit must notice, and forms that it must say it cannot follow."""
 
-import contextlib
 import ctypes
 import itertools
 import os
 import random
 import resource
-import sys
 import time
 
 import numpy as np
@@ -118,21 +116,7 @@ never_returns = _of(_endless)
 sleeps = _of(lambda row: time.sleep(600))
 crashes = _of(lambda row: ctypes.string_at(0))
 crashes_when_rows_are_equal = _where_equal(lambda rng: ctypes.string_at(0))
-leaves = _of(lambda row: sys.exit(7))
 leaves_at_once = _of(lambda row: os._exit(0))
-
-
-@_of
-def never_returns_and_swallows(row):
-    while True:
-        with contextlib.suppress(BaseException):
-            _endless()
-
-
-@_where_equal
-def never_returns_when_rows_are_equal(rng):
-    while True:
-        time.sleep(0.01)
 
 
 @_of
