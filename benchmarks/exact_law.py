@@ -14,9 +14,10 @@ from sympy import Rational
 from draftproof.models.battery import drawn
 from draftproof.models.problem import with_numbers
 from draftproof.models.tree_battery import drawing
+from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, sub_block_law
-from draftproof.proofs.laws.tree_laws import tree_kernel, tree_law
+from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees import global_resolution, k_seq, list_gumbel, optimal_transport, shared_gumbel
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
@@ -73,6 +74,11 @@ def main():
         )
     print(f"limit {LIMIT} us/entry over QQ: {'exceeded' if over else 'held'}; linear if the column stays flat")
     trees()
+
+
+def tree_kernel(problem, verify):
+    """The law of what is emitted given each tree."""
+    return {tree: law_of(lambda chance, t=tree: verify(t, chance).tokens(t)) for tree in drawn_trees(problem)}
 
 
 def forget():

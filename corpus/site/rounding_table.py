@@ -17,9 +17,9 @@ from draftproof.models.problem import AnyProblem, Problem
 from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.laws.law import Law
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.laws.wide_frontier import in_precision
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.rule import HALF
+from draftproof.verifiers.adapters.calling_convention import rounded
 
 PRECISIONS = (
     ("float64", "float64"), ("float32", "float64"), ("float32", "float32"), ("float16", "float32"),
@@ -68,7 +68,7 @@ def _in_use(problem: Problem, dtype: str) -> dict[str, Any]:
         off.append({})
         for prefix in (x for n in range(last) for x in problem.prefixes(n)):
             row = np.array([float(p) for p in getattr(problem, name).row(prefix)])
-            exact = [Fraction(float(p)) for p in in_precision(row, dtype)]
+            exact = [Fraction(p) for p in rounded(row.tolist(), dtype)]
             off[-1][prefix_key(prefix)] = float(sum(exact)) - 1
             answer[name][prefix_key(prefix)] = [str(p / sum(exact)) for p in exact]
     return answer | {"off": off}
@@ -83,7 +83,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
         return {"row": len(rows) - 1, "data": row.astype("<f8").tobytes()}
 
     def used(name: str, prefix: Prefix) -> np.ndarray:
-        return in_precision(getattr(problem, f"{name}_row")(prefix), dtype).astype(float)
+        return np.array(rounded(getattr(problem, f"{name}_row")(prefix), dtype))
 
     prefixes = [x for n in range(2) for x in problem.prefixes(n)]
     target, draft = {x: used("target", x) for x in prefixes}, used("draft", ())

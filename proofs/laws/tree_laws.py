@@ -41,11 +41,6 @@ def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
     return law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance))
 
 
-def tree_kernel(problem: Problem, verify: VerifyTree) -> dict[DraftTree, OutputLaw]:
-    """Return the law of what is emitted given each tree, by running the rule's own code."""
-    return {tree: law_of(lambda chance, t=tree: verify(t, chance).tokens(t)) for tree in drawn_trees(problem)}
-
-
 def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
     """Return the output law of one iteration, tree by tree."""
     law: OutputLaw = {}

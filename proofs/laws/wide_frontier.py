@@ -6,7 +6,6 @@ TV = 1/2 sum_o |F(o) - M_b(o)|, F(xy) = F(x) M_b(y | x) + Pr(xy is emitted), F o
 first. Rows are float64 and sums of them exact or pairwise: the error of the TV is below 1e-14.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,16 +42,3 @@ def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
             reached[(*prefix, token)] = (float(here[token]), float(right[token]))
             here[token] = right[token] = 0.0
         yield prefix, here, right
-
-
-def apart(laws: Frontier) -> float:
-    """Return the total variation between the two laws."""
-    return math.fsum(float(np.abs(f - t).sum()) for _, f, t in laws) / 2
-
-
-def in_precision(row: Row, dtype: str) -> Row:
-    """Return the row rounded to the type. bfloat16 is float32 with 8 bits of significand, rounded to nearest even."""
-    if dtype != "bfloat16":
-        return row.astype(dtype)
-    bits = row.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)

@@ -183,11 +183,6 @@ def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, 
     return most * of_normaliser + of_sum + unit * most * step.normaliser
 
 
-def lookup_bound(vocabulary: int, lattice: float) -> float:
-    """Return V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: ``looked_up_near``."""
-    return vocabulary * lattice / 2
-
-
 def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
     """Return (V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last
     entry.
@@ -196,4 +191,4 @@ def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
     ``running_sum_bound``.
     """
     others = vocabulary - 1
-    return others * unit * (2 + growth(unit, others)) + lookup_bound(vocabulary, lattice)
+    return others * unit * (2 + growth(unit, others)) + vocabulary * lattice / 2

@@ -79,30 +79,6 @@ def test_an_import_that_never_ends_is_ended(tmp_path, time_to_start, monkeypatch
     assert str(caught.value) == f"importing {file}:f: not done within 1 s of processor time (--timeout 1)"
 
 
-def test_a_first_call_may_take_longer_than_a_later_one(tmp_path):
-    """As one that compiles: 0.8 s of processor time, of 1.5 s allowed to it and 0.5 s to a later one."""
-    file = tmp_path / "compiles.py"
-    file.write_text("""
-import time
-calls = []
-def works():
-    until = time.process_time() + 0.8
-    while time.process_time() < until: pass
-def first(target_probs, draft_probs, draft_tokens):
-    calls or works()
-    calls.append(1)
-    return [0]
-def second(target_probs, draft_probs, draft_tokens):
-    len(calls) == 2 and works()
-    return first(target_probs, draft_probs, draft_tokens)
-""")
-    with Sandbox(f"{file}:first", timeout=3) as box:
-        box.start(PROBE)
-        box.load(f"{file}:second", PROBE)
-        found = measured(PROBE[0], "float64", box.law(PROBE[0]))
-    assert found.reason == "on draft block [0] a call did not return within 0.5 s of processor time (--timeout 3)"
-
-
 def test_memory_is_limited():
     with start("fills_the_memory", memory=2.0) as box, pytest.raises(RunFailed, match="MemoryError"):
         box.start(PROBE)

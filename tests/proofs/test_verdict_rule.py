@@ -12,7 +12,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, refuted, verdict
 from draftproof.proofs.diagnosis import diagnose
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws import law, verdict_rule
+from draftproof.proofs.laws import verdict_rule
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.campaigns.run import Judge
 from draftproof.reports.audits.functions.hints import precision_hint
@@ -24,7 +24,6 @@ from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.proofs.enumerated import PROBLEM, WIDE, impossible_law, law_of, planted, wide_law
-from draftproof.verifiers.claims import DECODER, FUNCTION, claims_of
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.zoo.catalogue import MUTANTS
 
@@ -99,7 +98,3 @@ def test_nobody_compares_with_a_tolerance_besides_the_rule():
     files = [*(ROOT / "proofs").rglob("*.py"), *(ROOT / "reports").rglob("*.py")]
     assert {file.name: found for file in files if (found := comparisons(ast.parse(file.read_text("utf-8"))))} == {}
     assert comparisons(ast.parse("refuted = law.total_variation > law.explained")) == [1]
-
-
-def test_every_claim_that_laws_decide_has_a_judge():
-    assert {*claims_of(FUNCTION, DECODER)} == {*law.JUDGES}

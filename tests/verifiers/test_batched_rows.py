@@ -78,9 +78,12 @@ def test_a_pick_lies_on_a_positive_weight_for_every_uniform():
 def test_rows_that_do_not_fit_are_told():
     target, draft, tokens = large(2, 5, 3)
     for given, text in (
-        ((target[:, :3], draft, tokens), "need target [2, 4, 5] and draft [2, 3, 5]; got [2, 3, 5]"),
+        (
+            (target[:, :3], draft, tokens),
+            "need target [2, 4, 5] and draft [2, 3, 5]",
+        ),
         ((target, draft, tokens[0]), "none of them empty"),
-        ((target, draft.to("meta"), tokens), "target on cpu, draft on meta, tokens on cpu; expected one device"),
+        ((target, draft.to("meta"), tokens), "rows and tokens on cpu, meta; expected one device"),
     ):
         with pytest.raises(ValueError, match=re.escape(text)):
             rows_of(*given, logits=False)

@@ -258,16 +258,8 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     return tuple(map(_token, sequence))
 
 
-TOKEN_NAMES = [
-    "tokens",
-    "token_ids",
-    "output_tokens",
-    "output_token_ids",
-    "emitted",
-    "accepted_tokens",
-    "sequences",
-    "ids",
-]
+TOKEN_NAMES = ("tokens", "token_ids", "output_tokens", "output_token_ids", "emitted", "accepted_tokens", "sequences",
+               "ids")  # fmt: skip
 """Keys or attributes that may hold the tokens of a result of several parts."""
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .emitted import PADDING, Emitted
 from .keyed_uniforms import Seeds, keyed_uniforms
-from .rows import in_chunks, rows_of
+from .rows import check_shapes, in_chunks, rows_of
 from .sampling import Uniforms, draw
 from .verification import block_verification, greedy_block_verification, token_verification
 
@@ -67,19 +67,13 @@ def _check(
     for name, value, known in (("algorithm", algorithm, tuple(TENSORS)), ("backend", backend, BACKENDS)):
         if value not in known:
             raise ValueError(f"{name} {value!r}; expected one of {', '.join(known)}")
-    batch, gamma = tokens.shape if tokens.ndim == 2 else (0, 0)
-    shapes = [[batch, gamma + 1, target.shape[-1]], [batch, gamma, target.shape[-1]]]
-    given = [list(target.shape), list(draft.shape) if draft is not None else shapes[1]]
-    if 0 in (batch, gamma) or given != shapes:
-        raise ValueError(
-            f"tokens {list(tokens.shape)} need target {shapes[0]} and draft {shapes[1]}, none empty; got {given}"
-        )
+    check_shapes(target, draft, tokens)
     if draft is not None and draft.dtype != target.dtype:
         raise ValueError(f"target is {target.dtype}, draft {draft.dtype}; expected one type")
     if backend == "kernels" and target.dtype == torch.float64:
         raise ValueError("kernels take rows in float32, float16 and bfloat16, got torch.float64")
-    if temperature is not None and (not logits or list(temperature.shape) != [batch]):
-        raise ValueError(f"temperature {list(temperature.shape)}: expected [{batch}], with logits")
+    if temperature is not None and (not logits or list(temperature.shape) != [len(tokens)]):
+        raise ValueError(f"temperature {list(temperature.shape)}: expected [{len(tokens)}], with logits")
 
 
 def _by_tensors(

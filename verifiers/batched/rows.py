@@ -108,22 +108,24 @@ def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> B
     a token); the softmax is taken in float32, of float64 logits in float64. False for probabilities.
     Raises: ValueError if the shapes or devices do not fit.
     """
-    batch, gamma = tokens.shape if tokens.ndim == 2 else (0, 0)
-    if target.ndim != 3 or 0 in (batch, gamma, target.shape[-1]):
-        expected = "target [B, gamma + 1, V], draft [B, gamma, V] and tokens [B, gamma], none of them empty"
-        given = f"{list(target.shape)}, {list(draft.shape)} and {list(tokens.shape)}"
-        raise ValueError(f"expected {expected}; got {given}")
-    wanted = (batch, gamma + 1, target.shape[2]), (batch, gamma, target.shape[2])
-    if (target.shape, draft.shape) != wanted:
-        needed = f"{batch} blocks of {gamma} draft tokens need target {list(wanted[0])} and draft {list(wanted[1])}"
-        raise ValueError(f"{needed}; got {list(target.shape)} and {list(draft.shape)}")
-    if not target.device == draft.device == tokens.device:
-        devices = f"target on {target.device}, draft on {draft.device}, tokens on {tokens.device}"
-        raise ValueError(f"{devices}; expected one device")
+    check_shapes(target, draft, tokens)
     kind = torch.float64 if torch.float64 in (target.dtype, draft.dtype) else torch.float32
     if logits:
         return BatchRows(target.softmax(-1, dtype=kind), draft.softmax(-1, dtype=kind), tokens.long())
     return BatchRows(target.to(kind), draft.to(kind), tokens.long())
+
+
+def check_shapes(target: Tensor, draft: Tensor | None, tokens: Tensor) -> None:
+    """Raise ValueError unless the rows are those of a batch of draft blocks, on one device. draft None: one-hot."""
+    batch, gamma = tokens.shape if tokens.ndim == 2 else (0, 0)
+    wanted = [batch, gamma + 1, target.shape[-1]], [batch, gamma, target.shape[-1]]
+    given = list(target.shape), wanted[1] if draft is None else list(draft.shape)
+    if 0 in (batch, gamma, target.shape[-1]) or given != wanted:
+        needed = f"tokens {list(tokens.shape)} need target {wanted[0]} and draft {wanted[1]}, none of them empty"
+        raise ValueError(f"{needed}; got {given[0]} and {given[1]}")
+    devices = {str(given.device) for given in (target, draft, tokens) if given is not None}
+    if len(devices) > 1:
+        raise ValueError(f"rows and tokens on {', '.join(sorted(devices))}; expected one device")
 
 
 def in_chunks(weights: Tensor, blocks: Tensor) -> Excess:

@@ -6,7 +6,6 @@ from fractions import Fraction as F
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.proofs.certificates import check_coupling, make_coupling
 from draftproof.proofs.certificates.check import Rejected, check
@@ -45,12 +44,6 @@ def test_a_file_that_shows_a_reader_something_else_or_is_out_of_all_size_is_reje
     with pytest.raises(Rejected) as caught:
         check(whole.replace(said, instead, 1))
     assert reason in str(caught.value)
-
-
-def test_what_is_too_large_to_be_certified_is_said_at_once():
-    for certify in (certificate, make_coupling.certificate):
-        with pytest.raises(InputError, match="are too many for a c"):
-            certify(toy(20))
 
 
 def test_a_rule_that_accepts_less_cannot_be_certified():

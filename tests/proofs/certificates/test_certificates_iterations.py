@@ -6,7 +6,6 @@ import pytest
 from sympy import QQ
 
 from draftproof.models.battery import drawn, drawn_markov, toy
-from draftproof.models.errors import InputError
 from draftproof.proofs.certificates.check_iterations import check
 from draftproof.proofs.certificates.linear_program import most_tokens
 from draftproof.proofs.certificates.make_iterations import certificate
@@ -33,10 +32,3 @@ def test_it_proves_what_the_linear_programs_over_all_kernels_find(problem, itera
 def test_in_one_iteration_the_optimum_is_block_verification(problem):
     value = check(json.dumps(certificate(problem, 1)))
     assert str(value) == str(1 + expected_accepted(output_law(in_field(problem), reference("block"))))
-
-
-def test_too_many_texts_and_rows_that_stop_short_are_refused():
-    with pytest.raises(InputError, match="expected at most 4,096"):
-        certificate(toy(2), 9)
-    with pytest.raises(InputError, match="no row for the prefix"):
-        certificate(drawn(2, 2, "generic"), 2)

@@ -12,7 +12,6 @@ from draftproof.proofs.symbolic.derivations import (
 )
 from draftproof.proofs.symbolic.generic_rows import UndecidedError, cell, positive, positives
 from draftproof.tests.proofs.symbolic.mutants import OF_DERIVATIONS
-from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.symbolic
 
@@ -87,11 +86,3 @@ def test_every_pair_of_rows_is_met_by_a_cell(target, draft, leniences):
     assert tuple(at(p, values) for p in here.target) == target
     assert tuple(at(q, values) for q in here.draft) == draft
     assert tuple(at(lenience, values) for lenience in here.leniences) == leniences
-
-
-def test_the_verifier_on_symbols_is_the_one_that_is_registered():
-    """A comparison that does not show stops the run: block verification's p_i M_b / M_s against 1 does not."""
-    here = cell((0, 1))
-    assert here.law(2, reference("token").verify)
-    with pytest.raises(UndecidedError):
-        here.law(2, reference("block").verify)

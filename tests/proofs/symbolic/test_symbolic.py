@@ -35,24 +35,3 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence():
     before = time.process_time()
     assert ask(hard, 0.5).verdict == "no-evidence"
     assert 0.5 <= time.process_time() - before < 60
-
-
-@pytest.mark.parametrize("lemma", [lemma for lemma in LEMMAS if lemma.name.startswith("block")], ids=lambda x: x.name)
-def test_what_is_assumed_leaves_out_no_survival_and_no_zero(lemma):
-    """p = 0 and p = 1, and rows with a zero, are among the models that a lemma of block verification speaks of."""
-    given = lemma.query(lemma.rule, 3).given
-    names = {str(x) for fact in given for x in z3util_names(fact)}
-    for name in names & {"p", "b", "s", "b0", "s0"}:
-        for value in (0, 1):
-            solver = z3.Solver()
-            solver.add(*given, z3.Real(name) == value)
-            allowed = not (name == "s" and value == 0 and "dominance" in lemma.name)
-            assert (solver.check() == z3.sat) == allowed, (name, value)
-
-
-def z3util_names(fact):
-    """The variables of a z3 term."""
-    if z3.is_const(fact) and fact.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-        yield fact
-    for child in fact.children():
-        yield from z3util_names(child)
