@@ -1,4 +1,4 @@
-"""Block-verified toy blocks a second (V = 4, gamma = 4), draft draws included: compiled, NumPy, plain Python.
+"""Block-verified toy blocks a second (V = 4, gamma = 4), draft draws included: compiled, plain Python.
 
 Limit: 10 million a second on 2 cores; its counts are tested against the exact law. Processor seconds are
 printed too: on a machine that others use they say what the wall clock cannot.
@@ -19,12 +19,10 @@ from draftproof.models.problem import with_numbers
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
-from draftproof.stattests.campaign.batched import BatchedSource
 from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit
-from draftproof.tests.stattests.batched_subjects import block as numpy_block
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
 
@@ -51,14 +49,9 @@ def main():
     fast = timed(f"compiled, {given.workers} workers", law,
                  lambda: run_campaign(source, plan(source, given.samples), workers=given.workers).tally)  # fmt: skip
     one = timed("compiled, 1 process", law, lambda: source.sample(np.random.SeedSequence(1), given.samples // 8))
-    peer = BatchedSource(numpy_block, problem, 4096, name="numpy")
-    vectorised = timed("NumPy, 1 process", law, lambda: peer.sample(np.random.SeedSequence(2), given.samples // 400))
     plain = timed("plain Python", law, lambda: in_python(problem, verifier, given.samples // 10_000))
     print(f"\ncompiling the diagram and the walk: {compiling:.2f} s")
-    print(
-        f"one process against NumPy: {one.busy / vectorised.busy:.0f} times; "
-        f"against plain Python: {one.busy / plain.busy:.0f} times"
-    )
+    print(f"one process against plain Python: {one.busy / plain.busy:.0f} times")
     verdict = "reached" if fast.clock >= LIMIT else "missed"
     free = f"{given.workers * fast.busy / 1e6:.1f} M/s by processor time, had the workers a core each"
     print(f"limit {LIMIT / 1e6:.0f} M/s with {given.workers} workers: {verdict}, {fast.clock / 1e6:.1f} M/s; {free}")

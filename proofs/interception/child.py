@@ -170,12 +170,10 @@ def _noticed(before: ProcessBefore) -> dict[str, str]:
 
 
 def main(
-    load: Callable[[Server, dict[str, Any]], Any] = _load,
     sample: Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]] = _sample,
 ) -> None:
     """Serve requests until the parent closes the pipe.
 
-    load: makes the subject of a "load" request, with a ``description``.
     sample: the answers to a "sample" request.
     """
     server = Server()
@@ -193,7 +191,7 @@ def main(
             request["problems"] = [problems[digest] for digest in request["problems"]]
             if request["do"] == "load":
                 before, COPIES.ended = ProcessBefore(), 0
-                first, subject = subject is None, load(server, request)
+                first, subject = subject is None, _load(server, request)
                 if first:
                     server.imported()
                 server.answer(done=True, **subject.description)

@@ -19,13 +19,11 @@ from .parameters import problem_option, report_options, row_options, seed_option
 @click.option("--checkpoint", metavar="FILE", help="Save the counts here; the same command resumes from it.")
 @seed_option
 @click.option("--chunk", type=click.IntRange(min=1), help="Samples that are drawn, and saved, at a time.")
-@click.option("--batch", type=click.IntRange(min=1), metavar="B",
-              help="SUBJECT takes B blocks a call: arrays [B, gamma + 1, V], [B, gamma, V], [B, gamma].")  # fmt: skip
 @row_options()
 @timeout_option(600.0, 0.1, "Seconds of processor time for one chunk of calls of a third-party function.")
 @report_options
 def command(subject: str, problem: str, samples: int, workers: int | None, cluster: str | None, checkpoint: str | None,
-            seed: int, chunk: int | None, batch: int | None, array: str | None, dtype: str, timeout: float,
+            seed: int, chunk: int | None, array: str | None, dtype: str, timeout: float,
             json_file: str | None, html_file: str | None, require_decision: bool) -> None:  # fmt: skip
     """Sample SUBJECT (a reference verifier, package.module:function or path/to/file.py:function) on one problem, and
     compare the counts with the target's law. The counts depend on neither the workers nor interruptions."""
@@ -33,16 +31,14 @@ def command(subject: str, problem: str, samples: int, workers: int | None, clust
         raise click.UsageError("either --workers, or --cluster, whose size decides")
     check_cluster(cluster)
     spec = subject_from(subject, array, (dtype,))
-    if spec.reference and (batch or array or dtype != "float64"):
-        raise click.UsageError(f"--batch, --array and --dtype are for third-party functions; {subject} is a reference")
-    if batch and array in ("rows", "list"):
-        raise click.UsageError(f"--batch gives arrays; --array {array} does not go with it")
+    if spec.reference and (array or dtype != "float64"):
+        raise click.UsageError(f"--array and --dtype are for third-party functions; {subject} is a reference")
     given = load_problem(problem)
     output = Output(json_file, html_file, checkpoint=checkpoint)
     require_writable(checkpoint)
     from ..audits.campaigns.run import CampaignSettings, audit_by_campaign
 
-    settings = CampaignSettings(samples, seed, workers, cluster, checkpoint, chunk, batch, timeout)
+    settings = CampaignSettings(samples, seed, workers, cluster, checkpoint, chunk, timeout)
     with progress_bar() as progress:
         report = audit_by_campaign(spec, given, settings, progress)
     saved = _saved(report.campaign["samples"] if report.campaign else 0, checkpoint)

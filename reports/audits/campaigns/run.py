@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .... import __version__
-from ....models.battery import drawn, toy
 from ....models.errors import InputError
 from ....models.law import prefix_key
 from ....models.problem import Problem, size_of
@@ -17,7 +16,6 @@ from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
 from ....proofs.interception.digests import UNKNOWN
-from ....proofs.interception.outcomes import decoded
 from ....proofs.laws.reference_laws import expected_accepted, output_law
 from ....proofs.rounding.rule import sampling_slack
 from ....proofs.sandbox import Sandbox
@@ -32,6 +30,7 @@ from ....verifiers.registry import reference
 from ..completed_law import Counts, completed_law, verdict_of_counts
 from ..report import Report
 from ..runner import examine
+from ..sandboxed import probe_problems, sampled, sandbox_of
 from ..settings import Progress
 from ..subject import SubjectSpec
 
@@ -123,7 +122,6 @@ class CampaignSettings:
     cluster: dask://HOST:PORT in place of this machine.
     checkpoint: the file that keeps the counts.
     chunk: samples that are drawn, and saved, at a time.
-    batch: draft blocks that a third-party function takes in one call.
     timeout: seconds of processor time for one chunk of calls of a third-party function.
     """
 
@@ -133,7 +131,6 @@ class CampaignSettings:
     cluster: str | None = None
     checkpoint: str | None = None
     chunk: int | None = None
-    batch: int | None = None
     timeout: float = 600.0
 
 
@@ -194,7 +191,7 @@ class Campaign:
         if self.subject.reference:
             self.report.subject["digest"] = f"draftproof {__version__}"
             return CompiledSource(self.subject.reference, in_field(self.problem))
-        source = ThirdPartySource(self.subject, self.problem, batch=self.settings.batch, timeout=self.settings.timeout)
+        source = ThirdPartySource(self.subject, self.problem, timeout=self.settings.timeout)
         self.report.subject["digest"] = source.digest
         return source
 
@@ -208,54 +205,37 @@ class ThirdPartySource:
 
     A fresh child process for every chunk: what the function remembers from call to call cannot make the counts depend
     on which worker drew which chunk.
-    batch: draft blocks of a call; None for one, without the dimension of a batch.
     timeout: limit for a chunk, in seconds of processor time.
     memory: of the child process, in GiB.
     Raises (sample): RunFailed if the function cannot be loaded, crashes, or takes too long.
     """
 
-    def __init__(self, subject: SubjectSpec, problem: Problem, *, batch: int | None = None, timeout: float = 600.0,
-                 memory: float = 8.0):  # fmt: skip
-        self.subject, self.problem, self.batch, self.dtype = subject, problem, batch, subject.dtypes[0]
-        self.limits = {"timeout": timeout, "memory": memory, "torch": subject.torch}
-        self.chunk = 200_000 if batch else 20_000
+    chunk = 20_000
+
+    def __init__(self, subject: SubjectSpec, problem: Problem, *, timeout: float = 600.0, memory: float = 8.0):
+        self.subject, self.problem, self.dtype = subject, problem, subject.dtypes[0]
+        self.timeout, self.memory = timeout, memory
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
         with self._sandbox() as sandbox:
-            self.digest: str = sandbox.start(self._probe())["digest"]
+            self.digest: str = sandbox.start(probe_problems([problem]))["digest"]
         self.identity = {
-            "subject": f"{subject.name} ({_distinguished(self.digest)})",
-            "problem": fingerprint(problem),
-            "rows": f"{subject.array or 'as it takes them'} {self.dtype}, {batch or 1} a call",
-        }
+            "subject": f"{subject.name} ({_distinguished(self.digest)})", "problem": fingerprint(problem),
+            "rows": f"{subject.array or 'as it takes them'} {self.dtype}, 1 a call",
+        }  # fmt: skip
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """Make n calls, or batches enough for n blocks."""
+        """Make n calls."""
         tally = Tally(self.outcomes)
         with self._sandbox() as sandbox:
-            sandbox.start(self._probe())
-            for answer in sandbox.sample(self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")):
-                for outcome, times in answer.get("counts", ()):
-                    tally.count(decoded(outcome), times)
+            drawn_by = int.from_bytes(seed.generate_state(8).tobytes(), "little")
+            for outcome, times in sampled(sandbox, self.problem, n, drawn_by)[0].items():
+                tally.count(outcome, times)
         return tally
 
-    def _probe(self) -> list[Problem]:
-        return [self.problem] if self.batch else [self.problem, toy(1), drawn(3, 2, "generic")]
-
     def _sandbox(self) -> Sandbox:
-        named = self.subject.target or self.subject.name, self.subject.array, self.dtype
-        return BatchedSandbox(self.batch, *named, **self.limits) if self.batch else Sandbox(*named, **self.limits)
+        return sandbox_of(self.subject, self.dtype, timeout=self.timeout, memory=self.memory)
 
 
 def _distinguished(digest: str) -> str:
     """Return a digest; for an unknown one a text that differs each time, so that no checkpoint mixes versions."""
     return digest if digest != UNKNOWN else f"version unknown, as loaded for run {secrets.token_hex(4)}"
-
-
-class BatchedSandbox(Sandbox):
-    """A sandbox whose child calls a function on many blocks at once."""
-
-    child = "draftproof.reports.audits.campaigns.child"
-
-    def __init__(self, batch: int, subject: str, array: str | None = None, dtype: str = "float64", **settings: Any):
-        super().__init__(subject, array or "numpy", dtype, **settings)
-        self.arguments = (str(batch),)

@@ -4,10 +4,10 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....models.errors import InputError, RunFailed
 from ....models.libraries import means_no_memory, reason
@@ -73,7 +73,11 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     failures: list[dict[str, str]] = []
     done: dict[str, list[int]] = {"drawn": [], "resumed": []}
     for place, subject in enumerate(subjects):
-        progress = _Place(night.progress, place * len(problems), len(subjects) * len(problems))
+        first = place * len(problems)
+
+        def progress(stage: str, at: int = 0, first: int = first) -> None:
+            night.progress(stage, first + at, len(subjects) * len(problems))
+
         try:
             _draw_subject(history, subject, problems, night, progress, done)
         except RunFailed as failure:
@@ -85,32 +89,20 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     return {**status(history, failures), "night": night.date, **done}
 
 
-class _Place(NamedTuple):
-    """The place of a subject in the progress of a night. first: checks before its own. total: checks of all
-    subjects."""
-
-    progress: Progress
-    first: int
-    total: int
-
-    def tell(self, stage: str, at: int = 0) -> None:
-        self.progress(stage, self.first + at, self.total)
-
-
 def _draw_subject(
-    history: History, subject: SubjectSpec, problems: Sequence[Problem], night: Night, place: _Place,
+    history: History, subject: SubjectSpec, problems: Sequence[Problem], night: Night, progress: Callable[..., None],
     done: dict[str, list[int]],
 ) -> None:  # fmt: skip
     """Draw every check of one subject, and explain its alarms. done: gets the checks drawn now, and before by the seed.
 
     Raises: RunFailed if the subject cannot be drawn from any more; what was recorded stays.
     """
-    place.tell(subject.name)
+    progress(subject.name)
     with closing(source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)) as source:
         different = {c.parameters: c for c in (check_of(p, source.modifies_target) for p in problems)}.values()
         checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
         for at, (number, check) in enumerate(checks.items()):
-            place.tell(f"{subject.name} on {check.name}", at)
+            progress(f"{subject.name} on {check.name}", at)
             done[_draw(history, subject, source, number, check, night)].append(number)
         _explain_alarm(history, subject, source, checks, night)
 

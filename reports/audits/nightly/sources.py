@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from .... import __version__, models, verifiers
-from ....models.battery import drawn, toy
 from ....models.decoding import Decoded, iteration
 from ....models.errors import RunFailed
 from ....models.problem import Problem, with_numbers
 from ....models.rationals import as_float
 from ....proofs.interception.digests import UNKNOWN
-from ....proofs.sandbox import Sandbox
 from ....verifiers.chance import RandomChance
 from ....verifiers.registry import Reference
-from ..sandboxed import sampled
+from ..sandboxed import probe_problems, sampled, sandbox_of
 from ..subject import SubjectSpec
 
 LAW_MODULES = ("decoding", "law", "problem", "rationals")
@@ -56,10 +54,9 @@ class ThirdPartyDraws:
 
     def __init__(self, subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None):
         self.modifies_target = subject.modifies_target
-        self._sandbox = Sandbox(subject.target or "", subject.array, dtype, timeout=timeout, memory=memory,
-                                torch=subject.torch)  # fmt: skip
+        self._sandbox = sandbox_of(subject, dtype, timeout=timeout, memory=memory)
         try:
-            about = self._sandbox.start([toy(1), drawn(3, 2, "generic")])
+            about = self._sandbox.start(probe_problems([]))
             self.version = _version(subject, about, dtype, stated)
         except BaseException:
             self._sandbox.stop()

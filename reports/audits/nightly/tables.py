@@ -20,10 +20,6 @@ MOST_STARTS = 4096
 """Most starts that the state of an e-process may ask for: more is damage, and would fill the memory."""
 
 
-class Damaged:
-    """A stand-in for a value that cannot be read: no field of a row has this type."""
-
-
 def compact(value: Any) -> str:
     """Return JSON without spaces."""
     return json.dumps(value, separators=(",", ":"))
@@ -41,8 +37,8 @@ class Stored(TypeDecorator):
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         try:
             return None if value is None else self.read(value)
-        except (ValueError, TypeError, RecursionError):
-            return Damaged()
+        except (ValueError, TypeError, RecursionError) as damage:
+            return damage  # no field of a row has this type
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
         return None if value is None else self.write(value)

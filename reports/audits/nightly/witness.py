@@ -1,6 +1,5 @@
-"""The witness of an alarm: the smallest problem and the shortest sequence on which fresh draws show the deviation."""
+"""The witness of an alarm: the smallest problem on which fresh draws show the deviation, and the sequence most off."""
 
-import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -8,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.law import Prefix, prefix_key
+from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
 from ....proofs.shrink import shrink
 from ....stattests.anytime import SequentialResult, sequential_test
-from ....stattests.eprocess import log_evidence
 from ....verifiers.details import Detail
 from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ..replay import with_replay
@@ -90,28 +88,12 @@ def smallest_witness(
 
 
 def _worst(check: NightlyCheck, result: SequentialResult, draws: FreshDraws) -> Witness:
-    """Return the sequence that deviates most, of the shortest length at which the counts alone refute the law."""
+    """Return the sequence that deviates most."""
     n = result.draws
     if result.impossible:
         sequence, _ = draws.impossible or ("?", 0)
         return Witness(sequence=sequence, expected="0", observed=f"{result.impossible[1]}/{n}")
-    for length in range(1, check.completed.length):
-        law, counts = _of_length(check, result.counts, length)
-        log_e = float(log_evidence(np.array(list(counts.values())), np.array(list(law.values()))))
-        if log_e >= math.log(check.completed.length / CONFIRM_ALPHA):
-            break
-    else:
-        law, counts = _of_length(check, result.counts, check.completed.length)
-    worst = max(law, key=lambda prefix: abs(counts[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
-    return Witness(sequence=prefix_key(worst), expected=f"{law[worst]:.6g}", observed=f"{counts[worst]}/{n}")
-
-
-def _of_length(check: NightlyCheck, counts: np.ndarray, length: int) -> tuple[dict[Prefix, float], dict[Prefix, int]]:
-    """Return the law and the counts of the sequences' prefixes of a length."""
-    law: dict[Prefix, float] = {}
-    total: dict[Prefix, int] = {}
-    for sequence, k in check.cells.items():
-        prefix = sequence[:length]
-        law[prefix] = law.get(prefix, 0.0) + float(check.law[k])
-        total[prefix] = total.get(prefix, 0) + int(counts[k])
-    return law, total
+    expected = n * check.law[:-1]
+    worst = int(np.argmax(np.abs(result.counts[:-1] - expected) / np.sqrt(expected)))
+    sequence = prefix_key([*check.cells][worst])
+    return Witness(sequence=sequence, expected=f"{check.law[worst]:.6g}", observed=f"{result.counts[worst]}/{n}")

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,11 @@ from draftproof.models.problem import as_json
 from draftproof.models.store import stored_rows
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
-from draftproof.tests.stattests import batched_subjects
 
 pytestmark = pytest.mark.needs("numba", "joblib")
 
 
 GENERIC = json.dumps(as_json(drawn(3, 2, "generic")))
-BATCHED = str(Path(batched_subjects.__file__))
 EVEN = ["1/300"] * 300
 LARGE = json.dumps({"vocabulary": 300, "gamma": 2, "name": "large", "target": EVEN, "draft": EVEN})
 # A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
@@ -98,16 +95,11 @@ def test_a_reference_is_not_refuted_and_says_what_it_could_have_seen(name):
 # ---------------------------------------------------------------- third-party functions
 
 
-JUDGED = [
-    ("right", [], 0), ("from_the_target", [], 1), ("seldom_no_token", ["--dtype", "float32"], 1),
-    ("block", ["--batch", 1000], 0), ("lists", ["--batch", 1000], 0), ("one_in_twenty_is_zero", ["--batch", 1000], 1),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "options", "status"), JUDGED)
-def test_functions_plain_and_batched_are_judged_by_what_they_emit(plain, name, options, status):
-    subject, samples = (f"{BATCHED}:{name}", 100_000) if "--batch" in options else (plain(name), 10_000)
-    done = campaign(subject, "--problem", GENERIC, *options, "--samples", samples, "--workers", 1, "--json", "-")
+@pytest.mark.parametrize(("name", "options", "status"), [
+    ("right", [], 0), ("from_the_target", [], 1), ("seldom_no_token", ["--dtype", "float32"], 1)])  # fmt: skip
+def test_functions_are_judged_by_what_they_emit(plain, name, options, status):
+    arguments = ["--problem", GENERIC, *options, "--samples", 10_000, "--workers", 1, "--json", "-"]
+    done = campaign(plain(name), *arguments)
     (evidence,) = json.loads(done.out)["evidence"]
     assert (done.status, evidence["verdict"]) == (status, "refuted" if status else "no-evidence")
     assert not status or evidence["witness"]["problem"]["vocabulary"] == 3
@@ -123,18 +115,15 @@ def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers_and_
 
 
 @pytest.mark.parametrize(
-    ("name", "batch", "line"),
+    ("name", "line"),
     [
-        ("fails", 100, "fails on its first call: ValueError: out of [red]luck[/]"),
-        ("one_row", 100, "returned 1 rows for 100 blocks, expected one row of tokens a block"),
-        ("missing", 100, "has no attribute 'missing'"),
-        ("always_raises", None, "raises on every call: ValueError: never"),
-        ("crashes", None, "the process ended (killed by SIGABRT)"),
+        ("missing", "has no attribute 'missing'"),
+        ("always_raises", "raises on every call: ValueError: never"),
+        ("crashes", "the process ended (killed by SIGABRT)"),
     ],
 )
-def test_a_function_that_cannot_be_sampled_is_one_line_and_status_3(plain, name, batch, line):
-    subject, more = (f"{BATCHED}:{name}", ["--batch", batch]) if batch else (plain(name), [])
-    done = campaign(subject, "--problem", PAPER, *more, "--samples", 2_000, "--workers", 1)
+def test_a_function_that_cannot_be_sampled_is_one_line_and_status_3(plain, name, line):
+    done = campaign(plain(name), "--problem", PAPER, "--samples", 2_000, "--workers", 1)
     assert (done.status, len(done.lines)) == (3, 1)
     assert line in done.err
 
@@ -192,7 +181,7 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
         (["--workers", 0], "0 is not in the range x>=1"),
         (["--cluster", "spark://a:1"], "cluster 'spark://a:1' is not known; expected dask://HOST:PORT"),
         (["--cluster", "dask://a:1", "--workers", 2], "either --workers, or --cluster"),
-        (["--batch", 4], "--batch, --array and --dtype are for third-party functions"),
+        (["--array", "list"], "--array and --dtype are for third-party functions"),
         (["--problem", "missing.json"], "missing.json: cannot be read"),
         (["--checkpoint", "/nowhere/campaign.json"], "cannot be written"),
         (
