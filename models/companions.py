@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from math import frexp
 
 from msgspec.structs import replace as with_fields
 
@@ -175,11 +176,7 @@ def _tied(law: DeclaredLaw, pair: Pair, bits: int) -> bool:
 
 def rounded(x: Fraction, bits: int) -> Fraction:
     """Return the nearest number of so many significant bits, ties to even."""
-    if x == 0:
-        return x
-    scale = Fraction(2) ** (bits - abs(x.numerator).bit_length() + x.denominator.bit_length())
-    while abs(x) * scale >= 2**bits:
-        scale /= 2
+    scale = Fraction(2) ** (bits - frexp(x)[1])
     return round(x * scale) / scale
 
 
