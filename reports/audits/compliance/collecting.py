@@ -3,14 +3,17 @@
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ....models.digests import EXAMINING, code_digest, sha256_of
 from ....models.errors import InputError, RunFailed, printable, printable_data
+from ....models.json_files import plain
 from ....models.store import Store
+from ..report import Report
 from ..settings import Progress
 from .declared import declared_files, declared_versions, require_packages, undeclared
 from .plan import DONE, FAILED, Collected, Part, Plan
-from .running import RUNNERS
+from .running import RUNNERS, Job
 
 PARTS = "parts.jsonl"
 """Name of the file of finished parts."""
@@ -37,7 +40,8 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
             key, _, _ = got.stored(code)
             known = store.rows.get(key)
             if known is None or known["state"] != DONE or undeclared(part, plan.folder):
-                _run(got, plan, folder / f"{part.id}.{key[1][:12]}.checkpoint", _of_part(progress, part))
+                checkpoint = folder / f"{part.id}.{key[1][:12]}.checkpoint"
+                _run(got, Job(part, plan.folder, checkpoint, _of_part(progress, part)))
                 now = _declaring(part, plan.folder, declared_files(part, plan.folder)).files
                 changed = [name for name, digest in now.items() if got.files.get(name) != digest]
                 changed += [name for name, file in before.items() if file.stat().st_mtime_ns > began]
@@ -63,22 +67,23 @@ def _of_part(progress: Progress, part: Part) -> Progress:
     return lambda stage, done, total: progress(f"{part.id}: {stage}", done, total)
 
 
-def _run(got: Collected, plan: Plan, checkpoint: Path, progress: Progress) -> None:
+def _run(got: Collected, job: Job) -> None:
     """Run one part; what goes wrong with it is in the result. Raises: KeyboardInterrupt."""
+    gave: Any = None
     try:
-        require_packages(got.part)
-        RUNNERS[got.kind](got, plan.folder, checkpoint, progress)
+        require_packages(job.part)
+        gave = RUNNERS[got.kind](job)
     except (InputError, RunFailed) as error:
         got.state, got.why = FAILED, " ".join(str(error).split())
-    if got.report:
-        report = printable_data(got.report) | {"standing": []}  # that of the proofs is a part of its own
-        got.report = report
-        if failure := report["failure"]:
-            if failure["kind"] == "interrupted" and got.kind != "report":
-                raise KeyboardInterrupt
-            got.state, got.why = FAILED, failure["message"]
-    if got.history:
-        history = printable_data(got.history)
-        got.history = history
-        got.why = "; ".join(f"{f['subject']}: {f['message']}" for f in history["failures"]) or None
+    if isinstance(gave, Report):
+        got.report = printable_data(plain(gave.as_json())) | {"standing": []}  # that of the proofs is a part of its own
+        if gave.interrupted and got.kind != "report":
+            raise KeyboardInterrupt
+        if gave.failure:
+            got.state, got.why = FAILED, gave.failure["message"]
+    elif isinstance(gave, dict):
+        got.history = printable_data(gave)
+        got.why = "; ".join(f"{f['subject']}: {f['message']}" for f in gave["failures"]) or None
+    elif gave is not None:
+        got.proofs, got.recorded = gave, got.kind == "proofs" and not got.options.get("run")
     got.why = printable(got.why) if got.why else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
@@ -17,28 +17,40 @@ from ..report_form import in_this_version
 from ..settings import Progress
 from .contradictions import untrue
 from .declared import place
-from .plan import Collected, Part
+from .plan import Part
 
 if TYPE_CHECKING:
     from ..subject import SubjectSpec
 
 
-def _placed(name: str, folder: Path) -> str:
+class Job(NamedTuple):
+    """A part that is run. folder: that of the plan. checkpoint: where an interrupted run is kept."""
+
+    part: Part
+    folder: Path
+    checkpoint: Path
+    progress: Progress
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return the part's fields without those that only say which files it depends on; its problems loaded."""
+        settings = {name: value for name, value in self.part.options.items() if name != "files"}
+        for name in ("target", "draft", "prompts"):
+            if name in settings:
+                settings[name] = placed(settings[name], self.folder)
+        return settings
+
+    def problem(self, name: str, make: Callable[[Any, str], Made] = problem_from) -> Made:
+        """Return a problem of the plan, under the name that it has there."""
+        loaded = load_problem(placed(name, self.folder), make)
+        return replace(loaded, name=name) if loaded.name == placed(name, self.folder) else loaded
+
+
+def placed(name: str, folder: Path) -> str:
     """Return a path of the plan as seen from the current folder; a name that is no file is returned unchanged."""
     path, colon, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
     file = place(path, folder)
     return f"{file}{colon}{attribute}" if os.path.exists(file) else name
-
-
-def _problem(name: str, folder: Path, make: Callable[[Any, str], Made]) -> Made:
-    """Return a problem of the plan, under the name that it has there."""
-    loaded = load_problem(_placed(name, folder), make)
-    return replace(loaded, name=name) if loaded.name == _placed(name, folder) else loaded
-
-
-def _settings(part: Part) -> dict[str, Any]:
-    """Return a part's fields without those that only say which files it depends on."""
-    return {name: value for name, value in part.options.items() if name != "files"}
 
 
 def audited_spec(part: Part, folder: Path) -> "SubjectSpec":
@@ -47,108 +59,99 @@ def audited_spec(part: Part, folder: Path) -> "SubjectSpec":
 
     options = part.options
     if "exec" in options:
-        return program_from(" ".join(_placed(word, folder) for word in options["exec"].split(" ")))
-    name = options["subject"]
-    spec = subject_from(_placed(name, folder), options.get("array"), tuple(options.get("dtypes", ())))._replace(
-        name=name
-    )
-    ours = spec.reference or spec.target != _placed(name, folder)
-    return spec if ours else spec._replace(source=name)
+        return program_from(" ".join(placed(word, folder) for word in options["exec"].split(" ")))
+    name, target = options["subject"], placed(options["subject"], folder)
+    spec = subject_from(target, options.get("array"), tuple(options.get("dtypes", ())))._replace(name=name)
+    return spec if spec.reference or spec.target != target else spec._replace(source=name)
 
 
-def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _audit(job: Job) -> Report:
     from ..functions.audit import run_audit
     from ..settings import AuditSettings
 
     of_subject = ("exec", "subject", "array", "dtypes")
-    options = {name: value for name, value in _settings(got.part).items() if name not in of_subject}
-    problems = [_problem(p, folder, any_problem_from) for p in options.pop("problems", ())]
-    got.report = run_audit(
-        audited_spec(got.part, folder), AuditSettings(problems=problems, progress=progress, **options)
-    ).as_json()
+    options = {name: value for name, value in job.settings.items() if name not in of_subject}
+    problems = [job.problem(name, any_problem_from) for name in options.pop("problems", ())]
+    settings = AuditSettings(problems=problems, progress=job.progress, **options)
+    return run_audit(audited_spec(job.part, job.folder), settings)
 
 
-def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _engine(job: Job) -> Report:
     from ..engines.audit import audit_engine, engine_from
 
-    options = _settings(got.part)
-    engine = engine_from(_placed(options.pop("engine"), folder))
-    problems = [_problem(p, folder, problem_from) for p in options.pop("problems", ())]
-    got.report = audit_engine(engine, problems, progress=progress, **options).as_json()
+    options = job.settings
+    engine = engine_from(placed(options.pop("engine"), job.folder))
+    return audit_engine(engine, [*map(job.problem, options.pop("problems", ()))], progress=job.progress, **options)
 
 
-def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _server(job: Job) -> Report:
     from ..servers.audit import audit_server
     from ..servers.settings import ServerSettings
 
-    options = dict(got.part.options)
-    url, target, seed = options.pop("url"), _placed(options.pop("target"), folder), options.pop("seed", 0)
-    settings = ServerSettings(key=os.environ.get("OPENAI_API_KEY"), checkpoint=str(checkpoint), **options)
-    got.report = audit_server(url, target, settings, seed, progress).as_json()
+    options = job.settings
+    url, target, seed = options.pop("url"), options.pop("target"), options.pop("seed", 0)
+    settings = ServerSettings(key=os.environ.get("OPENAI_API_KEY"), checkpoint=str(job.checkpoint), **options)
+    return audit_server(url, target, settings, seed, job.progress)
 
 
-def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
-    if "file" in got.part.options:
-        history = printable_data(read_file(dict, folder / got.part.options["file"]))
-        if not is_history(history):
-            raise InputError(f"{got.part.options['file']}: not a nightly history (draftproof nightly status --json)")
-        got.history = history
-        return
-    from ..nightly.history import History
-
-    with closing(History.read(_placed(got.part.options["db"], folder))) as history:
-        got.history = status(history)
-
-
-def _e2e(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _e2e(job: Job) -> Report:
     from ..loops.options import LoopOptions
     from ..loops.run import run_e2e
 
-    options = _settings(got.part)
-    for name in ("target", "draft", "prompts"):
-        if name in options:
-            options[name] = _placed(options[name], folder)
+    options = job.settings
     if "gamma" in options:
         options["gamma"] = str(options["gamma"])
-    got.report = run_e2e(LoopOptions(**options), progress).as_json()
+    return run_e2e(LoopOptions(**options), job.progress)
 
 
-def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _campaign(job: Job) -> Report:
     from ..campaigns.run import CampaignSettings, audit_by_campaign
     from ..subject import subject_from
 
-    options = _settings(got.part)
+    options = job.settings
     name, dtype = options.pop("subject"), options.pop("dtype", "float64")
-    spec = subject_from(_placed(name, folder), options.pop("array", None), (dtype,))
-    problem = _problem(options.pop("problem"), folder, problem_from)
-    settings = CampaignSettings(checkpoint=str(checkpoint), **options)
-    got.report = audit_by_campaign(spec, problem, settings, progress).as_json()
+    spec = subject_from(placed(name, job.folder), options.pop("array", None), (dtype,))
+    problem = job.problem(options.pop("problem"))
+    settings = CampaignSettings(checkpoint=str(job.checkpoint), **options)
+    return audit_by_campaign(spec, problem, settings, job.progress)
 
 
-def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
-    file = got.part.options["file"]
-    data = printable_data(read_file(dict, folder / file))
+def _report(job: Job) -> Report:
+    file = job.part.options["file"]
+    data = printable_data(read_file(dict, job.folder / file))
     try:
         report = Report.from_json(data)
         if wrong := next(untrue(in_this_version(data), report, ("verdict",)), None):
             raise InputError(f"{file}: {wrong}")
-        got.report = report.as_json()
+        return report
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{file}: not a report of draftproof") from None
 
 
-def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+def _nightly(job: Job) -> dict[str, Any]:
+    options = job.part.options
+    if "db" in options:
+        from ..nightly.history import History
+
+        with closing(History.read(placed(options["db"], job.folder))) as history:
+            return status(history)
+    data = read_file(dict, job.folder / options["file"])
+    if not is_history(data):
+        raise InputError(f"{options['file']}: not a nightly history (draftproof nightly status --json)")
+    return data
+
+
+def _proofs(job: Job) -> list[dict[str, Any]]:
     from ....proofs.proving import all_proofs, run
 
-    claims, methods = got.part.options.get("claims", ()), got.part.options.get("methods", METHODS)
-    if not got.part.options.get("run"):
-        got.recorded, got.proofs = True, on_record(got.part.options)
-        return
-    proofs = all_proofs(claims, methods)
-    got.proofs = []
+    options, rows = job.part.options, []
+    if not options.get("run"):
+        return on_record(options)
+    proofs = all_proofs(options.get("claims", ()), options.get("methods", METHODS))
     for number, row in enumerate(run(proofs), 1):
-        got.proofs.append(row._asdict())
-        progress(f"{row.claim} by {row.method}", number, len(proofs))
+        rows.append(row._asdict())
+        job.progress(f"{row.claim} by {row.method}", number, len(proofs))
+    return rows
 
 
 def on_record(options: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -157,7 +160,8 @@ def on_record(options: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in standing() if (not claims or row["claim"] in claims) and row["method"] in methods]
 
 
-RUNNERS: dict[str, Callable[[Collected, Path, Path, Progress], None]] = {
+RUNNERS: dict[str, Callable[[Job], Any]] = {
     "audit": _audit, "engine": _engine, "server": _server, "nightly": _nightly, "e2e": _e2e, "campaign": _campaign,
     "report": _report, "proofs": _proofs,
 }  # fmt: skip
+"""What runs each kind of part: it returns a report, a history in its JSON form, or rows of proofs."""

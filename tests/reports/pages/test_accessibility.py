@@ -18,11 +18,13 @@ from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.tests.corpus.paper import tables_parts
-from draftproof.tests.reports.browser import needs_chromium
 from draftproof.tests.reports.golden import golden, golden_report
 from draftproof_paper.pages.page import page as tables_page
 from draftproof_paper.tables.report import tables_report
 
+needs_chromium = pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="needs Debian's chromium: apt-get install chromium"
+)
 pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
 
 SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark"))

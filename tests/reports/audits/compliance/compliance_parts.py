@@ -22,7 +22,7 @@ def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", **
     return Evidence(claim=claim, method=Method(method), verdict=verdict, problem=problem, detail=detail, **fields)
 
 
-def got(*evidence, **fields) -> Any:
+def report_on(*evidence, **fields) -> Report:
     report = Report(
         {"name": "f", "source": "f.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}},
         environment={"transformers": "5.23.0"},
@@ -30,4 +30,10 @@ def got(*evidence, **fields) -> Any:
     report.add(evidence)
     for name, value in fields.items():
         setattr(report, name, value)
-    return Collected.of(Part("a", "audit", {"subject": "f.py:f"}), report=report.as_json())
+    return report
+
+
+def got(*evidence, **fields) -> Any:
+    """What an audit of a plan gave."""
+    part = Part("a", "audit", {"subject": "f.py:f"})
+    return Collected.of(part, report=report_on(*evidence, **fields).as_json())

@@ -15,7 +15,7 @@ from draftproof.reports.audits.compliance.declared import declared_files, declar
 from draftproof.reports.audits.compliance.plan import Part, Requirement, load_plan
 from draftproof.reports.audits.compliance.requirements import FAILED, judged
 from draftproof.reports.audits.report import Report
-from draftproof.tests.reports.audits.compliance.compliance_parts import got, item, plan_text
+from draftproof.tests.reports.audits.compliance.compliance_parts import got, item, plan_text, report_on
 from draftproof.verifiers.evidence import REFUTED
 
 pytestmark = pytest.mark.exact
@@ -33,9 +33,9 @@ def runs(tmp_path, monkeypatch):
     (tmp_path / "data" / "deep" / "weights").write_text("1")
     made = []
 
-    def audited(collected, *others):
-        made.append(collected.part.id)
-        collected.report = got(item()).report
+    def audited(job):
+        made.append(job.part.id)
+        return report_on(item())
 
     monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
     return made
@@ -82,9 +82,9 @@ def test_an_edit_of_the_code_that_audits_depend_on_drops_a_part_and_one_elsewher
 
 
 def test_a_declared_file_that_changes_while_it_is_audited_leaves_the_part_open(tmp_path, runs, monkeypatch):
-    def audited(collected, *others):
+    def audited(job):
         (tmp_path / "data" / "deep" / "weights").write_text("2")
-        collected.report = got(item()).report
+        return report_on(item())
 
     monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
     (part,) = planned(tmp_path, MINE)
@@ -92,7 +92,7 @@ def test_a_declared_file_that_changes_while_it_is_audited_leaves_the_part_open(t
 
 
 def test_an_interrupted_run_keeps_what_was_finished_and_a_part_that_is_gone_is_not_kept(tmp_path, runs, monkeypatch):
-    def interrupted(*others):
+    def interrupted(job):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -106,8 +106,7 @@ def test_an_interrupted_run_keeps_what_was_finished_and_a_part_that_is_gone_is_n
 
 
 def test_a_kept_part_that_was_changed_is_refused(tmp_path, monkeypatch):
-    wrong = got(item(REFUTED)).report
-    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda collected, *others: setattr(collected, "report", wrong))
+    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda job: report_on(item(REFUTED)))
     planned(tmp_path, OURS)
     file = tmp_path / "out" / "parts.jsonl"
     file.write_text(file.read_text().replace('"refuted"', '"holds"'))
@@ -119,8 +118,8 @@ def test_a_part_that_was_kept_says_what_its_report_said(tmp_path, monkeypatch):
     """In the order of the plan's numbers, in which sentences name them: else verify would refuse what a run wrote."""
     regions = {dtype: {"rows": {"covered": 1, "of": 2}} for dtype in ("float64", "float32", "bfloat16")}
     size = {"vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
-    made = got(*(item(detail={"dtype": dtype, **size}) for dtype in regions), regions=regions).report
-    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda collected, *others: setattr(collected, "report", made))
+    made = report_on(*(item(detail={"dtype": dtype, **size}) for dtype in regions), regions=regions)
+    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda job: made)
     (part,) = planned(tmp_path, OURS)
     assert "1 of 2 in float64, 1 of 2 in float32, 1 of 2 in bfloat16" in part.report["scope"]["says"]
     assert Report.from_json(part.report).as_json()["scope"] == part.report["scope"]
@@ -129,9 +128,9 @@ def test_a_part_that_was_kept_says_what_its_report_said(tmp_path, monkeypatch):
 def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done_goes(tmp_path, monkeypatch):
     failure = {"kind": "timeout", "message": "stopped"}
 
-    def campaign(collected, folder, checkpoint, progress):
-        checkpoint.write_text("draws")
-        collected.report = got(item(), failure=failure).report
+    def campaign(job):
+        job.checkpoint.write_text("draws")
+        return report_on(item(), failure=failure)
 
     monkeypatch.setitem(collecting.RUNNERS, "campaign", campaign)
     monkeypatch.setitem(collecting.RUNNERS, "server", campaign)
