@@ -37,37 +37,6 @@ def without_the_last(target_probs, draft_probs, draft_tokens, rng):
     return _token(target_probs, draft_probs, draft_tokens, rng, draw)
 
 
-def _by_weights(weights, rng):
-    return int(np.argmax(weights / rng.exponential(size=len(weights))))
-
-
-def _divided(draw):
-    """Make a verifier whose rows are divided by sums taken in order."""
-
-    def verify(target_probs, draft_probs, draft_tokens, rng):
-        rows = ([row / np.add.accumulate(row)[-1] for row in rows] for rows in (target_probs, draft_probs))
-        return _token(*rows, draft_tokens, rng, draw)
-
-    return verify
-
-
-divided_in_order = _divided(_by_weights)
-
-
-@_divided
-def divided_without_the_last(weights, rng):
-    """The same, and the last ids of a large vocabulary are lost."""
-    weights = weights.copy()
-    weights[-KEPT:] = 0
-    return _by_weights(weights, rng)
-
-
-def in_float64(target_probs, draft_probs, draft_tokens, rng):
-    """Right: float32 rows, computed in float64."""
-    target, draft = ([np.float64(row) for row in rows] for rows in (target_probs, draft_probs))
-    return _token(target, draft, draft_tokens, rng, lambda w, rng: int(rng.choice(len(w), p=w / w.sum())))
-
-
 def _in_torch(target, draft, tokens, generator, factor=1.0):
     import torch
 
