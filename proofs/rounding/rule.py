@@ -86,9 +86,7 @@ def rows_as_they_are(problem: Problem, target: Mapping[Prefix, float], draft: Ma
 
 
 def _at_most(computing: float, dtype: str, of_sums: float, rows: str) -> float:
-    """Return the sum, at most 0.05. In float64 the computing part is at most 1e-12, and so is the sum over float64
-    rows: there code that takes rows as they are is seen.
-    """
+    """Return the sum, at most 0.05. In float64 the computing part is at most 1e-12, over float64 rows the whole sum."""
     computing = min(computing, 1e-12) if dtype == "float64" else computing
     return min(computing + of_sums, 1e-12 if rows == "float64" else MOST)
 

@@ -79,9 +79,7 @@ STEP_TIME_LIMIT = 120.0
 
 
 class Query(NamedTuple):
-    """A question: ``claim`` is to hold whenever all of ``given`` do. It is proved if given and not claim is
-    unsatisfiable.
-    """
+    """A question: ``claim`` holds whenever all of ``given`` do. It is proved if not claim is unsatisfiable with them."""
 
     claim: object
     given: list
