@@ -104,27 +104,22 @@ def _ragged(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]
     return _drawn([row for pool in pools for row in pool], generator)
 
 
-def _with_placeholders(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
-    rows = _ragged(pools, generator)
-    for k in generator.choice(SIZE, SIZE // 2, replace=False):
-        tokens = rows[k].tokens.clone() if hasattr(rows[k].tokens, "clone") else np.array(rows[k].tokens)
-        tokens[int(generator.integers(len(tokens))) :] = PLACEHOLDER
-        rows[k] = rows[k]._replace(tokens=tokens)
-    return rows
+def _in_half(change: Callable[[Row, np.random.Generator], Row]) -> "Company":
+    """Return a company of rows of all lengths, in which half of the rows are changed."""
+
+    def changed(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+        rows = _ragged(pools, generator)
+        for k in generator.choice(SIZE, SIZE // 2, replace=False):
+            rows[k] = change(rows[k], generator)
+        return rows
+
+    return changed
 
 
-def _with_greedy(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
-    rows = _ragged(pools, generator)
-    for k in generator.choice(SIZE, SIZE // 2, replace=False):
-        rows[k] = rows[k]._replace(greedy=True)
-    return rows
-
-
-def _with_seeds(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
-    rows = _ragged(pools, generator)
-    for k in generator.choice(SIZE, SIZE // 2, replace=False):
-        rows[k] = rows[k]._replace(seed=int(generator.integers(2**31)))
-    return rows
+def _with_placeholders(row: Row, generator: np.random.Generator) -> Row:
+    tokens = row.tokens.clone() if hasattr(row.tokens, "clone") else np.array(row.tokens)
+    tokens[int(generator.integers(len(tokens))) :] = PLACEHOLDER
+    return row._replace(tokens=tokens)
 
 
 def _one_row_in_two_slots(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
@@ -132,13 +127,15 @@ def _one_row_in_two_slots(pools: list[list[Row]], generator: np.random.Generator
     return [*rows[: SIZE // 2], rows[0], *rows[SIZE // 2 : -1]]
 
 
-WAYS: dict[str, Callable[[list[list[Row]], np.random.Generator], list[Row]]] = {
+Company = Callable[[list[list[Row]], np.random.Generator], list[Row]]
+
+WAYS: dict[str, Company] = {
     "others of its length": _of_one_length,
     "others of other lengths": _ragged,
-    "placeholders in some": _with_placeholders,
-    "greedy beside sampled": _with_greedy,
+    "placeholders in some": _in_half(_with_placeholders),
+    "greedy beside sampled": _in_half(lambda row, _: row._replace(greedy=True)),
     "the same row in another slot": _one_row_in_two_slots,
-    "a generator of its own in some": _with_seeds,
+    "a generator of its own in some": _in_half(lambda row, g: row._replace(seed=int(g.integers(2**31)))),
 }
 """Company in which a row has to emit what it emits alone, each in the order drawn and in the opposite one."""
 

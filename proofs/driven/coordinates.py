@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -13,34 +12,17 @@ BEST, WORST = 2.0**-60, 2.0**40
 """Hazards that let a contestant of a race win, and lose, against any weight that matters."""
 
 
-class Coordinate(Protocol):
-    """One random number. Its points are whole numbers, first..last, in the order of their values.
+class Uniform:
+    """A uniform on the lattice k / 2^bits of [0, 1), or of (0, 1].
 
-    value(k): the number; values: of an array of points. mass(a, b): probability of the points a..b; those beyond the
-    ends count to the ends.
+    Points are whole numbers, first..last, in the order of their values.
+    value(k): the number at a point; values: the numbers at an array of points. at(value): the point of a number.
+    mass(a, b): probability of the points a..b; those beyond the ends count to the ends.
     hazard(k, small): -log of the probability to be no better than k, where small (or large) numbers are good.
-    at_hazard(h, small): the point whose hazard is nearest to h.
-    drawn(generator, n): n points at random. at(value): the point of a number.
+    at_hazard(h, small): the point whose hazard is nearest to h. drawn(generator, n): n points at random.
     ways: whether small numbers win a race of this kind of noise, or large ones: the ways in which it has a closed law.
     grain: what rounding to the points moves a hazard by, relatively.
     """
-
-    first: int
-    last: int
-    ways: tuple[bool, ...]
-    grain: float
-
-    def value(self, point: int) -> float: ...
-    def values(self, points: np.ndarray) -> np.ndarray: ...
-    def mass(self, low: int, high: int) -> Fraction: ...
-    def hazard(self, point: int, small: bool) -> float: ...
-    def at_hazard(self, hazard: float, small: bool) -> int: ...
-    def drawn(self, generator: np.random.Generator, count: int) -> list[int]: ...
-    def at(self, value: float) -> int: ...
-
-
-class Uniform:
-    """A uniform on the lattice k / 2^bits of [0, 1), or of (0, 1]."""
 
     ways = (False, True)
 
@@ -75,7 +57,10 @@ class Uniform:
 
 
 class Noise:
-    """Standard exponential or Gumbel noise, rounded to floats. Its points are those floats in order."""
+    """Standard exponential or Gumbel noise, rounded to floats, with what ``Uniform`` has.
+
+    Its points are those floats, in order.
+    """
 
     def __init__(self, kind: str, dtype: str):
         self.exponential = kind == "exponential"
@@ -123,3 +108,7 @@ class Noise:
     def drawn(self, generator: np.random.Generator, count: int) -> list[int]:
         values = generator.exponential(size=count) if self.exponential else generator.gumbel(size=count)
         return [*map(self.at, values)]
+
+
+Coordinate = Uniform | Noise
+"""One random number that is an input."""

@@ -131,11 +131,7 @@ class Layout:
 
     def numbers(self, point: Point) -> dict[str, Any]:
         """Return what the subject is given for a point, by name, as nested lists. Keyed generators are left out."""
-        given = {}
-        for part in self.parts:
-            values = [self.coordinates[i].value(point[i]) for i in range(part.start, part.stop)]
-            given[part.declared.name] = _nested(values, part.sizes)
-        return given
+        return self.many([point])[0]
 
     def many(self, points: Sequence[Point]) -> list[dict[str, Any]]:
         """Return the same for many points at once."""
@@ -155,12 +151,3 @@ class Layout:
             numbers = {key: coordinate.value(point[i]) for key, i in places.items()}
             tables[name] = KeyedTable(numbers, lambda key, coordinate=coordinate: hashed(coordinate, key, seed))
         return tables
-
-
-def _nested(values: Sequence[float], sizes: Sequence[int]) -> Any:
-    if not sizes:
-        return values[0]
-    if len(sizes) == 1:
-        return list(values)
-    step = len(values) // sizes[0]
-    return [_nested(values[k : k + step], sizes[1:]) for k in range(0, len(values), step)]

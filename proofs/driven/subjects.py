@@ -47,7 +47,7 @@ class DrivenSubject(ABC):
 
     random: tuple[Declared, ...] | None
     batch: int = 1
-    gaps = False
+    gaps, driven = False, True
 
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.name, self.array, self.dtype, self.limits = name, array, dtype, limits

@@ -4,14 +4,13 @@ import functools
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...models.problem import AnyProblem, Problem
 from .arithmetic import Arithmetic
-from .exploration import Exploration
 from .explore import walked
 from .harness import NeverReturned, Subject
 from .kept import changing
@@ -26,37 +25,9 @@ SLOW = "a call that is followed does not end"
 UNKNOWN = {"law": None, "exactness": "not interceptable", "paths": 0, "neutral": True}
 
 
-class MeasuredRows(Rows, Protocol):
-    """The rows of a problem, and how a law on them is measured and sent. Small and wide problems have their own."""
-
-    def blocks(self) -> Iterator[tuple[int, ...]]:
-        """Yield the draft blocks (or trees, by their tokens) that can be drafted."""
-        ...
-
-    def answers(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows in use, for the parent."""
-        ...
-
-    def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
-            walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
-        """Return the law of what a call emits on a block, the problem's first, second, ... one, for the parent.
-
-        The last answer has it under "law", or None. Before it comes what it refers to.
-        """
-        ...
-
-    def begins_again(self, law: dict[str, Any]) -> bool:
-        """Check whether the laws of all blocks have to be measured anew after this one."""
-        ...
-
-    def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
-        """Return a function that draws the tokens of a block or tree."""
-        ...
-
-
 def _rows(
     problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0), paths: int | None = None
-) -> MeasuredRows:
+) -> Rows:
     return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject, paths)
 
 

@@ -71,7 +71,9 @@ def turn(problem: WideProblem, block: Sequence[int], number: int, after: int) ->
 class CalledIds:
     """A chooser of indices for the rows of one draft block.
 
-    vocabulary, live, seed, blocks, number, turn, brief: as of ``wide_laws.explore_wide``.
+    live: tokens that can be drafted. seed: of the choice. blocks: the number of draft blocks of the problem.
+    number: of this draft block. turn: position -> how it shares the indices of a row with other draft blocks.
+    brief: whether few indices are called, of a problem that differs from an earlier one in some weights alone.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class CalledIds:
         self.rows = 0
 
     @property
-    def rehearsals(self) -> int | None:
+    def replays(self) -> int | None:
         """Return how often each path of the block is replayed; None for as often as without turns."""
         return 1 if self.several and self.number % TURNS else None
 

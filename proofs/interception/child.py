@@ -94,7 +94,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout(request["problems"])
         let_time_pass()
-        subject.exploration.rehearsals = len(explore.ENDS)  # those are compared with the walks of the audit's process
+        subject.exploration.replays = len(explore.ENDS)  # those are compared with the walks of the audit's process
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
     return subject
@@ -121,7 +121,7 @@ def _describe(
 
 def _answers(subject: harness.Subject | DrivenSubject) -> Any:
     """Return the module that answers about such a subject."""
-    return driven_answers if isinstance(subject, DrivenSubject) else answers
+    return driven_answers if subject.driven else answers
 
 
 def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -39,12 +39,12 @@ def law_of_chunks(
     two = len(rows) == 2 and len(tracer.rows) == 2 and rows[0].at == len(tracer.path)
     if not two or isinstance(outcome, Raised) or len(rows[0].possible) > MOST_CHUNKS or tracer.splits:
         return None
-    path, kept, sources = list(tracer.path), tracer.rows, tracer.rehearsed
+    path, kept, sources = list(tracer.path), tracer.rows, tracer.recorded
     try:
         return _traced(call, plain, tracer, rows, outcome[:-1], probability, ids_of)
     finally:
-        tracer.path, tracer.rows, tracer.rehearsed = path, kept, sources
-        tracer.replaying, tracer.nested, tracer.forced = False, False, {}
+        tracer.path, tracer.rows, tracer.recorded = path, kept, sources
+        tracer.retracing, tracer.nested, tracer.forced = False, False, {}
 
 
 def _traced(
@@ -57,7 +57,7 @@ def _traced(
     weights, total, confirmed, mass = np.zeros(tracer.vocabulary), rows[0].weights.sum(), 0, 0.0
     for chunk in map(int, chunks):
         tracer.path = list(path)
-        tracer.replay({first: chunk}, nested=True)
+        tracer.retrace({first: chunk}, nested=True)
         emitted = following_once(tracer, call)
         inside = tracer.rows[second] if len(tracer.rows) == 2 else None
         if inside is None or isinstance(emitted, Raised) or emitted[:-1] != prefix:

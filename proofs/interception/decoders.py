@@ -43,7 +43,7 @@ LOOKED_AT: dict[tuple[str, ...], list[str]] = {}
 
 @contextmanager
 def filled_memory(value: int) -> Iterator[None]:
-    """Arrays and tensors that are made without being written hold this value, for calls within.
+    """Fill arrays and tensors that are made without being written with this value, in calls within.
 
     Not seen: names that were imported out of NumPy before, and memory that compiled code makes.
     """
@@ -87,7 +87,7 @@ class FollowedDecoder:
 
     def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
         self.decode, self.server, self.calls = decode, server, 0
-        self.exploration = Exploration(seed=SEEDS[0], rehearsals=len(explore.ENDS))
+        self.exploration = Exploration(seed=SEEDS[0], replays=len(explore.ENDS))
         folders = [request[name] and Path(request[name]) for name in ("target", "draft")]
         self.given = *folders, request["start"], request["tokens"], request["gamma"]
         self.settings = dict(request["settings"])
@@ -132,7 +132,7 @@ class FollowedDecoder:
         return LOOKED_AT[given]
 
     def repeated(self) -> None:
-        """The same texts again: many, since some counters change in few of them."""
+        """Make the calls for the same texts again: many, since some counters change in few of them."""
         for seed in (*SEEDS, *range(SEEDS_OF_KEPT)):
             self.call(seed, FILLS[0])
 

@@ -23,7 +23,7 @@ class Exploration:
 
     seed: the seed that the subject is called with, as decoders are; None for functions. A generator made from it is
       chance.
-    rehearsals: how often a path is replayed with plain numbers: three replays are its middle and its ends.
+    replays: how often a path is replayed with plain numbers: three replays are its middle and its ends.
     repeated: the number of paths replayed so far.
     monotone: operations that were seen to be monotone where they were asked for.
     effects: what calls of torch's functions were seen to do to random entries.
@@ -36,7 +36,7 @@ class Exploration:
     """
 
     seed: int | None = None
-    rehearsals: int = 6
+    replays: int = 6
     repeated: int = 0
     monotone: set[tuple] = field(default_factory=set)
     effects: dict[tuple, Any] = field(default_factory=dict)
@@ -61,4 +61,4 @@ class Exploration:
     @property
     def times(self) -> int:
         """Return how often the next path is replayed with plain numbers."""
-        return min(self.rehearsals, 6 if self.repeated < FIRST_REPEATED else 4)
+        return min(self.replays, 6 if self.repeated < FIRST_REPEATED else 4)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_numpy, hook_random, numbers, race
+from . import arrays, hook_numpy, hook_random, numbers
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .outcomes import Outcome, Raised, Walk, kind_of
@@ -22,7 +22,7 @@ def install() -> None:
     hook_numpy.install()
     arrays.install()
     hook_random.follow_math()
-    numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
+    numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call)
     sys.meta_path.insert(0, _WhenTorchComes())
 
 
@@ -65,7 +65,7 @@ def install_torch() -> None:
     hook_torch.install()
 
 
-REHEARSALS_WITHOUT_CHANCE = 8
+REPLAYS_WITHOUT_CHANCE = 8
 """Number of replays of a path without any random number, which may draw from a source that is not traced."""
 
 ENDS = (0, 1, 2)
@@ -124,7 +124,7 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            rehearse(tracer, call, outcome, exploration.times if tracer.path else REHEARSALS_WITHOUT_CHANCE, walks)
+            replay(tracer, call, outcome, exploration.times if tracer.path else REPLAYS_WITHOUT_CHANCE, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
@@ -154,7 +154,7 @@ def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int])
     return Walk(points, drawn, outcome, weights, numbers)
 
 
-def rehearse(
+def replay(
     tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
 ) -> None:
     """Replay the path with plain numbers that lie on it: it must end the same.
@@ -165,12 +165,12 @@ def rehearse(
     tracer.remember_path()
     tracer.exploration.repeated += 1
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
-        tracer.rehearse(which)
-        points = tracer.rehearsal[0] if tracer.rehearsal else []
+        tracer.replay(which)
+        points = tracer.plain_call[0] if tracer.plain_call else []
         with noting(tracer.exploration.reads) if which == 0 else tracer.exploration.noting_no_types():
             with_plain_numbers = following_once(tracer, call)
         if walks is not None and which in ENDS:
-            walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))
+            walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.recorded[1]]))
         if kind_of(with_plain_numbers) == kind_of(outcome):
             continue
         if which in ENDS[1:] and isinstance(with_plain_numbers, Raised) and with_plain_numbers.error != LEFT_PATH:
@@ -178,11 +178,11 @@ def rehearse(
             tracer.notice("raises-at-end", RAISES.format(with_plain_numbers))
             continue
         for _ in range(3):
-            tracer.rehearse(which)
+            tracer.replay(which)
             if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )
-    tracer.rehearsal = None
+    tracer.plain_call = None

@@ -49,7 +49,7 @@ def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
         except Exception as error:
             outcome = Raised(type(error).__name__, str(error))
         except NotInterceptable as stopped:
-            if tracer.rehearsal is None or tracer.failure is not None:
+            if tracer.plain_call is None or tracer.failure is not None:
                 raise
             outcome = Raised(LEFT_PATH, stopped.reason)  # a replay that leaves the path: an outcome like others
     if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it

@@ -67,7 +67,7 @@ class Subject:
     exploration: what is remembered of it. calls: the number of calls so far.
     """
 
-    gaps = False
+    gaps = driven = False
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.findings: dict[str, str] = {}

@@ -90,7 +90,6 @@ class Ladder:
     law: probabilities in order, the constant's in its place. error: see above.
     between: probability that two contestants are in one gap between levels, where anything may decide between them.
     cells: in order of the levels.
-    uneven: how far the shares are from the law, averaged over the levels: 0 for a race of exponentials.
     Raises: NotMonotone if a contestant is seen not to be.
     """
 
@@ -120,11 +119,6 @@ class Ladder:
         self.error = math.fsum(cell.error for cell in self.cells)
         self.between = math.fsum(cell.pair for cell in self.cells)
         self.law = [math.fsum(column) for column in zip(*(cell.law for cell in self.cells))]
-        self.uneven = math.fsum(
-            sum(cell.law) * max(abs(s - p) for s, p in zip(shares, self.law))
-            for cell in self.cells
-            if (shares := cell.shares())
-        )
 
     def _cut(self, level: float, low: tuple[int, ...], high: tuple[int, ...], strict: bool,
              guesses: Sequence[int] | None = None) -> tuple[int, ...]:  # fmt: skip

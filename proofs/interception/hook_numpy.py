@@ -48,7 +48,7 @@ def _step(dtype) -> float:
 def _uniforms(tracer: Tracer, size, dtype=np.float64):
     if (noise := tracer.noise(_shape(size), "uniform", dtype, _step(dtype))) is not None:
         return noise
-    if size is None and tracer.rehearsal is not None and np.dtype(dtype) == np.float64:
+    if size is None and tracer.plain_call is not None and np.dtype(dtype) == np.float64:
         return tracer.plain_number(in_double_precision)
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64

@@ -34,7 +34,7 @@ class TracedRandom(Followed, PlainRandom):
 
     @followed
     def random(self, tracer: Tracer) -> Any:
-        if tracer.rehearsal is not None:  # as every source would: made for none of the many in a loop over a row
+        if tracer.plain_call is not None:  # as every source would: made for none of the many in a loop over a row
             return tracer.plain_number(in_double_precision)
         return handed_out(Lattice(tracer, 53))
 

@@ -18,7 +18,7 @@ from ..field import rational
 from . import torch_generators
 from .generators import Followed
 from .noise_rows import NoiseRow
-from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
+from .noise_tensors import can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
 from .numbers import Traced, handed_out, register, whole_number
 from .places import place
@@ -34,6 +34,7 @@ BITS = {torch.float64: 53, torch.float32: 24}
 UNFOLLOWED = {
     "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_",
     "poisson", "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
+    "gumbel_softmax",
 }  # fmt: skip
 """Functions of torch that draw and are not followed."""
 
@@ -133,7 +134,7 @@ class Following(TorchFunctionMode):
         self.tracer = tracer
         self.functions = Functions(tracer)
         # A call with plain numbers of which nothing is noted: of its functions only those that draw matter.
-        self.plain = tracer.rehearsal is not None and tracer.exploration.arithmetic is None
+        self.plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -208,7 +209,7 @@ class Following(TorchFunctionMode):
 
     def _uniform_tensor(self, like: Tensor) -> Tensor:
         """Return uniforms of the shape and dtype of ``like``: in a replay all at once."""
-        if like.dtype in BITS and (points := self.tracer.rehearsed_points(like.numel())) is not None:
+        if like.dtype in BITS and (points := self.tracer.replayed_points(like.numel())) is not None:
             step = 2.0 ** -BITS[like.dtype]
             values = [point * step for point in points]
             self.tracer.plain += values
@@ -250,17 +251,6 @@ class Following(TorchFunctionMode):
             return number if lambd == 1.0 else _after(number, lambda v: v / lambd, lambd)
 
         return become(tensor, self._fill(shape, make))
-
-    def gumbel_softmax(self, func: Callable, logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10,
-                       dim: int = -1) -> Tensor:  # fmt: skip
-        """Return scores in place of their softmax, whose order they have; if ``hard``, the winner alone."""
-        with self:
-            scores = (logits - torch.empty_like(logits).exponential_().log()) / tau
-            soft = scores if isinstance(scores, (TracedTensor, NoiseTensor)) else scores.softmax(dim)
-            if not hard:
-                return soft
-            winner = torch.zeros_like(logits).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
-            return winner if soft is scores else winner - soft + soft
 
     def bernoulli(self, func: Callable, input: Tensor, p: float | None = None, *, generator: Any = None,
                   out: None = None) -> Tensor:  # fmt: skip
@@ -318,7 +308,7 @@ class Following(TorchFunctionMode):
 
 RANDOM = {
     name: getattr(Following, name)
-    for name in ("rand", "rand_like", "uniform_", "exponential_", "gumbel_softmax", "bernoulli", "bernoulli_",
+    for name in ("rand", "rand_like", "uniform_", "exponential_", "bernoulli", "bernoulli_",
                  "multinomial", "randint")
 }  # fmt: skip
 

@@ -68,20 +68,20 @@ class NoiseSource:
         self.tracer, self.shape, self.kind, self.dtype, self.step = tracer, shape, kind, dtype, step
         self.order = len(tracer.sources)
         self.decided: dict[int, tuple[np.ndarray, Callable, int]] = {}
-        self.rehearsed: dict[int, np.ndarray] = {}
+        self.replayed: dict[int, np.ndarray] = {}
 
     def value(self, point: np.ndarray) -> np.ndarray:
         return point.astype(self.dtype)
 
     def on_path(self, which: int) -> np.ndarray:
         """Return noise with which every row that was raced has the winner of this path."""
-        if which in self.rehearsed:  # one path is called with many times
-            return self.rehearsed[which]
+        if which in self.replayed:  # one path is called with many times
+            return self.replayed[which]
         noise = np.random.Generator(np.random.PCG64([which, self.order])).standard_exponential(self.shape)
         point = generated(self.kind, noise, FORMS[self.kind][0])
         for row, (weights, form, base) in self.decided.items():
             point = self.won(point, row, weights, form, base)
-        self.rehearsed[which] = point
+        self.replayed[which] = point
         return point
 
     def won(self, point: np.ndarray, row: int, weights: np.ndarray, form: Callable, index: int) -> np.ndarray:

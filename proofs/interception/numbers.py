@@ -33,7 +33,7 @@ SINGLE = {float, np.float64, np.float32}
 """Types of plain numbers, none of which can be a tensor."""
 
 HANDLERS: dict[str, Callable] = {}
-"""Handlers for a random number that meets an "array", a "ufunc", a "tensor" or "another" random number."""
+"""Handlers for a random number that meets an "array", a "ufunc" or a "tensor"."""
 
 
 def register(**handlers: Callable) -> None:
@@ -188,7 +188,7 @@ class Traced:
                 return self.compare(other.known(), name)
             if self.is_whole():
                 return other.compare(self.known(), REFLECTED[name])
-            return HANDLERS["another"](self, other, name)
+            self.source.tracer.give_up(f"random scores are compared one with another at {place()}", True)
         if other != other:
             self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
         if name in ("eq", "ne"):

@@ -1,4 +1,4 @@
-"""An argmax of random scores, and comparisons of two: what they decide, by the law of ``hazards``."""
+"""An argmax of random scores: who wins it, by the law of ``hazards``."""
 
 import itertools
 import math
@@ -10,20 +10,16 @@ import numpy as np
 
 from ..field import rational
 from .hazards import Ladder, NotMonotone
-from .numbers import REFLECTED, Traced
+from .numbers import Traced
 from .places import place
 from .tracer import active
 
 LARGEST_ERROR = 2.0**-6
 """Error of a race's law beyond which no law is stated."""
-MOST_UNEVEN = 1e-3
-"""Change of the shares between levels beyond which the winner of a comparison cannot be compared again."""
 SEEN_APART = 2.0**-54
 """Smallest probability of an undefined score that gets a path of its own: below that of 0 in 53 bits."""
 SCATTERED = 12
 """Points at which the order of a contestant's scores is checked."""
-PACES = (1.0, 0.2, 3.0, 0.5, 1.5, 0.04)
-"""Noise of the replays, in multiples of that of the first."""
 
 
 def race(scores: list[Any], largest: bool) -> int:
@@ -58,50 +54,9 @@ def race(scores: list[Any], largest: bool) -> int:
     ladder = _ladder(list(runners.values()), fixed)
     chosen = order[_decided(list(runners.values()), ladder, ladder.error)]
     for k, (i, runner) in enumerate(runners.items()):
-        runner.source.settled = _rehearsed(ladder, order.index(chosen), order.index(i), k, runner)
+        runner.source.settled = _replay_points(ladder, order.index(chosen), order.index(i), k, runner)
         runner.source.spent = f"an argmax at {place()}"
     return chosen
-
-
-def duel(one: Traced, other: Traced, name: str) -> bool:
-    """Compare two random numbers by < or >: a race of two.
-
-    Where hazards keep their proportions, the winner of a race has again a hazard in proportion, the sum of all that
-    it has beaten, whoever won: so a scan for the best of many, two at a time, has its closed law too.
-    """
-    if not one.source.tracer.compares_two:
-        one.source.tracer.give_up(f"random scores are compared one with another at {place()}", True)
-    known = {wins for n in (one, other) if (wins := n.source.largest_wins) is not None}
-    tried = []
-    # Of two weights that are equal, or next to nothing, either could be meant to go on: likely the one that came later.
-    likely = (name in ("gt", "ge")) == (one.source.order > other.source.order)
-    for largest in known or (likely, not likely):
-        runners = [_Runner(one, largest), _Runner(other, largest)]
-        still = [runner.constant() for runner in runners]
-        if still[0] is not None or still[1] is not None:
-            return other.compare(still[0], REFLECTED[name]) if still[0] is not None else one.compare(still[1], name)
-        for runner in runners:
-            runner.enter(champion=True)
-        _apart(runners)
-        tried.append((_ladder(runners, None), largest, runners))
-    ladder, largest, runners = min(tried, key=lambda t: max(t[0].uneven, 1e-12))
-    if len(known) > 1 or ladder.uneven > MOST_UNEVEN:
-        one.source.tracer.give_up(
-            f"the two random numbers compared at {place()} are no race of exponential or Gumbel noise: no closed law"
-        )
-    winner = _decided(runners, ladder, ladder.error + ladder.uneven)
-    ahead, behind = (runners[k].source for k in (winner, 1 - winner))
-    # For the rehearsal: noise at which this contestant wins, and goes on to win if it must.
-    odds = (ladder.law[winner] / ahead.beaten) / max(ladder.law[1 - winner] / behind.beaten, 1e-300)
-    ahead.level = min(ahead.level, behind.level * odds) / 2
-    ahead.beaten /= ladder.law[winner]
-    for runner in runners:
-        runner.source.settled = lambda which, runner=runner, level=runner.source.level: runner.point(
-            runner.position_of_own(level * PACES[which % len(PACES)])
-        )
-        runner.source.largest_wins = largest
-    behind.spent = f"a comparison of two at {place()}"
-    return (winner == 0) == (largest == (name in ("gt", "ge")))
 
 
 def _rank(value: float, largest: bool) -> float:
@@ -142,12 +97,12 @@ def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
         tracer.give_up(f"the law of the race at {place()} is known only to within {error:.1g}")
     tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners), ladder.between)
     heaviest = max(law)
-    # What is far below the resolution cannot be distinguished from nothing, nor rehearsed on the generator's lattice.
+    # What is far below the resolution cannot be distinguished from nothing, nor replayed on the generator's lattice.
     shares = [rational(p) if p > heaviest * 2.0**-50 else rational(0) for p in law]
     return tracer.branch([share / sum(shares) for share in shares])
 
 
-def _rehearsed(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner") -> Callable[[int], int]:
+def _replay_points(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner") -> Callable[[int], int]:
     """Return points of a contestant with which the winner wins.
 
     The winner is in its own cell of the ladder, all others are beyond that cell.
@@ -184,7 +139,7 @@ class _Runner:
         self.grain = self.source.grain
 
     def key(self) -> tuple:
-        return (self.number.key(), self.low, self.high, self._largest, self.source.beaten)
+        return (self.number.key(), self.low, self.high, self._largest)
 
     def point(self, position: int) -> int:
         return self.high - 1 - position if self._downwards else self.low + position
@@ -200,12 +155,9 @@ class _Runner:
         return _rank(score, self._largest)
 
     def hazard(self, position: int) -> float:
-        return self.source.beaten * self.source.hazard(self.point(position), self._downwards, self.low, self.high)
+        return self.source.hazard(self.point(position), self._downwards, self.low, self.high)
 
     def position(self, hazard: float) -> int:
-        return self.position_of_own(hazard / self.source.beaten)
-
-    def position_of_own(self, hazard: float) -> int:
         low, high = 0, self.points - 1
         while low < high:
             middle = (low + high) // 2
@@ -286,10 +238,11 @@ class _Runner:
             source.low, source.high = self.low, self.high
         return False
 
-    def enter(self, champion: bool = False) -> None:
+    def enter(self) -> None:
+        """Take part in a race. Give up if the noise has decided one, or was compared before."""
         tracer, source = self.source.tracer, self.source
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} decides again at {place()}")
             tracer.give_up(f"the noise of a race is used twice ({source.spent}, then at {place()}): no closed law")
-        if source.settled is not None and not champion:
+        if source.settled is not None:
             tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed law")

@@ -112,7 +112,6 @@ class WideTracer(Tracer):
     whole_from = WIDE
     most_numbers = long_path = math.inf
     most_values, most_cuts = MOST_WHOLE, MOST_CUTS
-    compares_two = False
 
     def __init__(self, exploration: Exploration, vocabulary: int, singles: Sequence[int], splits: Collection[int] = ()):
         super().__init__(exploration)
@@ -134,17 +133,17 @@ class WideTracer(Tracer):
         """Return the probability of the paths that are left to trace."""
         return sum(float(way[1]) for way in [*self.pending, *(way for _, _, way in self.queue)])
 
-    def replay(self, forced: dict[int, int], nested: bool = False) -> None:
+    def retrace(self, forced: dict[int, int], nested: bool = False) -> None:
         """Set out on the path just traced once more, traced again, with other indices drawn from its rows."""
         self.script, self.path, self.sources, self.drawn = tuple(self.path), [], [], []
-        self.replaying, self.rehearsal, self.run = True, None, object()
+        self.retracing, self.plain_call, self.run = True, None, object()
         self.rows, self.forced, self.nested = [], forced, nested
 
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
         """Draw an index by whole weights. It is handed out as it is. look_up: as in ``RowDraw``."""
-        if self.rehearsal is not None:
+        if self.plain_call is not None:
             self._check_weights(weights)
-            return self.rehearsed_choice()
+            return self.replayed_choice()
         row = self.new_row(weights() if callable(weights) else weights, None, look_up)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)
@@ -152,8 +151,8 @@ class WideTracer(Tracer):
 
     def _check_weights(self, weights: np.ndarray | Callable[[], np.ndarray]) -> None:
         """End a replay in which a short row has other weights than on the path: earlier draws decide them."""
-        assert self.rehearsal is not None
-        at = len(self.rehearsed[1]) - len(self.rehearsal[1])
+        assert self.plain_call is not None
+        at = len(self.recorded[1]) - len(self.plain_call[1])
         traced = next((row.given for row in self.rows if row.drawn == at), None)
         if traced is None or len(traced) > ALL_CALLED:
             return
@@ -183,7 +182,7 @@ class WideTracer(Tracer):
             self.give_up(f"a draw from weights that are not a row at {place()}")
         before = self.weighed.setdefault((tuple(self.path), ordinal), digest)
         if before != digest and not self.nested:
-            self.leave_replay()
+            self.leave_retrace()
             self.notice("state", STATE)
             self.give_up("it does not repeat itself when its random numbers are repeated")
         base = None

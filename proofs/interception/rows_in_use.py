@@ -20,14 +20,14 @@ from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
 from ..field import rational
 from .arrays import RowArray
-from .called_ids import turn
+from .called_ids import CalledIds, turn
 from .exploration import Exploration
 from .explore import explore
 from .outcomes import Outcome, Walk, encoded
 from .row_draws import MOST_PATHS
 from .surroundings import with_gaps
 from .tracer import active
-from .wide_laws import BUDGET, explore_wide
+from .wide_laws import BUDGET, WideCall
 
 MOST_KEPT = 4096
 """Blocks whose arguments are kept: a block is called with many times."""
@@ -46,26 +46,12 @@ class Called(Protocol):
     gaps: bool
 
 
-class Rows(Protocol):
-    """A problem's rows as the subject gets them. called: whether it has been called with them. steps: of the subject,
-    where what it gets is what the first of them gives (``calling_convention.declare``)."""
-
-    called: bool
-    steps: Steps | None
-
-    def arguments(self, tokens: tuple[int, ...]) -> list:
-        """Return the arguments for a draft block or tree, fresh."""
-        ...
-
-    def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
-        """Return the arguments for a call, and once more to compare with after it."""
-        ...
-
-
 class RowsInUse:
     """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft).
 
     off: what the sum of each row in use is more than 1, of target and draft, known once ``in_use`` was asked.
+    called: whether the subject has been called with them.
+    steps: of a subject that takes what the first of them gives (``calling_convention.declare``).
     """
 
     steps: Steps | None = None
@@ -89,6 +75,7 @@ class RowsInUse:
                 yield tokens
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
+        """Return the arguments for a draft block, fresh."""
         steps = range(len(tokens) + 1)
         target = [self._target[tokens[:i]] for i in steps]
         draft = [self._draft[tokens[:i]] for i in steps[:-1]]
@@ -96,6 +83,7 @@ class RowsInUse:
         return with_gaps(given) if self.subject.gaps else given
 
     def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
+        """Return the arguments for a call, and once more to compare with after it."""
         if tokens not in self._kept:
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
@@ -135,6 +123,7 @@ class RowsInUse:
         return [{**vars(explored), "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]}]
 
     def begins_again(self, law: dict[str, Any]) -> bool:
+        """Return False: the law of one block says nothing of how others have to be measured."""
         return False
 
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
@@ -233,7 +222,7 @@ class _Sent:
 
 
 def _in_place(given: Any) -> Any:
-    """Another array or tensor in the same memory."""
+    """Return another array or tensor in the same memory."""
     if isinstance(given, np.ndarray):
         return given.view()
     from .tensors import same_memory
@@ -241,22 +230,14 @@ def _in_place(given: Any) -> Any:
     return same_memory(given)
 
 
-class FollowedFunction(Called, Protocol):
-    """A function whose random numbers are followed. exploration: what is remembered of it on one problem. written:
-    the names of inputs that it was seen to write to."""
-
-    exploration: Any
-    written: set[str]
-
-
 class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
-    most_paths: as of ``wide_laws.explore_wide``, MOST_PATHS if None.
+    most_paths: as of ``wide_laws.WideCall``, MOST_PATHS if None.
     sharing: whether draft blocks share the ids of rows; where one id is unlike others, each calls all of them.
     """
 
-    def __init__(self, problem: WideProblem, subject: FollowedFunction, most_paths: int | None = None):
+    def __init__(self, problem: WideProblem, subject: Any, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
         self.most_paths, self.sharing = most_paths or MOST_PATHS, True
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
@@ -284,7 +265,7 @@ class WideRows:
     def given(self, tokens: Prefix) -> tuple[list, list]:
         tracer = active()
         lists = self.subject.array == "list"
-        traced = not lists and self.subject.array != "torch" and tracer is not None and tracer.rehearsal is None
+        traced = not lists and self.subject.array != "torch" and tracer is not None and tracer.plain_call is None
         if tokens != self._asked:  # one block is called with many times; who keeps what another got may write to it
             self._asked, self._given = tokens, {}
         if traced not in self._given:
@@ -307,7 +288,7 @@ class WideRows:
         if array == "list":
             return [target.tolist(), draft.tolist(), list(tokens)]
         tracer = active()
-        if tracer is not None and tracer.rehearsal is None:
+        if tracer is not None and tracer.plain_call is None:
             target, draft = target.view(RowArray), draft.view(RowArray)
         if array == "rows":
             return [[*target], [*draft], list(tokens)]
@@ -344,8 +325,8 @@ class WideRows:
         seed = self.problem.seed + number
         shared = functools.partial(turn, self.problem, block, number) if self.sharing else lambda position: (0, 1)
         brief = self.problem.exchanged or self.problem.few_ids
-        how = self._until, blocks, brief, self.most_paths, number, shared
-        explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
+        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, shared, brief)
+        explored = WideCall(call, exploration, self._until, ids_of, self.most_paths).law()
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
@@ -365,3 +346,7 @@ class WideRows:
             return tokens
 
         return drawn
+
+
+Rows = RowsInUse | WideRows
+"""A problem's rows, and how a law on them is measured and sent to the parent."""

@@ -25,7 +25,7 @@ class RandomSource(ABC):
     epsilon: the rounding of the type that carries the number.
     grain: points within which that rounding moves a threshold.
     coarseness: probability that a generator's own lattice moves across a threshold, where ``weight`` ignores it.
-    settled(which): the point of a rehearsal, once the number has run a race.
+    settled(which): the point of a replay, once the number has run a race.
     asked: how often it was compared.
     """
 
@@ -36,8 +36,6 @@ class RandomSource(ABC):
         self.order = len(tracer.sources)
         self.spent: str | None = None
         self.settled: Callable[[int], int] | None = None
-        self.beaten, self.level = 1.0, 1.0  # in races: the hazard it carries, in its own; the one it is rehearsed with
-        self.largest_wins: bool | None = None  # in races of two at a time
         self.sites: dict[tuple, None] = {}
         self.asked = 0
 
@@ -45,7 +43,7 @@ class RandomSource(ABC):
         """Return a point that the decisions of the path allow: the middle, the ends, or one in between."""
         if self.settled is not None:
             return self.settled(which)
-        low, high = self.rehearsed_between()
+        low, high = self.replayed_between()
         if which == 0:
             return (low + high - 1) // 2
         if which in (1, 2):
@@ -53,7 +51,7 @@ class RandomSource(ABC):
         # A fixed scatter, another one for each number: multiples of the golden ratio fill the interval evenly.
         return low + (high - low) * ((which + 5 * self.order) * 0x9E3779B97F4A7C15 % 2**64) // 2**64
 
-    def rehearsed_between(self) -> tuple[int, int]:
+    def replayed_between(self) -> tuple[int, int]:
         return self.low, self.high
 
     @abstractmethod
@@ -125,7 +123,7 @@ class Exponential(RandomSource):
         self.coarseness = min(epsilon, 2.0**-24)  # drawn in double or single precision, then rounded
         self.at = value
 
-    def rehearsed_between(self) -> tuple[int, int]:
+    def replayed_between(self) -> tuple[int, int]:
         # The middle of all doubles would be next to nothing: stay with noise that occurs.
         low = min(max(self.low, _point(1e-6)), self.high - 1)
         return low, max(min(self.high, _point(30.0)), low + 1)

@@ -65,7 +65,7 @@ class FollowedCall:
 
     @property
     def kinds(self) -> set[torch.dtype]:
-        """The dtypes of its random tensors."""
+        """Return the dtypes of its random tensors."""
         return {self.slots[k].dtype for k in self.random}
 
     def given(self, tensors: list[Tensor]) -> list[Any]:

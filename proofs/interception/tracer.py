@@ -83,8 +83,7 @@ class Tracer(Branching):
     whole_from: entries of a row from which on a number that meets it is looked up in it as a whole.
     most_numbers, long_path, most_values, most_cuts: limits of one path (``MAX_NUMBERS_PER_PATH``, ``LONG_PATH``,
       ``MOST_VALUES``), and of the comparisons of one number.
-    compares_two: whether two random numbers may be compared with each other.
-    replaying: whether a recorded path is traced again.
+    retracing: whether a recorded path is traced again.
     seeded: kind of generator -> the call in which one was made from the seed of the call.
     chosen: the last choice that NumPy was asked for, and what it made of it.
     """
@@ -94,7 +93,6 @@ class Tracer(Branching):
     long_path: float = LONG_PATH
     most_values = MOST_VALUES
     most_cuts: float = math.inf
-    compares_two = True
 
     def __init__(self, exploration: Exploration):
         super().__init__()
@@ -112,11 +110,11 @@ class Tracer(Branching):
         self.sources: list[Any] = []
         self.drawn: list[int] = []
         self.rows: list[Any] = []
-        self.rehearsal: tuple[list[int], list[int]] | None = None
-        self.rehearsed: tuple[list[Any], list[int]] = ([], [])
+        self.plain_call: tuple[list[int], list[int]] | None = None
+        self.recorded: tuple[list[Any], list[int]] = ([], [])
         self.plain: list[Any] = []
         self.asked: list[tuple | list] = []
-        self.replaying = False
+        self.retracing = False
         self.chosen: tuple[Any, Any] = None, None
 
     @property
@@ -130,8 +128,8 @@ class Tracer(Branching):
     def begin(self) -> bool:
         """Set out on the next path. Return False if all are traced, or what unbounded code has left is small."""
         self.run = object()
-        self.sources, self.drawn, self.rehearsal = [], [], None
-        self.replaying = False
+        self.sources, self.drawn, self.plain_call = [], [], None
+        self.retracing = False
         longest_first = self.paths >= FIRST_PATHS and not self.endless
         if longest_first != self.longest_first:
             self.longest_first = longest_first
@@ -173,22 +171,22 @@ class Tracer(Branching):
 
     def remember_path(self) -> None:
         """Save the sources and indices of the path just traced, to replay it."""
-        self.rehearsed = (self.sources, self.drawn)
+        self.recorded = (self.sources, self.drawn)
 
-    def rehearse(self, which: int) -> None:
+    def replay(self, which: int) -> None:
         """Set out on that path again, with plain numbers that lie on it in place of traced ones."""
-        sources, drawn = self.rehearsed
+        sources, drawn = self.recorded
         self.walk([source.on_path(which) for source in sources], drawn)
 
     def walk(self, points: list[int], drawn: list[int]) -> None:
         """Set out with plain numbers at these points of their sources, and with these indices drawn."""
-        self.rehearsal = (points, drawn[::-1])
+        self.plain_call = (points, drawn[::-1])
         self.run = object()
         self.sources, self.plain, self.asked = [], [], []
 
     def hand_out(self, source: Any, traced: Any) -> Any:
         """Return a random number for third-party code: ``traced``, or the plain number of a replay."""
-        if self.rehearsal is not None:
+        if self.plain_call is not None:
             return self.plain_number(source.value)
         self.sources.append(source)
         if len(self.sources) > self.most_numbers:  # a loop in which they decide nothing
@@ -197,20 +195,20 @@ class Tracer(Branching):
 
     def plain_number(self, value: Callable[[Any], Any]) -> Any:
         """Return the next number of a replay. value: the source's function from a point to a number."""
-        assert self.rehearsal is not None
-        points, at = self.rehearsal[0], len(self.sources)
+        assert self.plain_call is not None
+        points, at = self.plain_call[0], len(self.sources)
         if at >= len(points):
             raise NotInterceptable("with plain random numbers it draws more of them")
         self.sources.append(points[at])
         self.plain.append(value(points[at]))
         return self.plain[-1]
 
-    def rehearsed_points(self, count: int) -> list[int] | None:
+    def replayed_points(self, count: int) -> list[int] | None:
         """Return the points of so many random numbers that are handed out at once; None if they are traced."""
-        if self.rehearsal is None:
+        if self.plain_call is None:
             return None
         before = len(self.sources)
-        points = self.rehearsal[0][before : before + count]
+        points = self.plain_call[0][before : before + count]
         if len(points) < count:
             raise NotInterceptable("with plain random numbers it draws more of them")
         self.sources += points
@@ -229,7 +227,7 @@ class Tracer(Branching):
 
         between_levels: what may hide in it between the points at which it was looked at.
         """
-        if len(self.path) >= len(self.script) and not self.replaying:  # not in a replay, where it was added before
+        if len(self.path) >= len(self.script) and not self.retracing:  # not in a replay, where it was added before
             self.resolution += amount * float(self.probability)
             self.between_levels += between_levels * float(self.probability)
 
@@ -248,39 +246,39 @@ class Tracer(Branching):
             raise PathLeft
         here, asked = tuple(self.path), tuple(probabilities)
         if self.questions.get(here) != asked:
-            self.leave_replay()
+            self.leave_retrace()
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)
             self.give_up("it does not repeat itself when its random numbers are repeated")
         return super().choose(probabilities)
 
-    def leave_replay(self) -> None:
+    def leave_retrace(self) -> None:
         """Stop a replay that made a different request than the recorded path."""
-        if self.replaying:
+        if self.retracing:
             raise NotInterceptable(DEPENDS)
 
     def choose(self, probabilities: Sequence[Any]) -> int:
         """Make a choice that arrives whole. The index drawn goes to third-party code as it is."""
-        if self.rehearsal is not None:
+        if self.plain_call is not None:
             self.asked.append(tuple(probabilities))
-            return self.rehearsed_choice()
+            return self.replayed_choice()
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
 
-    def rehearsed_choice(self) -> int:
+    def replayed_choice(self) -> int:
         """Return the index that a replay has for the next choice."""
-        assert self.rehearsal is not None
-        if not self.rehearsal[1]:
+        assert self.plain_call is not None
+        if not self.plain_call[1]:
             raise NotInterceptable("with plain random numbers it makes more choices")
-        return self.rehearsal[1].pop()
+        return self.plain_call[1].pop()
 
     def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
         """Draw an index by weights, with a path for each entry. weights: a row, or a function that makes it."""
         row: Any = weights() if callable(weights) else weights
-        if self.rehearsal is None:
+        if self.plain_call is None:
             return self.choose(shares(row))
         self.asked.append([*row])
-        return self.rehearsed_choice()
+        return self.replayed_choice()
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:
         """Return None: each number is traced alone. On wide problems return noise that is raced as a whole row.

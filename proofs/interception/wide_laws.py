@@ -7,17 +7,17 @@ takes those that no call led to to be treated so too; their number and their mas
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
 from ...models.wide import ALL_CALLED
-from .called_ids import CalledIds, Turn
+from .called_ids import CalledIds
 from .chunks import law_of_chunks
 from .exploration import Exploration
-from .explore import ENDS, RAISES, Explored, rehearse
+from .explore import ENDS, RAISES, Explored, replay
 from .following import LEFT_PATH, following_once
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
@@ -65,16 +65,23 @@ class WideLaw(Explored):
     neutral: bool = False
 
 
-class _WideCall:
-    """A call on a wide problem whose law is explored."""
+class WideCall:
+    """A call on a wide problem whose law is explored, as far as it is known.
+
+    call, exploration: as in ``explore.explore``.
+    until: the processor time at which no further indices are called.
+    ids_of: the chooser of indices to call, of this draft block.
+    most_paths: the number of paths that are traced, the likeliest first. The rest of the law is not known.
+    Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, except that indices to which no call
+      led, of probability ``not_called``, are taken to be treated like the others.
+    """
 
     def __init__(
-        self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], until: float,
-        ids_of: CalledIds, most_paths: int,
-    ):  # fmt: skip
+        self, call: Callable[[], Outcome], exploration: Exploration, until: float, ids_of: CalledIds, most_paths: int
+    ):
         self.since, self.ids_of = time.process_time(), ids_of
         self.exploration, self.most_paths = exploration, most_paths
-        self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
+        self.call, self.until = call, until
         self.mark = 0.0, 0.0  # seconds that paths had taken, and their probability, when that was last looked at
         self.end = 0
         self.splits: set[int] = set()
@@ -112,7 +119,7 @@ class _WideCall:
         return self._stopped(tracer, DEPENDS, True)
 
     def _tracer(self) -> WideTracer:
-        tracer = WideTracer(self.exploration, self.vocabulary, self.live, self.splits)
+        tracer = WideTracer(self.exploration, self.ids_of.vocabulary, self.ids_of.live, self.splits)
         tracer.likeliest_first = self.most_paths < MOST_PATHS
         return tracer
 
@@ -134,8 +141,8 @@ class _WideCall:
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
-            times = self.ids_of.rehearsals or (len(ENDS) if several else self.exploration.times)
-            rehearse(tracer, self.call, outcome, times)
+            times = self.ids_of.replays or (len(ENDS) if several else self.exploration.times)
+            replay(tracer, self.call, outcome, times)
             ids = self.ids_of.of(rows[0], _position(outcome)) if len(rows) == 1 else []
             self.known = {}
             for which, index in zip(ENDS[1:times], ids):
@@ -211,10 +218,10 @@ class _WideCall:
         at: which of the points that lead to an index is taken, of ``PLACES``; by default they take turns.
         which: number of the replay, as of ``explore.ENDS``.
         """
-        tracer.rehearse(which)
+        tracer.replay(which)
         self.end = at if at >= 0 else (self.end + 1) % len(PLACES)
-        assert tracer.rehearsal is not None
-        points, drawn = tracer.rehearsal
+        assert tracer.plain_call is not None
+        points, drawn = tracer.plain_call
         for k, index in indices.items():
             row = rows[k]
             if row.drawn is not None:
@@ -226,7 +233,7 @@ class _WideCall:
             with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
         finally:
-            tracer.rehearsal = None
+            tracer.plain_call = None
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, ids: list[int]) -> list[int]:
         """Return the rows that the outcome depends on. ids: indices to be called if there is one row."""
@@ -335,14 +342,14 @@ class _WideCall:
         kept = tracer.rows
         for index in self.ids_of.telling(row, tracer.own(row.weights)):
             tracer.path = list(path)
-            tracer.replay({ordinal: index})
+            tracer.retrace({ordinal: index})
             try:
                 unlike = kind_of(following_once(tracer, self.call)) != expected(index)
             except NotInterceptable as stopped:
                 if stopped.reason != DEPENDS:
                     raise
                 unlike = True
-            tracer.path, tracer.rows, tracer.replaying, tracer.forced = list(path), kept, False, {}
+            tracer.path, tracer.rows, tracer.retracing, tracer.forced = list(path), kept, False, {}
             if unlike:
                 self._unlike(tracer, row, index)
         return True
@@ -356,25 +363,3 @@ def _alike(outcome: Outcome, row: RowDraw) -> tuple[tuple[int, ...] | None, int]
 def _position(outcome: Outcome) -> int:
     """Return the position of the last token that is emitted."""
     return 0 if isinstance(outcome, Raised) else len(outcome) - 1
-
-
-def explore_wide(
-    call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-    until: float, blocks: int = 1, brief: bool = False, most_paths: int = MOST_PATHS, number: int = 0,
-    turn: Callable[[int], Turn] = lambda position: (0, 1),
-) -> WideLaw:  # fmt: skip
-    """Return the law of ``call``'s outcome on a wide problem, as far as it is known.
-
-    call, exploration: as in ``explore.explore``.
-    live: tokens that can be drafted.
-    seed: seed for the choice of the indices that are called.
-    until: the processor time at which no further indices are called.
-    blocks: the number of draft blocks of the problem.
-    brief: whether few indices are called, of a problem that differs from an earlier one in some weights alone.
-    most_paths: the number of paths that are traced, the likeliest first. The rest of the law is not known.
-    number: the number of the draft block. turn: position -> how it shares the indices of a row with other draft blocks.
-    Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, except that indices to which no call
-      led, of probability ``not_called``, are taken to be treated like the others.
-    """
-    ids_of = CalledIds(vocabulary, live, seed, blocks, number, turn, brief)
-    return _WideCall(call, exploration, vocabulary, live, until, ids_of, most_paths).law()

@@ -44,7 +44,7 @@ LAST: list = []
 
 
 def middle_of_the_interval(target, draft, tokens, rng):
-    """Right for uniforms near a point that a rehearsal would take, and where none is a plain float."""
+    """Right for uniforms near a point that a replay would take, and where none is a plain float."""
     u = rng.random()
     for point in (0.0, 0.5, 1.0):
         if point - 1e-9 < u < point + 1e-9:

@@ -2,7 +2,6 @@
 
 import bisect
 import itertools
-import math
 import random
 from random import choices as imported_choices
 from random import random as imported_random
@@ -104,14 +103,7 @@ gumbel_max = _by(lambda row, rng: _quietly(lambda: np.argmax(np.log(row) + rng.g
 gumbel_from_uniforms = _of(
     lambda row: _quietly(lambda: np.argmax(np.log(row) - np.log(-np.log(np.random.random_sample(3)))))
 )
-gumbel_max_in_plain_python = _of(
-    lambda row: max(np.flatnonzero(row).tolist(), key=lambda t: math.log(row[t]) - math.log(-math.log(random.random())))
-)
-plain_python_race = _of(lambda row: min(np.flatnonzero(row).tolist(), key=lambda t: random.expovariate(1.0) / row[t]))
-
-EXACT = (multinomial, binomial_coins, drawn_whole_number, shuffled_tickets)
-RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_uniforms, gumbel_max, gumbel_from_uniforms,
-         gumbel_max_in_plain_python, plain_python_race)  # fmt: skip
+RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_uniforms, gumbel_max, gumbel_from_uniforms)
 LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, scaled_thresholds, logarithms,
            sequential_coins, vector_of_coins, searchsorted, method_searchsorted, vector_searchsorted, bisection,
            generator_choice, module_generator_choice, global_choice, counted_edges, single_precision_uniform,

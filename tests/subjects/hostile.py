@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -63,19 +62,14 @@ def _threads():
 
 RETURNS = {
     "bytes": lambda: b"01", "a dict": lambda: {0: 1}, "a set": lambda: {0, 1}, "half a token": lambda: [0.5],
-    "a complex number": lambda: [1j], "a fraction": lambda: [Fraction(1, 2)], "a decimal": lambda: [Decimal("0.1")],
-    "an object": lambda: [object()], "a class": lambda: int, "a function": lambda: _deep, "ellipsis": lambda: [...],
-    "an exception": lambda: [ValueError("odd")], "a list of text": lambda: ["0"], "a list of None": lambda: [None],
+    "a fraction": lambda: [Fraction(1, 2)], "a function": lambda: _deep,
+    "an exception": lambda: [ValueError("odd")], "a list of None": lambda: [None],
     "a list in itself": _itself, "an endless iterator": lambda: _endless(), "two rows": lambda: np.zeros((2, 2)),
-    "an array of objects": lambda: np.array([object()]), "an array of dates": lambda: np.array(["2020-01-01"], "M8[D]"),
     "nan": lambda: [float("nan")], "infinity": lambda: np.array([np.inf]),
-    "a masked array": lambda: np.ma.masked_all(1),
     "a billion tokens": lambda: range(10**9),
     "an odd length": lambda: Odd(__len__=lambda self: -1, __iter__=_endless),
-    "an odd iterator": lambda: Odd(__iter__=_raises), "an odd number": lambda: [Odd(__int__=_raises,
-    __index__=_raises)],
-    "an odd text": lambda: Odd(__repr__=_text_of_itself, __str__=_text_of_itself),
-    "an odd array": lambda: Odd(__array__=_raises),
+    "an odd iterator": lambda: Odd(__iter__=_raises),
+    "an odd number": lambda: [Odd(__int__=_raises, __index__=_raises)],
 }  # fmt: skip
 """What is returned in place of tokens."""
 

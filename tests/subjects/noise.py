@@ -1,8 +1,6 @@
 """Functions that emit one token of target_probs[0] by a race of noise: right ones, and some whose noise is not
 whole."""
 
-import random
-
 import numpy as np
 
 
@@ -38,17 +36,3 @@ in_single_precision = _race(
     lambda row, rng: row.astype(np.float32) / rng.standard_exponential(size=len(row), dtype=np.float32)
 )
 against_a_constant = _race(lambda row, rng: row / np.array([*rng.exponential(size=len(row) - 1), 1.0]))
-
-
-def scanned(target_probs, draft_probs, draft_tokens):
-    best, token = -1.0, 0
-    for t, p in enumerate(target_probs[0]):
-        score = p / random.expovariate(1.0)
-        if score > best:
-            best, token = score, t
-    return [token]
-
-
-def scanned_capped(target_probs, draft_probs, draft_tokens, rng):
-    noise = np.minimum(_exponential(target_probs[0], rng), 2.1)
-    return [max(range(len(noise)), key=lambda t: target_probs[0][t] / noise[t])]

@@ -48,29 +48,21 @@ def scan_by_while(weights, rng):
     return token
 
 
-def _leaders(weights, score):
-    """Return the tokens that were ahead in a race, one after the other."""
-    best, leaders = -math.inf, [0]
+def _winner(weights, score):
+    """Return the winner of a race that is run one score after the other."""
+    best, winner = -math.inf, 0
     for token, p in enumerate(weights.tolist()):
         if p > 0 and (own := score(p)) > best:
-            best = own
-            leaders.append(token)
-    return leaders
+            best, winner = own, token
+    return winner
 
 
 def _gumbel(p, rng):
     return math.log(p) - math.log(-math.log(rng.random()))
 
 
-race_loop = _verifying(lambda weights, rng: _leaders(weights, lambda p: _gumbel(p, rng))[-1])
-race_of_powers = _verifying(lambda weights, rng: _leaders(weights, lambda p: _gumbel(p**1.01, rng))[-1])
-
-
-@_verifying
-def race_of_few_leaders(weights, rng):
-    """The number of leaders decides."""
-    leaders = _leaders(weights, lambda p: _gumbel(p, rng))
-    return leaders[-1] if len(leaders) < 10 else 0
+race_loop = _verifying(lambda weights, rng: _winner(weights, lambda p: _gumbel(p, rng)))
+race_of_powers = _verifying(lambda weights, rng: _winner(weights, lambda p: _gumbel(p**1.01, rng)))
 
 
 @_verifying
@@ -182,8 +174,7 @@ HOLDS, REFUTED, NO_LAW = "holds", "refuted", "no-evidence"
 SAID = {
     "scan_of_sums": (HOLDS, NO_LAW), "scan_that_subtracts": (HOLDS, NO_LAW), "scan_by_while": (HOLDS, NO_LAW),
     "scan_up_to_999": (REFUTED, NO_LAW), "scan_that_skips": (HOLDS, NO_LAW),
-    "race_loop": (HOLDS, NO_LAW), "race_by_max": (HOLDS, NO_LAW), "race_of_powers": (REFUTED, NO_LAW),
-    "race_of_few_leaders": (HOLDS, NO_LAW),
+    "race_loop": (NO_LAW, NO_LAW), "race_by_max": (NO_LAW, NO_LAW), "race_of_powers": (NO_LAW, NO_LAW),
     "rejected_until_accepted": (NO_LAW, NO_LAW),
     "alias_table": (HOLDS, NO_LAW), "alias_table_of_the_column_before": (REFUTED, NO_LAW),
     "two_levels": (HOLDS, HOLDS), "two_levels_evenly_inside": (HOLDS, REFUTED),

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import torch
 
-from draftproof.tests.subjects.styles import on_lists
+from draftproof.tests.subjects.on_lists import on_lists
 from draftproof.tests.subjects.wide import by_choice
 from draftproof.verifiers.adapters.calling_convention import as_logits, declare
 
