@@ -103,6 +103,8 @@ gumbel_max = _by(lambda row, rng: _quietly(lambda: np.argmax(np.log(row) + rng.g
 gumbel_from_uniforms = _of(
     lambda row: _quietly(lambda: np.argmax(np.log(row) - np.log(-np.log(np.random.random_sample(3)))))
 )
+
+EXACT = (multinomial, binomial_coins, drawn_whole_number, shuffled_tickets)
 RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_uniforms, gumbel_max, gumbel_from_uniforms)
 LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, scaled_thresholds, logarithms,
            sequential_coins, vector_of_coins, searchsorted, method_searchsorted, vector_searchsorted, bisection,

@@ -16,20 +16,12 @@ pytestmark = pytest.mark.interception
 
 RETURNED = {
     "bytes": "returned text (b'01')", "a dict": "keys 0", "a set": "returned a set",
-    "half a token": "returned 0.5 among",
-    "a complex number": "returned 1j", "a fraction": "returned 1/2", "a decimal": "returned 0.1",
-    "an object": "<object object at",
-    "a class": "returned <class 'int'>", "a function": "returned a function", "ellipsis": "returned Ellipsis",
-    "an exception": "returned odd among", "a list of text": "returned text ('0')",
-    "a list of None": "returned None among",
+    "half a token": "returned 0.5 among", "a fraction": "returned 1/2", "a function": "returned a function",
+    "an exception": "returned odd among", "a list of None": "returned None among",
     "a list in itself": "RecursionError: maximum recursion depth",
-    "an endless iterator": "generator, expected the emitted tokens",
-    "two rows": "returned [0.0, 0.0]", "an array of objects": "<object object at",
-    "an array of dates": "returned 2020-01-01",
-    "nan": "returned nan", "infinity": "returned inf", "a masked array": "returned None among",
-    "a billion tokens": "a range, expected",
+    "an endless iterator": "generator, expected the emitted tokens", "two rows": "returned [0.0, 0.0]",
+    "nan": "returned nan", "infinity": "returned inf", "a billion tokens": "a range, expected",
     "an odd length": "returned an Odd", "an odd iterator": "returned an Odd", "an odd number": "among the tokens",
-    "an odd text": "returned an Odd", "an odd array": "returned an Odd",
 }  # fmt: skip
 RAISED = {
     "no text": "NoText: (its message cannot be printed)", "a long text": "ValueError: xxx",

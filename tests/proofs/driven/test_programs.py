@@ -74,30 +74,17 @@ def test_examples_in_other_languages_are_lossless_and_their_wrong_twins_are_refu
         assert done.returncode == 2 and done.stdout.count("\n") == 1
 
 
-def test_a_program_that_answers_in_order_and_as_asked_has_an_exact_law():
-    measurement = examine(misbehaving("not at all"), toy(2))
-    lossless = judge(measurement)[0]
-    assert lossless.holds and lossless.total_variation < 1e-12
-    assert measurement.missed > 0
-
-
 @pytest.mark.parametrize(
     ("how", "text"),
     [
         ("a list", 'its first line is \'[1]\'; expected {"protocol": "draftproof-1"'),
-        ("another protocol", 'expected {"protocol": "draftproof-1"'),
         ("no random", "its first line: the field 'random' is missing"),
         ("shape", "random\": [0].shape[0]: invalid enum value 'batch'"),
         ("bits", '"random": [0].bits: expected int <= 53'),
         ("dtype", "its first line: dtype: invalid enum value 'int4'"),
         ("batch", "its first line: batch: expected int >= 1"),
         ('{"dtype": ["float32"]}', "its first line: dtype: expected str, got array"),
-        ('{"batch": true}', "its first line: batch: expected int, got bool"),
-        ('{"drafting": 7}', "its first line: drafting: expected array, got int"),
         ('{"drafting": ["sideways"]}', "its first line: drafting[0]: invalid enum value 'sideways'"),
-        ('{"drafting": []}', "its first line: drafting: expected array of length >= 1"),
-        ('{"parents": 1}', "its first line: parents: expected bool, got int"),
-        ('{"name": ["x"]}', "its first line: name: expected int | float | str, got array"),
         ('{"random": {"name": "u"}}', "its first line: random: expected str | array, got object"),
         ('{"random": [{"name": ["u"]}]}', '"random": [0].name: expected str, got array'),
         (
@@ -106,7 +93,6 @@ def test_a_program_that_answers_in_order_and_as_asked_has_an_exact_law():
         ),
         ("error", "raises on every call: error: out of registers"),
         ("text", "returned text ('0 1')"),
-        ("null", "returned None"),
     ],
 )
 def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
@@ -120,30 +106,22 @@ def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
     ("how", "kind", "text"),
     [
         ("no json", "crash", "a line that is no JSON: 'hello'"),
-        ("nothing", "crash", "a line that is no JSON: ''"),
         ("deep", "crash", "a line that is no JSON: '[[["),
         ("floods", "crash", "a line of more than 1,048,576 bytes: 'xxx"),
         ("leaves", "crash", "the program ended (exit status 1): no GPU here"),
         ("silent", "timeout", "its first line: not done within"),
         ("never reads", "timeout", "of wall-clock time"),
-        ("half", "crash", 'a line that is no JSON: \'{"id": 0, "emi\''),
         ("wrong id", "crash", 'answers a request that was not asked: \'{"id": 1000'),
         ("twice", "crash", "a request "),
-        ("id as text", "crash", 'it answers \'{"id": "0"'),
         ("no tokens", "crash", 'expected {"id": .., "emitted": [..]}'),
         ("huge text", "crash", 'it answers \'{"id": 0, "emitted": [999'),
         ("not utf-8", "crash", "a line that is no JSON"),
-        ("NaN", "crash", "a line that is no JSON"),
-        ("infinite", "crash", "a line that is no JSON"),
-        ("two in one", "crash", "it answers '1, 2'"),
         ("crashes", "crash", "killed by SIGABRT"),
-        ("leaves later", "crash", "exit status 3"),
         ("forks and leaves", "crash", "the program ended (exit status 0)"),
         ("closes", "crash", "it closed its output"),
         ("spins", "timeout", "s of processor time"),
         pytest.param("sleeps", "timeout", "s of wall-clock time", marks=pytest.mark.long),
         ("fills its memory", "crash", "MemoryError"),
-        ("floods later", "crash", "it answers '0'"),
     ],
 )
 def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind, text):
@@ -156,27 +134,12 @@ def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind,
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("how", "doing"), [("silent", "its first line"), ("never reads", "answers to requests")])
-def test_a_program_that_only_waits_is_told_long_before_its_time_is_over(how, doing, monkeypatch):
-    monkeypatch.setattr(programs, "WAITING", 1.0)
-    with pytest.raises(RunFailed, match=f"{doing}.*: nothing in 1 s, in which it took no processor time; does"):
-        examine(misbehaving(how), toy(1))
-
-
 def test_a_program_that_computes_elsewhere_does_not_wait(monkeypatch):
     """Its child computes for longer than it may wait, and it starts to speak then."""
     monkeypatch.setattr(programs, "WAITING", 1.0)
     burn = f"{sys.executable} -S -c 'import time\nwhile time.process_time() < 2: pass'"
     law = examine(shlex.join(["sh", "-c", f"{burn}; exec {misbehaving('')}"]), toy(1))
     assert law.known
-
-
-def test_what_a_program_writes_to_its_standard_error_is_read_and_not_kept():
-    program = DrivenProgram(misbehaving("warns"), TimeLimits(30.0), 8.0)
-    program.probe([toy(1)])
-    assert measured(toy(1), program.dtype, answers(program, toy(1))).known
-    assert program.pipes._errors.written > 10 * 200_000 and len(program.pipes._errors._last) == 2000
-    program.pipes.end()
 
 
 @pytest.mark.parametrize("how", ["outside", "huge"])
@@ -194,8 +157,3 @@ def test_a_program_that_is_not_there_is_told():
 def test_a_program_may_have_any_precision_and_be_sent_the_parents_of_the_block():
     lossless, *_ = judge(examine(misbehaving("bfloat16, parents"), drawn(3, 2, "generic")))
     assert lossless.holds and lossless.dtype == "bfloat16"
-
-
-def test_a_program_that_draws_its_own_numbers_has_no_law():
-    measurement = examine(misbehaving("own"), toy(1))
-    assert measurement.reason == "it draws its random numbers itself, from a seed"

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from draftproof.models.battery import toy
-from draftproof.models.wide import ALL_CALLED, wide, wide_battery
-from draftproof.proofs.audit_claims import judge
+from draftproof.models.wide import ALL_CALLED, wide_battery
 from draftproof.proofs.interception.called_ids import TURNS, CalledIds, turn
 from draftproof.proofs.interception.row_draws import RowDraw
-from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.sandbox import Sandbox
 
 ENDS = {0, 1, 127, 128, 129, 255, 256, 257}
 
@@ -45,13 +41,3 @@ def test_rows_of_many_draft_blocks_share_all_ids_and_some_have_every_special_one
     assert sum(each >= ENDS for each in ids) >= len(ids) // TURNS
     dense = next(p for p in wide_battery() if "dense-draft" in p.name)
     assert set.union(*called(dense, enumerate(dense.prefixes(1)), 0)) == {*range(70)} - {5}
-
-
-@pytest.mark.parametrize(
-    "name", ["one_id_exchanged", "one_id_exchanged_at_the_second_position", "one_id_exchanged_after_all"]
-)
-def test_an_id_that_is_exchanged_where_few_draft_blocks_call_it_is_refuted(name):
-    problem = wide(1003, 2)
-    with Sandbox(f"draftproof.tests.subjects.wide:{name}") as sandbox:
-        sandbox.start([toy(1)])
-        assert judge(measured_wide(problem, "float64", sandbox.law(problem)))[0].refuted

@@ -1,19 +1,14 @@
 """The small and the wide tracer answer the same kinds of draws; nothing asks which of them it has."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import draftproof.proofs.interception as interception
 from draftproof.proofs.interception.exploration import Exploration
 from draftproof.proofs.interception.noise_rows import NoiseRow
 from draftproof.proofs.interception.numbers import Traced
 from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import Tracer
-
-KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up")
 
 
 @pytest.fixture
@@ -22,13 +17,6 @@ def tracers():
     for tracer in both:
         assert tracer.begin()
     return both
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_both_tracers_answer_every_kind_with_the_same_arguments(kind, tracers):
-    small, wide = (getattr(tracer, kind) for tracer in tracers)
-    names = [function.__code__.co_varnames[: function.__code__.co_argcount] for function in (small, wide)]
-    assert names[0] == names[1]
 
 
 def test_a_row_of_weights_is_a_path_for_each_entry_or_one_row(tracers):
@@ -55,23 +43,3 @@ def test_a_uniform_is_looked_up_cut_by_cut_or_at_once(tracers):
     assert (wide.rows[0].weights / 2**53).tolist() == [0.25, 0.25, 0.5, 0.0]
     low, high = numbers[1].source.low / 2**53, numbers[1].source.high / 2**53
     assert (low, high) == ([0.0, 0.25, 0.5][index], [0.25, 0.5, 1.0][index])
-
-
-def test_where_cuts_are_looked_for_first_changes_nothing():
-    entries = np.random.default_rng(0).dirichlet(np.full(300, 0.2))
-    for made, cuts in ((lambda u: u * 0.7, np.cumsum(entries) * 0.7), (np.sqrt, np.sqrt(np.cumsum(entries)))):
-        rows = []
-        for seen in (cuts, np.zeros(300), np.full(300, np.nan), cuts[::-1]):
-            tracer = WideTracer(Exploration(), 300, ())
-            number = Traced(Lattice(tracer, 53)).then(made, "made")
-            tracer.look_up(number, lambda x, cuts=cuts: x >= cuts, lambda seen=seen: seen)
-            rows.append(tracer.rows[0].weights)
-        assert abs(rows[0][:300] / 2**53 - entries).max() < 1e-15 and all((row == rows[0]).all() for row in rows)
-
-
-def test_nothing_asks_which_tracer_it_has():
-    files = Path(interception.__file__).parent.glob("*.py")
-    asking = [
-        file.name for file in files if "isinstance(tracer" in (text := file.read_text()) or "er, WideTracer)" in text
-    ]
-    assert asking == []

@@ -9,7 +9,7 @@ from draftproof.models.battery import toy
 from draftproof.proofs.interception.exploration import Exploration
 from draftproof.proofs.interception.tracer import Tracer, active, in_force
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.tests.proofs.interception.children import LookedInto, OneForAll
+from draftproof.tests.proofs.interception.children import OneForAll
 
 PROBLEM = toy(1)
 SOURCE = """
@@ -66,16 +66,6 @@ def test_a_memory_that_subjects_share_is_noticed(file):
     found = _in_orders(OneForAll, file)
     unlike = [name for name in NAMES if len({answers[name] for answers in found if name in answers}) > 1]
     assert "by_level" in unlike, "after the thousand paths of by_parity it is replayed less often"
-
-
-def test_no_module_holds_anything_of_an_exploration(file):
-    with LookedInto("") as box:
-        box.load(f"{file}:rejects", [PROBLEM])
-        (before, *_) = box.sample(PROBLEM, 1, 0)
-        _answers(box, file, NAMES)
-        (after, *_) = box.sample(PROBLEM, 1, 0)
-    assert len(before["held"]) > 100
-    assert after["held"] == before["held"]
 
 
 def test_one_call_is_followed_at_a_time_and_none_after_it():

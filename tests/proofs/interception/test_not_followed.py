@@ -46,20 +46,9 @@ def test_what_is_said_of_each_style(box, name):
     assert spent.spent() < SOON
 
 
-@pytest.mark.parametrize("vocabulary", [300, 1003, 32_000])
-def test_what_a_uniform_still_decides_after_it_was_looked_up_is_asked_at_both_ends(box, vocabulary):
-    law = wide_law(box, "asked_again_within_a_third_of_the_tokens", wide(vocabulary, 1))
-    assert not law.known or law.lossless.refutes
-
-
 @pytest.mark.parametrize("vocabulary", [1003, 32_000])
 def test_a_uniform_that_decides_again_within_what_leads_to_a_token_is_never_cleared(box, vocabulary):
     law = wide_law(box, "by_search_and_again_within", wide(vocabulary, 1))
-    assert law.lossless.refutes or not law.known
-
-
-def test_a_draw_that_decides_the_weights_of_a_later_one_for_some_tokens_is_never_cleared(box):
-    law = wide_law(box, "by_choice_that_an_unused_bonus_decides", wide(1003, 2))
     assert law.lossless.refutes or not law.known
 
 

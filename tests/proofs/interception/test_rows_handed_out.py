@@ -53,29 +53,9 @@ def test_each_call_gets_lists_that_are_not_known_again(name):
     assert law.known and judge(law)[0].refuted and law.total_variation > 0.1
 
 
-def test_lists_that_a_later_call_clears_are_no_other_ones_input():
-    law = law_of("lists_cleared_later", wide(1003, 1))
-    assert law.known and judge(law)[0].verdict == "holds" and not law.findings
-
-
-@pytest.mark.parametrize("name", ["steps_of_numpy_numbers", "steps_of_tuples"])
-def test_a_first_step_may_give_tuples_and_lists_of_numpy_numbers(name):
-    law = law_of(name, wide(129, 1))
-    assert law.known and judge(law)[0].verdict == "holds"
-
-
 def test_a_first_step_that_fails_is_no_outcome_of_a_call():
     with pytest.raises(RunFailed, match=r"its arguments cannot be made: IndexError..too long"):
         law_of("steps_that_fail", wide(129, 1))
-
-
-def test_what_is_made_of_the_arguments_once_gives_the_law_of_making_it_in_every_call():
-    pytest.importorskip("torch")
-    for problem in (wide(129, 2, "zeros"), wide(5003, 1)):
-        one, two = (law_of(name, problem, torch=True) for name in ("in_one_step", "in_two_steps"))
-        assert one.known and judge(two)[0].verdict == "holds"
-        assert one.emitted.keys() == two.emitted.keys()
-        assert all((row == two.emitted[prefix]).all() for prefix, row in one.emitted.items())
 
 
 def test_a_wrong_second_step_is_refuted_and_one_that_writes_to_what_it_gets_is_found():

@@ -4,10 +4,8 @@ neither."""
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.models.related import twins
-from draftproof.proofs.interception.outcomes import Walk, decoded_walk
+from draftproof.proofs.interception.outcomes import decoded_walk
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.tests.deceivers import arguments
 from draftproof.tests.subjects import stateful
 from draftproof.verifiers.zoo.catalogue import CONTROLS
 
@@ -70,44 +68,3 @@ def test_caches_that_settle_logging_and_controls_are_not_blamed(sandbox, name):
     about = sandbox.surroundings()
     assert (about["reads"], sandbox.kept(PROBLEM, calls, len(calls))) == ([], [])
     assert about["calls"] > 20
-
-
-def test_twins_share_the_draft_blocks_and_differ_by_as_much_as_they_say():
-    problem = drawn(3, 2, "zeros")
-    near, nearer, after, other_draft, other_target, swapped = twins(problem)
-    sizes = (
-        (near, 1e-9, 1e-6),
-        (nearer, 1e-11, 1e-8),
-        (after, 1e-18, 1e-15),
-        (other_target, 0.05, 1),
-        (swapped, 0.05, 1),
-    )
-    assert other_draft.target.row(()) == problem.target.row(())
-    assert other_target.draft.row(()) == problem.draft.row(())
-    for twin, least, most in sizes:
-        gaps = []
-        for length in range(3):
-            for prefix in problem.prefixes(length):
-                assert sum(twin.target.row(prefix)) == 1
-                gaps += [abs(p - q) for p, q in zip(twin.target.row(prefix), problem.target.row(prefix))]
-        assert least < max(gaps) < most
-    supports = [[p > 0 for p in p_.draft.row(())] for p_ in (problem, near, after)]
-    assert supports[0] == supports[1] == supports[2]
-
-
-def test_a_call_made_again_shows_what_it_showed(sandbox):
-    sandbox.load(next(iter(CONTROLS.values())).target, [PROBLEM])
-    for answer in list(sandbox.law(PROBLEM, walks=True)):
-        walks = [decoded_walk(w) for w in answer.get("walks", ())]
-        calls = [(0, answer["block"], walk) for walk in walks]
-        assert [w.shown for w in sandbox.again([PROBLEM], calls)] == [w.shown for w in walks]
-        for walk in walks:
-            assert isinstance(walk, Walk)
-            assert len(walk.weights) <= len(walk.drawn) or walk.drawn == []
-
-
-@pytest.mark.long
-def test_questions_about_the_hardware_are_seen_where_torch_comes_with_the_subject(sandbox):
-    sandbox.load(f"{arguments.__file__}:with_cuda", [PROBLEM])
-    list(sandbox.law(PROBLEM))
-    assert [read["what"] for read in sandbox.surroundings()["reads"]] == ["torch.cuda.is_available"]

@@ -9,7 +9,6 @@ from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
 FILE = Path(__file__).parents[2] / "subjects" / "torch_draws.py"
@@ -114,28 +113,3 @@ def test_a_tensor_that_was_kept_from_an_earlier_call_is_no_random_number_of_this
     file.write_text(LAST_UNIFORM.replace("kept[-2] if len(kept) > 1 else ", ""))
     found = measure(sandbox, "of_the_last_call", problem, file)
     assert found.known and lossless(found).holds
-
-
-def test_torch_is_followed_where_it_was_looked_for_before_it_was_imported(tmp_path):
-    """transformers asks whether torch could be imported, and imports it later: what makes generators is hooked then."""
-    file = tmp_path / "looks_first.py"
-    file.write_text(
-        "import importlib.util\n"
-        "assert importlib.util.find_spec('torch').name == 'torch'\n"
-        "import torch\n"
-        "def verify(target_probs, draft_probs, draft_tokens):\n"
-        "    of_a_constant = torch.Generator().manual_seed(0)\n"
-        "    return [int(torch.rand((), generator=of_a_constant) < 0.75)]\n"
-    )
-    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["1/2", "1/2"]})
-    with Sandbox(f"{file}:verify") as box:
-        box.start([problem])
-        law = measured(problem, "float64", box.law(problem))
-    assert law.known and {o: as_float(p) for o, p in law.outcomes().items()} == {(1,): 1.0}
-
-
-@pytest.mark.parametrize("name", names("SURROUNDINGS"))
-def test_what_is_asked_before_and_inside_of_torch_s_functions_is_seen(sandbox, name):
-    measure(sandbox, name, problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]}))
-    reads = sandbox.surroundings()["reads"]
-    assert reads and all(read["place"].startswith("torch_draws.py:") for read in reads), reads
