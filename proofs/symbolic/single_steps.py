@@ -79,7 +79,7 @@ STEP_TIME_LIMIT = 120.0
 
 
 class Query(NamedTuple):
-    """A question: ``claim`` holds whenever all of ``given`` do. It is proved if not claim is unsatisfiable with them."""
+    """A question: ``claim`` holds whenever all of ``given`` do: proved if given and not claim is unsatisfiable."""
 
     claim: object
     given: list
