@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -39,13 +38,6 @@ def test_law_prints_the_published_values_of_the_paper_example():
         "verifier": "block", "vocabulary": 2, "gamma": 2, "iterations": 1, "expected_accepted": "11/9",
         "expected_tokens": "20/9", "acceptance_ccdf": ["1", "2/3", "5/9"], "total_variation": "0", "lossless": True,
     })  # fmt: skip
-
-
-@pytest.mark.parametrize(("iterations", "tokens"), [(1, "7/3"), (2, "40/9"), (3, "59/9")])
-def test_law_of_greedy_block_verification_over_iterations(iterations, tokens):
-    done = draftproof("law", "greedy-block", "--problem", PAPER, "--iterations", iterations, "--json", "-")
-    found = json.loads(done.out)
-    assert (found["expected_tokens"], found["total_variation"], found["lossless"]) == (tokens, "0", True)
 
 
 def test_law_of_a_rule_for_trees_says_how_the_tree_is_drawn():
@@ -124,6 +116,9 @@ SHORT = '{"vocabulary": 1, "gamma": 1, "target": {"": ["1"], "0": ["1"]}, "draft
         (["law", "block", "--gamma", "0"], "0 is not in the range"),
         (["law", "block", "--problem", PAPER, "--json", "/dev/full"], "cannot be written"),
         (["prove", "lema-1"], "no claim 'lema-1'; did you mean lemma-1?"),
+        (["prove", "lemma-2", "--method", "sympy"], "lemma-2: no proof by sympy"),
+        (["prove", "--method", "magic"], "'magic' is not one of enumeration"),
+        (["forge", "--problem", PAPER], "Missing option '--out'"),
         (["certificate", "--problem", TREE, "--of", "verifiers", "--json", "t"], "expected --of drafts"),
         (["certificate", "--problem", PAPER, *BY_SEVERAL, *BY_COUPLINGS, "--json", "t"], "not about couplings"),
         (["certificate", "--check", "none.json"], "none.json: cannot be read"),
@@ -222,17 +217,6 @@ def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
     validate(report)
 
 
-@pytest.mark.long
-def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
-    done = draftproof("audit", f"{FAULTS}:outside_the_vocabulary", "--quick", "--json", tmp_path / "r.json")
-    report = json.loads((tmp_path / "r.json").read_text())
-    validate(report)
-    item = next(e for e in report["evidence"] if e["verdict"] == "refuted" and e["claim"] == "lossless")
-    again = draftproof(*shlex.split(item["replay"])[1:])
-    assert (done.status, again.status) == (1, 1)
-    assert item["witness"]["observed"] in again.out
-
-
 def test_claims_choose_what_decides():
     """Token verification is lossless, and short of the optimum."""
     assert draftproof("audit", "token").status == 0
@@ -240,12 +224,10 @@ def test_claims_choose_what_decides():
     assert draftproof("audit", "block", "--claims", "lossless,optimal,support").status == 0
 
 
-LISTED = {
-    "verifiers": "greedy-block", "claims": "lossless", "checks": "pure", "mutants": "M45", "adapters": "transformers",
-    "presets": "lmsys/vicuna-7b-v1.3", "problems": "aimed-V3-gamma3-7",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", LISTED)
-def test_list_shows_what_there_is(what):
-    assert LISTED[what] in draftproof("list", what).out
+@pytest.mark.parametrize(
+    ("what", "one"),
+    [("verifiers", "greedy-block"), ("claims", "lossless"), ("mutants", "M45"), ("presets", "lmsys/vicuna-7b-v1.3"),
+     ("problems", "aimed-V3-gamma3-7")],
+)  # fmt: skip
+def test_list_shows_what_there_is(what, one):
+    assert one in draftproof("list", what).out

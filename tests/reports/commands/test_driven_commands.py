@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.driven import laws
+from draftproof.reports.audits.functions import session
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import subject_from
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.summary import reasons, summaries
+from draftproof.tests.reports.audited import audited
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven
 
@@ -46,14 +50,6 @@ def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_m
         "shape": ["gamma"],
         "bits": 24,
     }
-
-
-def test_an_object_that_is_handed_over_is_driven_and_refuted_with_a_replay():
-    report = audit(driven.no_residual, problems=[drawn(3, 2, "generic")], explain=False)
-    assert report.verdict == "refuted"
-    refuted = next(e for e in report.evidence if e.refuted)
-    assert refuted.method == "driving" and refuted.replay.startswith("draftproof audit ")
-    assert "driven.py:no_residual" in refuted.replay
 
 
 @pytest.mark.parametrize(
@@ -91,7 +87,7 @@ def test_a_program_that_draws_its_own_numbers_is_sampled():
 
 
 def test_what_changes_after_the_law_was_confirmed_withdraws_it():
-    report = audit(driven.changes_later, problems=[toy(2)], explain=False, levels=("exact",))
+    report = audited(driven.changes_later, [toy(2)], explain=False, levels=("exact",))
     assert report.subject["calls"] > driven.changes_later.patience
     assert report.verdict == "inconclusive"
     assert "the same requests get other answers than in a fresh process" in report.findings["state"]
@@ -112,21 +108,24 @@ def test_the_law_of_a_program_has_the_form_of_a_reference_verifiers():
     assert law["acceptance_ccdf"][0] == "1"
 
 
-def test_where_no_form_of_law_holds_an_audit_samples_and_says_why():
-    report = audit(driven.two_rows, problems=[toy(1)], explain=False, samples=500)
+def test_where_no_form_of_law_holds_an_audit_samples_and_law_says_why():
+    report = audited(driven.two_rows, [toy(1)], explain=False, samples=500)
     assert report.verdict == "inconclusive"
     assert "driven, no law" in {row.how for row in summaries(report)}
     assert "more than one row of noise" in reasons(report)[0]
+    assert draftproof("law", f"{SUBJECTS / 'driven.py'}:two_rows", "--problem", PAPER)[0] == 3
 
 
-def test_a_law_that_is_not_known_is_exit_status_3():
-    status, _ = draftproof("law", f"{SUBJECTS / 'driven.py'}:two_rows", "--problem", PAPER)
-    assert status == 3
-
-
-@pytest.mark.long
-def test_a_program_s_id_outside_the_vocabulary_is_called_that_with_its_answer():
-    status, text = draftproof("audit", "--exec", program("outside"), "--problem", PAPER)
-    assert status == 1
-    assert 'returns 99, an id outside the vocabulary, in its answer \'{"id": ' in text
-    assert "outside the vocabulary" not in draftproof("audit", "--exec", program(""), "--problem", PAPER)[1]
+@pytest.mark.parametrize(("name", "verdict"), [("token", "holds"), ("no_residual", "refuted")])
+def test_a_quick_audit_confirms_laws_by_fewer_requests_and_says_so_before(name, verdict, monkeypatch):
+    monkeypatch.setattr(session, "QUICK_REQUESTS", 4000)
+    said, reports = [], {}
+    for quick in (False, True):
+        settings = AuditSettings(
+            [drawn(2, 1, "generic"), drawn(2, 2, "generic")], quick=quick, explain=False, announce=said.append
+        )
+        reports[quick] = run_audit(subject_from(f"{driven.__file__}:{name}"), settings)
+        assert reports[quick].verdict == verdict
+    whole, quick = (max(e.detail.missed for e in reports[q].evidence if e.claim == "lossless") for q in (False, True))
+    assert 0 < whole < quick < 0.03 and reports[True].subject["calls"] < reports[False].subject["calls"] / 2
+    assert "18,384 requests, about " in said[0] and said[1].endswith("s of processor time")

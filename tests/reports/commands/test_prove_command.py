@@ -35,21 +35,6 @@ def test_the_list_names_every_claim_and_proves_nothing():
     assert not re.search(r"\bholds\b", done.out)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["lemma-77"], "no claim 'lemma-77'; did you mean lemma-7?"),
-        (["lemma-2", "--method", "sympy"], "lemma-2: no proof by sympy"),
-        (["--method", "magic"], "'magic' is not one of enumeration"),
-        (["lemma-1", "--json", "/nowhere/rows.json"], "cannot be written"),
-    ],
-)
-def test_bad_input_is_one_clear_line(arguments, message):
-    done = prove(*arguments)
-    assert (done.status, len(done.lines)) == (2, 1)
-    assert message in done.err
-
-
 def test_a_missing_coq_is_no_evidence_and_never_a_proof(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     done = prove("lemma-9", "--method", "coq", "--json", "-")

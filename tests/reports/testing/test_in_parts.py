@@ -82,22 +82,6 @@ def test_a_failure_is_named_and_skipped_tests_are_not_said_to_have_run(tmp_path,
     assert run(tmp_path / "none", all_pass, capsys)[0] == 3
 
 
-@pytest.mark.long
-def test_so_it_is_with_processes_and_real_tests(tmp_path, capfd):
-    words = [
-        "-m",
-        "exact or not exact",
-        "--out",
-        str(tmp_path),
-        "tests/models/test_printable.py",
-        "tests/models/test_files.py",
-    ]
-    assert main([*words, "--seconds", "0"]) == 3
-    assert "not run yet, the first tests/models/test_printable.py::" in capfd.readouterr().out
-    assert main(words) == 0
-    assert "that is all of them" in capfd.readouterr().out
-
-
 def test_a_test_is_left_out_for_its_time_a_package_or_a_device_and_the_reason_is_said():
     def why(*marks, asked=""):
         item = SimpleNamespace(

@@ -164,66 +164,47 @@ def test_a_known_refutation_does_not_hide_that_nothing_could_be_audited(project)
 
 def test_wrong_use_is_one_line_before_any_test(project):
     (project.folder / "known.toml").write_text("[[known]]\nid = 1\n")
-    for options, expected in {
-        (
-            "--draftproof-subject",
-            "nothing",
-        ): "--draftproof-subject: 'nothing' is not a subject; expected package.module:function",
-        (
-            "--draftproof-known-failures",
-            "known.toml",
-        ): "known.toml: entry 1: has id; expected id, reason, link, expires",
-        ("--draftproof-report", "mine.py"): "--draftproof-report mine.py: File exists",
-    }.items():
-        status, said = project(*options)
+    for option, value, expected in (
+        ("subject", "nothing", "--draftproof-subject: 'nothing' is not a subject; expected package.module:function"),
+        ("known-failures", "known.toml", "known.toml: entry 1: has id; expected id, reason, link, expires"),
+        ("report", "mine.py", "--draftproof-report mine.py: File exists"),
+    ):
+        status, said = project(f"--draftproof-{option}", value)
         assert status == 4, said
         assert f"ERROR: {expected}" in said.replace(f"{project.folder}/", "")
         assert "Traceback" not in said
 
 
-BAD = {
-    "not TOML": "[[known",
-    "something else": "[other]\n",
-    "a reason that is none": entry(reason=""),
-    "a link that is no text": entry(link=3),
-    "a date that is text": entry(expires='"2027-01-01"'),
-    "a moment": entry(expires="2027-01-01T00:00:00"),
-    "an unknown key": entry(owner="me"),
-    "twice the same": entry() + entry(),
-}
+BAD = ["[[known", "[other]\n", entry(reason=""), entry(link=3), entry(expires='"2027-01-01"'), entry(owner="me"),
+       entry(expires="2027-01-01T00:00:00"), entry() + entry()]  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_entries_are_refused(what, tmp_path):
-    (tmp_path / "known.toml").write_text(BAD[what])
+@pytest.mark.parametrize("text", BAD)
+def test_bad_entries_are_refused(text, tmp_path):
+    (tmp_path / "known.toml").write_text(text)
     with pytest.raises(InputError, match=r"known\.toml") as refused:
         load_known(tmp_path / "known.toml")
     assert "\n" not in str(refused.value).removesuffix("\n")
 
 
 def test_an_entry_of_tests_that_were_not_asked_for_is_not_judged(tmp_path):
-    (tmp_path / "test_b.py").touch()
-    (tmp_path / "mine.py").touch()
+    for file in ("test_b.py", "mine.py"):
+        (tmp_path / file).touch()
     later = date(2999, 1, 1)
-    known = [
-        Known(test, "r", "l", later) for test in ("test_a.py::x", "test_b.py::y", "draftproof::mine.py:f::lossless")
-    ]
-    assert [*out_of_date(known, {"test_a.py::z"}, set(), True, tmp_path)] == ["no such test: test_a.py::x (l)"]
-    assert [*out_of_date(known[1:], {"test_a.py::z"}, set(), True, tmp_path)] == []
-    gone = [
-        Known(f"draftproof::{subject}::lossless", "r", "l", later)
-        for subject in ("gone.py:f", "package.module:f", "block")
-    ]
-    said = [*out_of_date(gone, {"test_a.py::z"}, set(), True, tmp_path)]
-    assert said == ["no such test: draftproof::gone.py:f::lossless (l)"], "of a module or a name it is not known"
+
+    def said(tests, collected, checks=(), whole=True):
+        known = [Known(test, "r", "l", later) for test in tests]
+        return [line.removesuffix(" (l)") for line in out_of_date(known, {collected}, {*checks}, whole, tmp_path)]
+
+    mine, known = "draftproof::mine.py:f::lossless", ["test_a.py::x", "test_b.py::y"]
+    assert said([*known, mine], "test_a.py::z") == ["no such test: test_a.py::x"]
+    subjects = [f"draftproof::{subject}::lossless" for subject in ("gone.py:f", "package.module:f", "block")]
+    gone = said(subjects, "test_a.py::z")
+    assert gone == ["no such test: draftproof::gone.py:f::lossless"], "of a module or a name it is not known"
     (tmp_path / "test_a.py").touch()
-    assert [*out_of_date(known[:1], {"test_a.py::z"}, set(), False, tmp_path)] == [], (
-        "only one test of the file was asked for"
-    )
-    subject = {"draftproof::mine.py:f::support"}
-    assert [*out_of_date(known[2:], subject, subject, True, tmp_path)] == [
-        "no such test: draftproof::mine.py:f::lossless (l)"
-    ]
+    assert said(known[:1], "test_a.py::z", whole=False) == [], "only one test of the file was asked for"
+    support = "draftproof::mine.py:f::support"
+    assert said([mine], support, [support]) == [f"no such test: {mine}"]
 
 
 def test_the_plugin_is_an_entry_point():
