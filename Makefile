@@ -106,7 +106,7 @@ engines-seeds: $(READY)
 	$(BIN)/python -m draftproof.corpus.site engines --out out/engines --seeds 20
 
 zoo: $(READY)
-	$(BIN)/draftproof audit --zoo
+	$(BIN)/python -m draftproof.corpus.site zoo
 	$(BIN)/python -m pytest -m zoo tests/corpus/site/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.

@@ -13,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from draftproof.corpus.site.zoo import audit_zoo
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.zoo import audit_zoo
 from draftproof.tests.subjects import styles
 
 STYLES = (

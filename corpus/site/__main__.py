@@ -9,6 +9,7 @@ from draftproof.reports.commands.exit_status import REFUTED, WRONG_USE, stop
 from draftproof.reports.commands.output import write_text
 
 from .evidence_command import evidence
+from .zoo import zoo
 
 
 @click.group()
@@ -17,6 +18,7 @@ def site() -> None:
 
 
 site.add_command(evidence)
+site.add_command(zoo)
 
 
 @site.command()

@@ -62,9 +62,6 @@ REPEATED = 12
 REPEATED_OF_FEW = 4
 """The same if requests are few."""
 
-OF_A_LAW = 1_000
-"""Approximate number of requests that find the law on a problem of an audit, and repeat what was asked."""
-
 SHARE_OF_TIME = 0.8
 """Share of a problem's processor time after which the search for a law ends."""
 

@@ -26,7 +26,7 @@ Counts = dict[Outcome, int]
 
 
 class CompletedLaw(NamedTuple):
-    """The target's law of the first tokens, and what completes shorter outputs so that they follow it if lossless.
+    """A target's law of the first tokens, and what completes shorter outputs so that they follow it if lossless.
 
     problem: as given.
     model: continues the outputs: the target (Lemma 2), or the modified target (Lemma 8).

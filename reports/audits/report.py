@@ -87,7 +87,7 @@ FINDINGS = {
 
 @dataclass
 class EndToEnd:
-    """The data of an end-to-end run in addition to its evidence.
+    """A record of an end-to-end run in addition to its evidence.
 
     setting: the pair, the device and the loop as it was run.
     figures: block efficiency and wall-clock speedup, with intervals.
@@ -110,7 +110,7 @@ class EndToEnd:
 
 @dataclass(repr=False)
 class Report:
-    """The findings of a run on one subject.
+    """A report of a run on one subject.
 
     subject: name, source, digest, dtypes, and how it was called.
     claims: those that decide the verdict.

@@ -34,7 +34,7 @@ class Closed(Struct, omit_defaults=True, kw_only=True):
 
 
 class SubjectForm(Struct, kw_only=True, omit_defaults=True):
-    """The subject of an audit, and how it was called.
+    """A subject of an audit, and how it was called.
 
     problems: that were given, by name: SHA-256 of the JSON form. calls: of the function, in one process.
     quick: whether wide problems were left out; absent if not. requests_a_call: the most texts that one call verified.
@@ -99,21 +99,21 @@ class Finding(Closed, kw_only=True):
 
 
 class Failure(Closed, kw_only=True):
-    """The reason why a run could not be completed."""
+    """A reason why a run could not be completed."""
 
     kind: Literal["load", "crash", "timeout", "memory", "interrupted", "raises", "version"]
     message: str
 
 
 class RegionForm(Closed, kw_only=True):
-    """The cells in which a bug can hide (``models.regions``) that small problems with a law cover."""
+    """A count of the cells in which a bug can hide (``models.regions``) that small problems with a law cover."""
 
     covered: Count
     of: Annotated[int, Meta(ge=1)]
 
 
 class Curve(Closed, kw_only=True):
-    """The probabilities Pr(tau >= i), i = 0..gamma, of the subject, of block and of token verification."""
+    """An acceptance curve: Pr(tau >= i), i = 0..gamma, of the subject, of block and of token verification."""
 
     problem: str
     dtype: str
@@ -131,7 +131,7 @@ class Proved(Closed, kw_only=True):
 
 
 class Quantiles(Struct):
-    """Quantiles of distances over positions."""
+    """A summary of distances over positions, by quantiles."""
 
     median: Number
     q99: Number
@@ -152,7 +152,7 @@ class DriftForm(Closed, kw_only=True):
 
 
 class Figures(Closed, kw_only=True):
-    """The performance of a run: tokens a call of the target, and the speed against plain decoding."""
+    """A measure of a run: tokens a call of the target, and the speed against plain decoding."""
 
     block_efficiency: Number | None = None
     block_efficiency_interval: Interval = None
@@ -221,7 +221,7 @@ class Speculation(Closed, kw_only=True):
 
 
 class SameSeed(Closed, kw_only=True):
-    """Seeds sent a second time, and how many gave the same text; no part of the verdict."""
+    """A count of seeds sent a second time, and of those that gave the same text; no part of the verdict."""
 
     asked: Count
     same: Count

@@ -14,7 +14,7 @@ from .positions import TOGETHER, decided_positions, how_decided, ranges
 
 
 class Run(Protocol):
-    """The part of a report that is read here; fields as there."""
+    """A report, as far as it is read here; fields as there."""
 
     subject: dict[str, Any]
     claims: Sequence[str]
@@ -48,8 +48,9 @@ class NotDecided(Struct, frozen=True, kw_only=True):
 
 
 class ReportScope(Struct, frozen=True, kw_only=True):
-    """The scope of a report: how many problems of which sizes, in which numbers, how exactly. Sizes of a loop are the
-    pair's.
+    """A scope of a report: how many problems of which sizes, in which numbers, how exactly.
+
+    Sizes of a loop are the pair's.
 
     problems: how many. requests, tokens: of decoders, settings and ways of drafting with which they were asked, and the
         cap of the longest text. vocabularies, gammas: every V and gamma, if known.

@@ -26,7 +26,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """The settings of an audit: what it examines and how long it may take.
+    """A choice of what an audit examines and how long it may take.
 
     problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
     wide: the wide problems in that case; None for the wide battery, and one drawn from the seed.
@@ -45,8 +45,6 @@ class AuditSettings:
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.
-    announce: called with the number of requests, and the time they take, before a subject whose random numbers are
-      inputs is asked.
     """
 
     problems: Sequence[AnyProblem] = ()
@@ -64,4 +62,3 @@ class AuditSettings:
     stop_at_first: bool = False
     explain: bool = True
     progress: Progress = silent
-    announce: Callable[[str], None] = lambda text: None

@@ -19,7 +19,7 @@ BOTH, DRAFT_ALONE, SERVERS_ALONE = ("draft", "lookup"), ("draft",), ()
 
 
 class Served(NamedTuple):
-    """How a server is asked for a row.
+    """A way in which a server is asked for a row.
 
     settings: of the requests, in turn; None for the row's own.
     tokens: cap of a text; 0 for caps of 1 to 6, in turn.
@@ -39,7 +39,7 @@ class Served(NamedTuple):
 
 
 class GridRow(NamedTuple):
-    """One row of the grid.
+    """A row of the grid.
 
     name: the setting, in words.
     settings, tokens: of a request to an engine in process.

@@ -1,4 +1,4 @@
-"""The command draftproof audit: a verifier, or the zoo of mutants and controls."""
+"""The command draftproof audit."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.trees.draft_tree import EVERY_WAY
 from ..audits.subject import SubjectSpec, program_from, subject_from
-from .exit_status import OK, REFUTED
 from .output import Output, progress_bar
 from .parameters import (
     Comma,
@@ -55,7 +54,6 @@ from .parameters import (
                 "a sixth for a later one.")  # fmt: skip
 @memory_option()
 @click.option("--quick", is_flag=True, help="Small problems alone: no wide vocabularies, no long blocks.")
-@click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
 def command(
     subject: str | None,
     program: str | None,
@@ -67,17 +65,12 @@ def command(
     problems: tuple[str, ...],
     array: str | None,
     dtypes: tuple[str, ...] | None,
-    zoo: bool,
     **settings: Any,
 ) -> None:
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
     (token, block, ...) or an installed adapter (transformers). Or it is a program, in any language: --exec."""
-    if zoo:
-        if subject or program or html_file or sarif_file or problems:
-            raise click.UsageError("--zoo takes no subject, no problem, no page and no SARIF")
-        raise SystemExit(_zoo(Output(json_file), settings["seed"]))
     if not subject and not program:
-        raise click.UsageError("a SUBJECT is needed (or --exec, or --zoo)")
+        raise click.UsageError("a SUBJECT is needed (or --exec)")
     spec = _program(program, subject, array, dtypes) if program else subject_from(str(subject), array, dtypes or ())
     loaded = [load_problem(problem, any_problem_from) for problem in problems]
     output = Output(json_file, html_file, sarif_file)
@@ -93,12 +86,9 @@ def command(
     from ..audits.functions.audit import run_audit
     from ..audits.settings import AuditSettings
 
-    def announce(text: str) -> None:
-        click.echo(text, err=True)
-
-    shown = {"problems": loaded, "drafting": drafting or (), "announce": announce, **settings}
     with progress_bar() as progress:
-        report = run_audit(spec, AuditSettings(**shown, progress=progress))
+        asked = AuditSettings(problems=loaded, drafting=drafting or (), progress=progress, **settings)
+        report = run_audit(spec, asked)
     output.finish(report, require_decision)
 
 
@@ -108,33 +98,3 @@ def _program(program: str, *others: object) -> SubjectSpec:
             "--exec takes no SUBJECT, no --array and no --dtype: the program's first line says what it is"
         )
     return program_from(program)
-
-
-def _zoo(output: Output, seed: int) -> int:
-    from rich.markup import escape
-
-    from ..audits.functions.zoo import audit_zoo
-    from ..pages.terminal import plain_table, show_table
-
-    with progress_bar() as progress:
-        rows = audit_zoo(progress, seed)
-    output.write(rows)
-    table = plain_table("", "mutant or control", "verdict", "first refuted on", "TV", "how")
-    for row in rows:
-        colour = "green" if row["as_expected"] else "red"
-        deviation = f"{row['total_variation']:.2g}" if row["total_variation"] is not None else ""
-        verdict = row["verdict"] + (f" ({','.join(row['claims'])})" if row["claims"] != ["lossless"] else "")
-        table.add_row(
-            row["name"], escape(row["title"]), f"[{colour}]{verdict}[/]", row["problem"] or "", deviation, row["method"]
-        )
-    console = output.console
-    show_table(table, console)
-    mutants, controls = ([row for row in rows if (row["expected"] == "refuted") is mutant] for mutant in (True, False))
-    refuted, cleared = (sum(row["as_expected"] for row in kind) for kind in (mutants, controls))
-    console.print(f"\n{refuted} of {len(mutants)} mutants refuted, {cleared} of {len(controls)} controls cleared")
-    for says in dict.fromkeys(row["scope"] for row in controls if row["scope"]):
-        console.print(f"controls: {escape(says)}; mutants up to the first refutation", soft_wrap=True)
-    wrong = [row["name"] for row in rows if not row["as_expected"]]
-    if wrong:
-        console.print(f"[red]not as expected: {', '.join(wrong)}[/]")
-    return REFUTED if wrong else OK

@@ -41,9 +41,10 @@ STATEMENTS = {
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
 def command(problem: str | None, json_file: str | None, of: str | None, iterations: int | None,
             checked: str | None) -> None:  # fmt: skip
-    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, how many
-    tokens the best of all strategies decodes in several iterations, or what a rule for trees can accept of the
-    first drafts or of the whole tree, in a file that anyone can check."""
+    """Prove a bound on one problem, in a file that anyone can check.
+
+    Nothing accepts more than block verification, or greedy block verification; no strategy decodes more tokens in
+    several iterations; no rule for trees accepts more of the first drafts or of the whole tree."""
     given = without_law(load_problem(problem, tree_problem_from)) if problem else None
     if checked:
         if json_file or of or iterations:

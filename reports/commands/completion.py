@@ -10,7 +10,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """The script with which SHELL completes draftproof's commands and options: eval "$(draftproof completion bash)"."""
+    """Print the script with which SHELL completes commands and options: eval "$(draftproof completion bash)"."""
     made = get_completion_class(shell)
     assert made is not None  # click has all three
     click.echo(made(ctx.find_root().command, {}, "draftproof", "_DRAFTPROOF_COMPLETE").source())

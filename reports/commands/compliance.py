@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group(name="compliance")
 def command() -> None:
-    """One document that says what is required of a deployment, what was shown of it, and how strong the evidence is."""
+    """Write one document that says what is required of a deployment, what was shown, and how strong the evidence is."""
 
 
 @command.command()

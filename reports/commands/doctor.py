@@ -53,7 +53,7 @@ def installed(package: str) -> str | None:
 
 @click.command(name="doctor")
 def command() -> None:
-    """What is installed, and what each command would need. Nothing is installed, and nothing heavy imported."""
+    """Show what is installed, and what each command would need. Nothing is installed, and nothing heavy imported."""
     click.echo(f"draftproof {version('draftproof')}, Python {platform.python_version()}, {platform.platform()}")
     for extra in FOR:
         versions = {package: installed(package) for package in required(extra)}

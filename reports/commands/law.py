@@ -25,7 +25,7 @@ from .parameters import exec_option, json_option, meant, problem_option
 @json_option("the law")
 def command(verifier: str | None, program: str | None, problem: str | None, target: str | None, draft: str | None,
             gamma: int | None, iterations: int, json_file: str | None) -> None:  # fmt: skip
-    """The exact law of a reference VERIFIER (token, block, ..; draftproof list verifiers) on one problem.
+    """Print the exact law of a reference VERIFIER (token, block, ..; draftproof list verifiers) on one problem.
 
     Or of a third-party one, path/to/file.py:function or a program (--exec), as far as it can be measured.
     A problem may say how a tree of several drafts is drawn: "drafting": {"children": [3, 2], "how": "iid"}.

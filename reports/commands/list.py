@@ -30,8 +30,10 @@ LISTS: dict[str, Callable[[], dict[str, str]]] = {
 @click.command(name="list")
 @click.argument("what", type=click.Choice([*LISTS]))
 def command(what: str) -> None:
-    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), settings of
-    decoders, the audit's problems and how many of the regions in which a bug can hide each of them covers."""
+    """List what there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), settings of
+    decoders.
+
+    Of the audit's problems it says how many of the regions in which a bug can hide each covers."""
     rows = LISTS[what]()
     width = max(map(len, rows))
     for name, text in rows.items():

@@ -34,8 +34,7 @@ def _shared(command: Command) -> Command:
 
 @click.group(name="nightly")
 def command() -> None:
-    """A regression that stays quiet for years: fresh draws every night, one history, alarms with a lifetime error
-    rate."""
+    """Run a regression that stays quiet for years: fresh draws every night, alarms with a lifetime error rate."""
 
 
 @command.command()
@@ -96,7 +95,7 @@ def run(
 @command.command()
 @_shared
 def status(db: str | None, json_file: str | None, html_file: str | None, wait: float) -> None:
-    """What the history says now. Exit status: 1 if a check of a current version is in alarm."""
+    """Show what the history says now. Exit status: 1 if a check of a current version is in alarm."""
     output = _output(db, json_file, html_file)
     from ..audits.nightly.history import History
     from ..audits.nightly.status import status as status_of

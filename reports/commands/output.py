@@ -25,7 +25,7 @@ STANDARD_OUTPUT = "-"
 
 
 class Output:
-    """The files that a command writes, checked before its work begins.
+    """A set of files that a command writes, checked before its work begins.
 
     json_file, html_file, sarif_file: those of ``--json``, ``--html``, ``--sarif``; "-" for standard output.
     others: further files that the command writes, by option; they must differ from these.

@@ -50,32 +50,6 @@ class Finite(click.FloatRange):
         return number
 
 
-class NumberList(click.ParamType):
-    """A list of numbers in a range, joined by commas; sorted, each once.
-
-    least_above_zero: smallest number above 0; 0 itself is in the range.
-    """
-
-    name = "LIST"
-
-    def __init__(self, kind: type[int] | type[float], least: float, most: float, least_above_zero: float = 0) -> None:
-        self.kind, self.least, self.most, self.least_above_zero = kind, least, most, least_above_zero
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        if not isinstance(value, str):
-            return value
-        try:
-            numbers = sorted({self.kind(word) for word in value.split(",") if word.strip()})
-        except ValueError:
-            numbers = []
-        if not numbers or not all(self.least <= number <= self.most for number in numbers):
-            kind = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
-        if any(0 < number < self.least_above_zero for number in numbers):
-            self.fail(f"{value}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
-        return tuple(numbers)
-
-
 def json_option(what: str) -> Callable[[Command], Command]:
     return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} as JSON ('-': standard output).")
 

@@ -33,7 +33,7 @@ def command() -> None:
 @click.argument("new", metavar="NEW")
 @json_option("the changes")
 def diff(old: str, new: str, json_file: str | None) -> None:
-    """What changed from OLD to NEW: files of --json of any command, or folders of draftproof compliance run.
+    """Show what changed from OLD to NEW: files of --json of any command, or folders of draftproof compliance run.
 
     worse: refuted now, or less is known of what held (an exact law gave way to samples, a limit grew, a claim or a
     problem is not examined any more). unknown: refuted before, and not decided now. Exit status 1 if there is
@@ -74,7 +74,7 @@ def _show_changes(made: "list[Change]", versions: list[tuple[str, str, str]], co
 @click.argument("files", nargs=-1, required=True, metavar="FILE FILE ...")
 @click.option("--out", "file", required=True, metavar="FILE", help="The report to write ('-': standard output).")
 def merge(files: tuple[str, ...], file: str) -> None:
-    """One report of several on the same code: audits of other problems, precisions or seeds.
+    """Write one report of several on the same code: audits of other problems, precisions or seeds.
 
     What refutes in one refutes the whole. The rates of false alarms of the reports add up."""
     from ..audits.comparison.merging import merged

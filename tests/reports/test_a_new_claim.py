@@ -70,10 +70,6 @@ def test_a_new_claim_is_found_on_every_surface(polite):
     assert any(line.split()[0] == "polite" and POLITE.statement in line for line in listed.splitlines())
 
 
-def test_what_is_registered_for_one_test_is_gone_after_it():
-    assert "polite" not in CLAIMS and "polite" not in glossary()
-
-
 def test_the_shipped_schema_is_that_of_the_types():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), (
         "python -m draftproof.reports.audits.report_form writes it"

@@ -15,10 +15,36 @@ from draftproof.models.libraries import DTYPES, require
 from draftproof.models.pairs.presets import PRESETS, TRAINED
 from draftproof.reports.commands.exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
 from draftproof.reports.commands.output import as_json, progress_bar, say_what_was_made, write_text
-from draftproof.reports.commands.parameters import Comma, NumberList, device_option
+from draftproof.reports.commands.parameters import Comma, device_option
 from draftproof_paper.tables.plan import PATH_VERIFIERS, VERIFIERS, TablesPlan
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
+
+
+class NumberList(click.ParamType):
+    """A list of numbers in a range, joined by commas; sorted, each once.
+
+    least_above_zero: smallest number above 0; 0 itself is in the range.
+    """
+
+    name = "LIST"
+
+    def __init__(self, kind: type[int] | type[float], least: float, most: float, least_above_zero: float = 0) -> None:
+        self.kind, self.least, self.most, self.least_above_zero = kind, least, most, least_above_zero
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if not isinstance(value, str):
+            return value
+        try:
+            numbers = sorted({self.kind(word) for word in value.split(",") if word.strip()})
+        except ValueError:
+            numbers = []
+        if not numbers or not all(self.least <= number <= self.most for number in numbers):
+            kind = "whole numbers" if self.kind is int else "numbers"
+            self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
+        if any(0 < number < self.least_above_zero for number in numbers):
+            self.fail(f"{value}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
+        return tuple(numbers)
 
 
 @click.command(name="tables")

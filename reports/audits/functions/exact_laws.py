@@ -6,11 +6,9 @@ from dataclasses import replace
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....proofs.audit_claims import judge
-from ....proofs.driven.laws import CONFIRMATIONS, OF_A_LAW
 from ....proofs.laws.small_law import Measurement
-from ....proofs.time_limits import NOT_REACHED, ProcessorTime
+from ....proofs.time_limits import NOT_REACHED
 from ....verifiers.evidence import Evidence
-from ..settings import QUICK_REQUESTS
 from .hints import drafting_hint, padding_hint
 from .session import FunctionSession
 from .state import withdraw_for_state
@@ -24,9 +22,6 @@ NOT_TRIED = "not tried: other problems took too long"
 
 NOT_CONFIRMED = "the audit ended before real calls were compared with the measured laws"
 """The reason for which there is none where the checks were not made."""
-
-TRIED = 256
-"""Requests by which it is found how long one takes."""
 
 MOST_FAILURES = 1
 """Problems on which the subject may fail before the audit ends: a single one is started anew after it."""
@@ -79,25 +74,8 @@ class ExactLaws:
         report.environment |= about["versions"]
         report.notice(about["findings"])
 
-    def _announce(self) -> None:
-        """Say how many requests a subject whose random numbers are inputs is asked, and how long that takes."""
-        session, problems = self.session, self.session.problems
-        taken = ProcessorTime(session.settings.timeout)
-        try:
-            session.sample(problems[len(problems) // 2], TRIED)
-        except RunFailed:
-            session.start()
-            return
-        every = len(problems) * (CONFIRMATIONS + OF_A_LAW)
-        count = min(every, QUICK_REQUESTS // len(session.subject.dtypes)) if session.settings.quick else every
-        seconds = min(count * taken.spent() / TRIED, len(problems) * session.settings.timeout, session.time.seconds)
-        how_long = f"some {count:,} requests, about {max(seconds, 1):,.0f} s of processor time"
-        session.settings.announce(f"asking      {session.subject.name}: {how_long}")
-
     def _measure_all(self) -> None:
         session, problems = self.session, self.session.problems
-        if session.driven:
-            self._announce()
         failures = late = 0
         for k, problem in enumerate(problems):
             session.settings.progress(problem.name, k, len(problems))

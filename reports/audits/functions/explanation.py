@@ -102,7 +102,7 @@ class Explanation:
             self.session.report.compared = {"mutants": found.mutants, "claim": claim, "problems": names}
 
     def _others(self, claim: str) -> list[Problem]:
-        """Small problems that tell mutants apart; trees drawn as for a subject that verifies trees."""
+        """Return small problems that tell mutants apart; trees are drawn as for a subject that verifies trees."""
         pairs = [drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
         ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP, HUB) if way in self.session.trees][:1]
         if ways:

@@ -23,8 +23,10 @@ Cell = Hashable
 
 
 class WideCells:
-    """A cell is a prefix that can be drafted and a set of tokens after it: each live token, 16 sets of equal mass under
-    the target, and the tokens that the target excludes.
+    """A partition of what is emitted on a wide problem into cells, far fewer than there are tokens.
+
+    A cell is a prefix that can be drafted and a set of tokens after it. The sets are each live token, 16 of equal mass
+    under the target, and the tokens that the target excludes.
 
     law: its rows are those of the problem where it has none.
     """

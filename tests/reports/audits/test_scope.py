@@ -106,22 +106,6 @@ def test_positions_that_no_problem_of_a_wide_vocabulary_decides_are_not_taken_fo
     assert left in report_of(*several[:2], *single, *several[2:]).not_examined, "decided in one kind of numbers alone"
 
 
-def test_dense_draft_rows_and_regions_of_wide_rows_are_not_taken_for_examined():
-    """Code that is wrong where a draft row has more than 150 tokens, or a last wide row one likely one, was cleared."""
-    wide = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25, "ids_emitted": 50}
-    wide |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0}
-    found = report_of(
-        law("a", vocabulary=2000, ids_drafted=143, **wide), law("b", vocabulary=128, ids_drafted=6, **wide)
-    )
-    found.regions = {"float64": {"ties": {"covered": 3, "of": 3}}}
-    dense = "draft rows of more than 143 tokens over wide vocabularies, as a softmax over all is one"
-    assert dense in found.not_examined
-    assert any(sentence.startswith("regions over wide vocabularies") for sentence in found.not_examined)
-    small = report_of(law("a"))
-    small.regions = found.regions
-    assert not any("wide vocabularies" in sentence for sentence in small.not_examined)
-
-
 def test_a_reading_says_how_exact_it_is():
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
@@ -177,15 +161,9 @@ def test_a_loop_speaks_of_its_own_pair():
     assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
 
 
-def test_calls_are_calls_and_paths_are_paths():
-    scope = report_of(law("a"), law("b"), calls=1234).scope
-    assert scope and (scope.paths, scope.calls, scope.quick) == (20, 1234, False)
-    assert any("(1,234 in one process)" in sentence for sentence in report_of(law("a"), calls=1234).not_examined)
-
-
 def test_a_quick_audit_says_so():
     quick = report_of(law("a"), quick=True)
-    assert quick.scope and quick.scope.says.endswith("; quick: no wide problem")
+    assert quick.scope and quick.scope.says.endswith("; quick: no wide problem") and quick.scope.paths == 10
     assert "wide vocabularies and long blocks: the audit was quick" in quick.not_examined
     assert "quick" not in " ".join([report_of(law("a")).scope.says, *report_of(law("a")).not_examined])
 

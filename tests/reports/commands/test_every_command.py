@@ -30,7 +30,6 @@ WITH_BOTH_FILES = {
 }
 WITH_JSON = {
     **WITH_BOTH_FILES,
-    "zoo": ("audit", "--zoo"),
     "law": ("law", "block", "--problem", PAPER),
     "prove": ("prove", "lemma-1"),
     "certificate": ("certificate", "--problem", PAPER),

@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.tests import in_parts
 from draftproof.tests.conftest import left_out
-from draftproof.tests.in_parts import FAILED, PASSED, SKIPPED, Results, main, parts, summary
+from draftproof.tests.in_parts import FAILED, PASSED, SKIPPED, Results, main, summary
 
 TESTS = [f"a.py::test_{k}" for k in range(5)] + ["b.py::test_x[1-2]", "b.py::test_y"]
 
@@ -35,13 +35,6 @@ def run(folder, outcomes, capsys):
 
 def all_pass(part, count):
     return {test: [PASSED, ""] for test in part}
-
-
-def test_each_test_is_in_one_part_and_a_part_is_of_one_file():
-    cut = parts(TESTS, 2)
-    assert [test for part in cut for test in part] == TESTS
-    assert [len(part) for part in cut] == [2, 2, 1, 2]
-    assert all(len({test.partition("::")[0] for test in part}) == 1 for part in cut)
 
 
 def test_what_was_ended_is_run_again_and_what_was_done_is_not(tmp_path, collection, capsys):

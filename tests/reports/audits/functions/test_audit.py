@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from draftproof import audit, check_verifier
+from draftproof.corpus.site.zoo import audit_entry
 from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.problem import problem_from
 from draftproof.models.wide import wide
@@ -16,7 +17,6 @@ from draftproof.reports.audits.functions import problems as functions
 from draftproof.reports.audits.functions import session
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.explanation import Explanation
-from draftproof.reports.audits.functions.zoo import audit_entry
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from

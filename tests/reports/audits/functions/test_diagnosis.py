@@ -1,7 +1,5 @@
 """Diagnosis: each mutant of the zoo is named back, by its law."""
 
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.functions import explanation
 from draftproof.reports.audits.report import Report
 from draftproof.tests.proofs.enumerated import law_of
+from draftproof.tests.reports.audited import audited
 from draftproof.verifiers.zoo.catalogue import MUTANTS, TREE_MUTANTS
 
 pytestmark = pytest.mark.interception
@@ -35,16 +34,6 @@ TREES = [
 PAIR = drawn(3, 2, "generic")
 SAME_LAW: dict[str, set[str]] = {}
 """Mutants that no law tells apart -> all of the same law. None at present: an exception that is none fails the test."""
-
-
-@pytest.fixture
-def program(tmp_path):
-    """The command of a program that draws the replacement from the target."""
-    source = (SUBJECTS / "programs.py").read_text(encoding="utf-8")
-    source = source.replace("[max(p - q, 0) for p, q in zip(target[i], draft[i])]", "target[i]")
-    file = tmp_path / "program.py"
-    file.write_text(source, encoding="utf-8")
-    return shlex.join([sys.executable, "-S", str(file), ""])
 
 
 class Laws:
@@ -104,30 +93,16 @@ def test_each_mutant_is_named_back_alone_or_with_all_of_the_same_law(trees):
             assert forms[1].title == "residual smoothed by an epsilon: plus 1e-2"
 
 
-def test_a_program_of_coarse_uniforms_is_named_and_not_after_another_bug(program):
-    entries = [MUTANTS[name] for name in ("M10", "M11", "M12", "M29", "M44", "M45")]
-    with Sandbox(program, program=True) as of_program, Sandbox("") as of_mutants:
-        of_program.start([PAIR])
-        known = measured(PAIR, "float64", of_program.law(PAIR))
-        laws = Laws(of_mutants, False)
-        same, mutants = diagnose([known], entries, lambda e, m: laws(e.measured, m.problem))
-    assert [one["mutant"] for one in same] == ["M11"] and same[0]["distance"] > 1e-9
-    assert mutants == len(entries), "each has another law, that no lattice hides"
-
-
 def test_a_function_that_fails_support_alone_is_named_after_the_mutant_that_emits_the_same_impossible_tokens():
-    report = audit(f"{DRIVEN}:at_most", [drawn(3, 1, "disjoint", 13)])
-    assert (report.verdict, [(same["mutant"], same["claim"]) for same in report.diagnosis]) == (
-        "holds",
-        [("M09", "support")],
-    )
+    report = audited(f"{DRIVEN}:at_most", [drawn(3, 1, "disjoint", 13)])
+    named = [(same["mutant"], same["claim"]) for same in report.diagnosis]
+    assert (report.verdict, named) == ("holds", [("M09", "support")])
 
 
 def test_a_rule_short_of_the_optimum_is_named_only_where_that_was_asked_for():
-    names = [
-        audit(MUTANTS["M42"].target, [toy(2)], claims=claims).diagnosis for claims in (("lossless",), ("optimal",))
-    ]
-    assert [[same["mutant"] for same in one] for one in names] == [[], ["M42"]]
+    for claim, names in (("lossless", []), ("optimal", ["M42"])):
+        report = audited(MUTANTS["M42"].target, [toy(2)], claims=(claim,))
+        assert [same["mutant"] for same in report.diagnosis] == names
 
 
 def sevenths(target_probs, draft_probs, draft_tokens, rng):

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import operator
 import os
 import shlex
 import socket
@@ -91,19 +92,12 @@ def outcome(subject):
 
 
 @pytest.mark.parametrize(
-    ("expression", "name", "verdict"),
-    [
-        ("mine.buggy", "buggy", "refuted"),
-        ("mine.decorated", "decorated", "refuted"),
-        ("mine.right", "right", "holds"),
-        ("mine.wrong.method", "wrong.method", "refuted"),
-        ("mine.Verifier.of_class", "Verifier.of_class", "refuted"),
-        ("mine.partial", "partial", "holds"),
-        ("mine.biased", "biased", "refuted"),
-    ],
-)
-def test_each_kind_of_object_is_audited_under_its_own_name(mine, expression, name, verdict):
-    subject = eval(expression)
+    ("name", "verdict"),
+    [("buggy", "refuted"), ("decorated", "refuted"), ("right", "holds"), ("wrong.method", "refuted"),
+     ("Verifier.of_class", "refuted"), ("partial", "holds"), ("biased", "refuted"), ("executed", "refuted")],
+)  # fmt: skip
+def test_each_kind_of_object_is_audited_under_its_own_name(mine, name, verdict):
+    subject = operator.attrgetter(name)(mine)
     assert name_of(subject) == f"{mine.__file__}:{name}"
     assert outcome(subject) == verdict
 
@@ -114,8 +108,6 @@ def test_each_kind_of_object_is_audited_under_its_own_name(mine, expression, nam
         ("lambda a, b, c: [0]", "a lambda cannot be found by name"),
         ("mine.made(mine.good)", "good cannot be found by name"),
         ("mine.Verifier(mine.good)", "an object of class Verifier cannot be found by name"),
-        ("mine.Verifier(mine.good).method", "cannot be found by name"),
-        ("functools.partial(mine.good)", "an object of class partial cannot be found by name"),
         ("3", "3 is no subject; expected a function"),
         ("mine.Verifier", "is a class; expected a function, or a callable object of the class"),
         ("exec('def f(a, b, c): return [0]', space := {}) or space['f']", "f cannot be found by name"),
@@ -255,13 +247,6 @@ def test_names_on_the_command_line_find_files_of_packages_or_say_why_not(tmp_pat
             box.start([toy(1)])
     assert caught.value.kind == "load"
     assert why_not in str(caught.value)
-
-
-def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
-    for folder, source in {"first": MINE, "second": MINE + "good = buggy"}.items():
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "mine.py").write_text(source)
-    assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["holds", "refuted"]
 
 
 def test_an_audit_in_a_script_needs_no_guard_its_replay_runs_and_by_name_says_so_where_it_does(tmp_path):

@@ -24,13 +24,13 @@ def box():
         yield shared
 
 
-def examined(box, name, file=DECEIVERS, seed=0, most=None):
-    """The laws on long blocks up to one that refutes, the first so many at most."""
+def examined(box, name, file=DECEIVERS, seed=0):
+    """The laws on long blocks up to one that refutes."""
     box.load(f"{file}:{name}", [toy(1)])
     laws = []
     for law in laws_of_long_blocks(lambda problem, paths: _measured(box, problem, paths), seed):
         laws.append(law)
-        if law.lossless.refutes or len(laws) == most:
+        if law.lossless.refutes:
             break
     return laws
 
@@ -67,13 +67,6 @@ def test_right_verifiers_hold_with_all_positions_together_or_each_with_its_neigh
     assert 64 in whole or not decides(positions, 64, {0, 1, 2, 3, 4})
 
 
-def test_where_ways_double_with_each_position_only_what_refutes_is_kept_of_all_positions_together(box):
-    every = examined(box, "vector", RIGHT, most=22)
-    laws = [law for law in every if "-rows-" not in law.problem.name and "-sure-" not in law.problem.name]
-    assert [law.problem.gamma for law in laws] == [6, 6, 7, 7, 8, 8, 9, 10] and all(law.known for law in laws)
-    assert "pairs" in laws[-1].problem.name and max(law.paths for law in laws) == 2**8
-
-
 @pytest.mark.parametrize(("name", "refuted"), [("far_pair", True), ("far_pair_of_blocks", True), ("forwards", False)])
 def test_a_number_that_is_used_again_at_any_two_positions_shows_among_the_likeliest_ways(box, name, refuted):
     """Positions 5 and 58 of 64, which no problem decides together: all is accepted, or nothing is, too often."""
@@ -83,7 +76,7 @@ def test_a_number_that_is_used_again_at_any_two_positions_shows_among_the_likeli
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("seeds", "most"), [(8, 1), (100, 5)])
+@pytest.mark.parametrize(("seeds", "most"), [(100, 5)])
 def test_most_planted_defects_are_refuted_and_the_others_lie_outside_the_scope(box, seeds, most):
     cleared = []
     for seed in range(seeds):
