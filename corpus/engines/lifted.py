@@ -44,7 +44,7 @@ class Lifted(NamedTuple):
 
 
 def version_of(engine: str) -> str | None:
-    """The version in the distribution's metadata; None if it is not unpacked."""
+    """Return the version in the distribution's metadata; None if it is not unpacked."""
     folder = engine_folder(engine)
     for file in [folder / "PKG-INFO", *sorted(folder.glob(f"{engine.replace('-', '_')}*.dist-info/METADATA"))]:
         if file.is_file():
@@ -53,7 +53,7 @@ def version_of(engine: str) -> str | None:
 
 
 def engine_file(engine: str, path: str) -> Path:
-    """A file of an engine. Raises: NotASubject if it is not there."""
+    """Return a file of an engine. Raises: NotASubject if it is not there."""
     file = engine_folder(engine) / path
     if file.is_file():
         return file
@@ -64,7 +64,7 @@ def engine_file(engine: str, path: str) -> Path:
 
 
 def names_in(engine: str, path: str) -> list[str]:
-    """The functions and the constants at the top of a file of an engine, whatever its release calls them."""
+    """Return the functions and the constants at the top of a file of an engine, whatever its release calls them."""
     body = ast.parse(engine_file(engine, path).read_text(encoding="utf-8")).body
     named = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     for node in body:
@@ -101,7 +101,7 @@ def lift(
 def recorded(
     engine: str, path: str, names: Sequence[str], source: str, given: Mapping[str, Any], edits: Sequence[Edit]
 ) -> dict[str, Any]:
-    """What a report says of a file of an engine that was lifted from. source: the file's text."""
+    """Return what a report says of a file of an engine that was lifted from. source: the file's text."""
     return {
         "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
         "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
@@ -150,7 +150,7 @@ def require_parameters(function: Callable, names: Sequence[str], what: str) -> N
 def adapted(
     called: Callable[..., Any], *lifted: Lifted, rows_in_use: Callable[[Any], Any] | None, bonus: str
 ) -> Callable:
-    """A function of the plain convention around lifted ones. bonus: where the bonus token is drawn."""
+    """Return a function of the plain convention around lifted ones. bonus: where the bonus token is drawn."""
     text, origin = "".join(one.text for one in lifted), {"lifted": [one.record for one in lifted], "bonus": bonus}
     return declare(called, array="torch", published=lambda: text, rows_in_use=rows_in_use, origin=origin)
 
@@ -168,7 +168,7 @@ class LiftedAdapter(BatchedAdapter):
         )
 
     def published(self) -> str:
-        """The text that an audit identifies."""
+        """Return the text that an audit identifies."""
         return self.text
 
 

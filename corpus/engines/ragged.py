@@ -37,7 +37,7 @@ class Ragged(NamedTuple):
     seeds: list[int | None]
 
     def metadata(self, greedy_temperature: float) -> "Sampling":
-        """What vLLM's functions read of its SamplingMetadata, with new generators each time."""
+        """Return what vLLM's functions read of its SamplingMetadata, with new generators each time."""
         greedy = self.temperature == 0
         own = {k: torch.Generator().manual_seed(seed) for k, seed in enumerate(self.seeds) if seed is not None}
         temperature = torch.where(greedy, greedy_temperature, self.temperature)
@@ -54,7 +54,7 @@ class Sampling(NamedTuple):
 
 
 def ragged(rows: Sequence[Row]) -> Ragged:
-    """The rows as one batch, with the bonus token drawn as the engine's sampler does: argmax(p / E)."""
+    """Return the rows as one batch, with the bonus token drawn as the engine's sampler does: argmax(p / E)."""
     lengths = [len(row.tokens) for row in rows]
     last = torch.stack([row.target[-1] for row in rows]).float()
     greedy = torch.tensor([row.greedy for row in rows])
@@ -74,7 +74,7 @@ def ragged(rows: Sequence[Row]) -> Ragged:
 
 
 def emitted(output: Tensor) -> list[list[int]]:
-    """The tokens before the first placeholder of each row."""
+    """Return the tokens before the first placeholder of each row."""
     rows = output.tolist()
     return [row[: row.index(PLACEHOLDER)] if PLACEHOLDER in row else row for row in rows]
 
@@ -116,7 +116,7 @@ class RaggedAdapter(LiftedAdapter):
         require_parameters(self.function, expected, f"{lifted.record['engine']}: rejection_sample")
 
     def target(self, rows: Tensor) -> Any:
-        """The target's rows as ``rejection_sample`` wants them."""
+        """Return the target's rows as ``rejection_sample`` wants them."""
         return rows.log()
 
     def together(self, rows: Sequence[Row]) -> list[list[int]]:

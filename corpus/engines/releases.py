@@ -122,7 +122,7 @@ def _release(files: Sequence[Any]) -> Release:
 
 
 def commits(history: VerifierHistory, repository: Path, old: str, new: str) -> list[Release]:
-    """Two commits of a git repository and those between them that changed the verifier's files, oldest first.
+    """Return two commits of a git repository and those between them that changed the verifier's files, oldest first.
 
     Along first parents: what came by a merge came with its commit.
     Raises: OSError that says what git says, or that old is not on the line to new.
@@ -150,7 +150,7 @@ def _git(repository: Path, *arguments: str) -> str:
 
 
 def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | None:
-    """The folder of engines of one release, with the verifier's files in it; None if it has no such verifier.
+    """Return the folder of engines of one release, with the verifier's files in it; None if it has no such verifier.
 
     What was unpacked before is not read again. Raises: OSError; UnreadableRelease.
     """
@@ -199,7 +199,7 @@ def _content(url: str, history: VerifierHistory, whole: bool = True) -> dict[str
 
 
 def _lines(content: dict[str, Any]) -> dict[str, list[bytes]]:
-    """Each file's lines, whatever ends them: some wheels for Windows have other ends."""
+    """Return each file's lines, whatever ends them: some wheels for Windows have other ends."""
     return {path: text.splitlines() for path, (_, text) in content.items()}
 
 
@@ -235,7 +235,7 @@ def _in_sources(url: str, wanted: set[str], whole: bool) -> dict[str, Any]:
 
 
 def _in_repository(repository: Path, commit: str, history: VerifierHistory) -> dict[str, Any]:
-    """The verifier's files at a commit, wherever its tree has a package's folder: the highest place counts."""
+    """Return the verifier's files at a commit, wherever its tree has a package's folder: the highest place counts."""
     there = ["/" + path for path in _git(repository, "ls-tree", "-r", "--name-only", commit).splitlines()]
     found: dict[str, Any] = {}
     for file in history.files:
@@ -245,7 +245,7 @@ def _in_repository(repository: Path, commit: str, history: VerifierHistory) -> d
 
 
 def text_of(made: Path, file: File) -> str:
-    """The definitions that are lifted, without comments and as one formatter writes them; "" if there are none.
+    """Return the definitions that are lifted, without comments and as one formatter writes them; "" if there are none.
 
     Raises: UnreadableRelease for a file that is no Python of this version.
     """

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 def in_processes(
     function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int, cluster: str | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Result]]:
-    """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
+    """Yield the arguments and the result of every call, as they become known; here, in order, if there is one worker.
 
     function: of a module, since new processes import it by name
     cluster: dask://HOST:PORT, as of a campaign, in place of this machine
@@ -121,7 +121,7 @@ class ReleaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def outcome(release: ReleaseRow, verdict: TextVerdict | None) -> tuple[Any, ...]:
-    """What releases of one spell have in common: verdict and refuted claims, or why there is none."""
+    """Return what releases of one spell have in common: verdict and refuted claims, or why there is none."""
     return (verdict.verdict, *(f.claim for f in verdict.findings), verdict.why) if verdict else (release.why,)
 
 
@@ -148,7 +148,7 @@ class ExaminedHistory(msgspec.Struct, frozen=True):
 
 
 def problems_of(triton: bool) -> list[Problem]:
-    """The paper's example at gamma 2 and 3 and rows with zeros; an interpreter has the shorter ones."""
+    """Return the paper's example at gamma 2 and 3 and rows with zeros; an interpreter has the shorter ones."""
     few = [toy(2), drawn(3, 1, "zeros")]
     return few if triton else [*few, toy(3), drawn(3, 2, "zeros")]
 
@@ -204,7 +204,7 @@ class ReadReleases(NamedTuple):
     roots: list[Path | None]
 
     def call(self, text: str) -> tuple[Any, ...]:
-        """What ``audited`` is given for a text; the first three are what its verdict is kept by."""
+        """Return what ``audited`` is given for a text; the first three are what its verdict is kept by."""
         history = self.history
         root = next(root for row, root in zip(self.rows, self.roots, strict=True) if row.text == text and root)
         files = {
@@ -215,7 +215,7 @@ class ReadReleases(NamedTuple):
         return history.verifier, history.triton, text, history.engine, files
 
     def difference(self, old: int, new: int) -> str:
-        """How the text changed between two releases, by their places, as a unified diff; "" if one has none."""
+        """Return how the text changed between two releases, by their places, as a unified diff; "" if one has none."""
         before, after, lines = self.roots[old], self.roots[new], list[str]()
         for (path, was), (_, now) in (
             zip(*(texts(self.history, r) for r in (before, after))) if before and after else ()
@@ -228,7 +228,7 @@ class ReadReleases(NamedTuple):
 def read(
     history: VerifierHistory, listed: Callable[[], Iterable[Release]], folder: Path, progress: Progress = silent
 ) -> ReadReleases:
-    """The releases that are listed, with their files kept in folder.
+    """Return the releases that are listed, with their files kept in folder.
 
     Raises: InputError if they cannot be read, or none has the verifier.
     """
@@ -256,7 +256,7 @@ def verdicts(
     found: ReadReleases, wanted: Iterable[str], folder: Path, workers: int = 1, cluster: str | None = None,
     progress: Progress = silent,
 ) -> dict[str, TextVerdict]:  # fmt: skip
-    """The verdict of each text, which is kept in folder as it comes.
+    """Return the verdict of each text, which is kept in folder as it comes.
 
     cluster: dask://HOST:PORT, whose workers audit in place of this machine's processes
     """
@@ -278,7 +278,7 @@ def history_of(
     only: Callable[[Release], bool] = lambda _: True,
     cluster: str | None = None,
 ) -> ExaminedHistory:
-    """The verifier's history, with its files and results kept in folder, so that the same call goes on.
+    """Return the verifier's history, with its files and results kept in folder, so that the same call goes on.
 
     cluster: as of ``verdicts``.
     Raises: InputError if the index cannot be read, or has no such package, or no cluster answers; RunFailed.

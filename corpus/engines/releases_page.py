@@ -7,7 +7,7 @@ from draftproof_engines.releases_audit import ExaminedHistory, TextVerdict
 
 
 def sentence(verdict: TextVerdict | None, why: str = "") -> str:
-    """What became of a text, in words. why: there is none."""
+    """Return what became of a text, in words. why: there is none."""
     if verdict is None:
         return f"not examined: {why}" if why else "no such verifier"
     if verdict.verdict == "refuted":
@@ -25,7 +25,7 @@ def sentence(verdict: TextVerdict | None, why: str = "") -> str:
 
 
 def lines_of(found: ExaminedHistory) -> Iterator[str]:
-    """A verifier's history, one line for each row of releases with the same verdict."""
+    """Yield a verifier's history, one line for each row of releases with the same verdict."""
     for first, last, number, verdict in found.spells():
         which = first.version if number == 1 else f"{first.version} to {last.version} ({number} releases)"
         yield f"{first.day}  {which}: {sentence(verdict, first.why)}"
@@ -34,7 +34,7 @@ def lines_of(found: ExaminedHistory) -> Iterator[str]:
 
 
 def lines_of_bisection(found: Bisection) -> Iterator[str]:
-    """What changed the verdict, what was looked at, and what was not."""
+    """Yield what changed the verdict, what was looked at, and what was not."""
     last, named = found.releases[-1], (found.before, found.after)
     for row in (row for row in found.releases if row.version in (named if found.after else (last.version,))):
         yield f"{row.day}  {row.version}: {sentence(found.texts.get(row.text))}"

@@ -123,7 +123,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 def main(engines: Sequence[str]) -> int:
-    """The exit status: 2 for a name that is none, 3 if one could not be unpacked."""
+    """Return the exit status: 2 for a name that is none, 3 if one could not be unpacked."""
     if unknown := set(engines) - set(DISTRIBUTIONS):
         print(f"{', '.join(sorted(unknown))}: expected {', '.join(DISTRIBUTIONS)}")
         return 2

@@ -36,7 +36,7 @@ class InOrder(NamedTuple):
 
 
 def conditionals(joint: Mapping[Prefix, Any]) -> Callable[[Mapping[int, int], int], Row]:
-    """The rows of one law of texts, whatever is known."""
+    """Return the rows of one law of texts, whatever is known."""
 
     def given(known: Mapping[int, int], place: int) -> Row:
         masses = [QQ(0)] * 2
@@ -49,7 +49,7 @@ def conditionals(joint: Mapping[Prefix, Any]) -> Callable[[Mapping[int, int], in
 
 
 def apart(known: Mapping[int, int], place: int) -> Row:
-    """Rows of no one law: how sure the row of a place is depends on how many places are known."""
+    """Return rows of no one law: how sure the row of a place is depends on how many places are known."""
     first = QQ(1, 2 + len(known) + 2 * place + sum(known.values()))
     return (first, 1 - first)
 

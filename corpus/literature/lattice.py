@@ -10,7 +10,7 @@ Exact = tuple[Fraction, ...]
 
 
 def lattice_pairs(vocabulary: int, gamma: int, largest: int) -> list[Problem]:
-    """Every pair of context-independent models with rows of one denominator, the smallest denominators first."""
+    """Return every pair of context-independent models with rows of one denominator, the smallest denominators first."""
     pairs: list[tuple[Exact, Exact]] = []
     for n in range(1, largest + 1):
         edges = ((0, *cuts, n) for cuts in combinations_with_replacement(range(n + 1), vocabulary - 1))

@@ -50,7 +50,7 @@ class LiteratureClaim(NamedTuple):
 
 
 def figure(number: Any) -> str:
-    """A rational as it is, or in decimals if it is long."""
+    """Return a rational as it is, or in decimals if it is long."""
     return text if len(text := str(number)) <= 24 else f"{as_float(number):.6g}"
 
 
@@ -130,7 +130,7 @@ def opposite(judgement: ClaimJudgement, says: str) -> ClaimJudgement:
 
 
 def changed(name: str, rule: TreeReference, **fields: Any) -> TreeReference:
-    """A rule under other conditions than those it is meant for."""
+    """Return a rule under other conditions than those it is meant for."""
     return rule._replace(name=name, step=None, **fields)
 
 
@@ -151,7 +151,7 @@ def first_rate(name: str, k: int, how: str = IID) -> Measure:
 
 
 def transport(k: int, part: Any = 1, how: str = IID) -> Measure:
-    """A part of what optimal transport accepts at the first step."""
+    """Return a part of what optimal transport accepts at the first step."""
     return lambda pair: part * transport_bound(in_field(drawing(pair, k, how=how)))
 
 

@@ -32,7 +32,7 @@ NEAR = lattice_pairs(2, 1, 12)[len(lattice_pairs(2, 1, 6)) :]
 
 
 def first_token(rule: TreeReference, pair: Problem, drafts: int = 1) -> list[Any]:
-    """The law of the first token, of so many drafts."""
+    """Return the law of the first token, of so many drafts."""
     law = output_law(in_field(drawing(pair, drafts, *[1] * (pair.gamma - 1))), rule)
     tokens = [QQ(0)] * pair.vocabulary
     for output, p in law.items():
@@ -47,7 +47,7 @@ def divergence(law: Row, target: Row) -> float:
 
 
 def apart(law: Row, target: Row) -> Any:
-    """The total variation between two rows."""
+    """Return the total variation between two rows."""
     return total_variation(dict(enumerate(law)), dict(enumerate(target)))
 
 
@@ -87,7 +87,7 @@ def kept_or_sampled(passes: Callable[[Row, int], bool]) -> Callable[[Row, Row], 
 
 
 def among_the_best(p: Row, x: int) -> bool:
-    """The test of the rule ``top-n``: among the two likeliest, at most 6/10 below the likeliest."""
+    """Return the test of the rule ``top-n``: among the two likeliest, at most 6/10 below the likeliest."""
     best = sorted(range(len(p)), key=lambda t: (-p[t], t))[:2]
     return x in best and 10 * (p[best[0]] - p[x]) <= 6
 
@@ -134,7 +134,7 @@ def judge_variation() -> ClaimJudgement:
 
 
 def subsets(tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All sets of tokens."""
+    """Yield all sets of tokens."""
     return chain.from_iterable(combinations(tokens, size) for size in range(len(tokens) + 1))
 
 

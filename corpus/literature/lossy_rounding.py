@@ -21,7 +21,7 @@ Row = Sequence[Any]
 
 
 def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
-    """The total variation by which rounding can move the law of one of ``LOSSY`` from its own.
+    """Return the total variation by which rounding can move the law of one of ``LOSSY`` from its own.
 
     Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
@@ -37,7 +37,7 @@ def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off
 
 
 def _drafts(problem: Problem) -> Iterator[tuple[Prefix, float, Row, int]]:
-    """Every token that may be drafted: behind what, how often, the target's row there, and the token."""
+    """Yield every token that may be drafted: behind what, how often, the target's row there, and the token."""
 
     def below(prefix: Prefix, often: float) -> Iterator[tuple[Prefix, float, Row, int]]:
         if len(prefix) < problem.gamma:
@@ -60,7 +60,7 @@ def _rest(u: float, k: float) -> float:
 
 
 def _ensemble(problem: Problem, u: float, lattice: float, off: float) -> float:
-    """The mixture: a product, a sum and a quotient."""
+    """Return the mixture: a product, a sum and a quotient."""
     k = both(off, growth(u, 3))
     return problem.gamma * (lattice + _coin(u, k) + _rest(u, k))
 
@@ -86,7 +86,7 @@ def _judge(problem: Problem, u: float, lattice: float, off: float) -> float:
 
 
 def _doubts(problem: Problem, doubtful: Callable[[Row, int], bool]) -> list[float]:
-    """How often one draft is doubtful, at each depth: behind the prefix with most of it."""
+    """Return how often one draft is doubtful, at each depth: behind the prefix with most of it."""
     doubts: dict[Prefix, float] = {}
     for prefix, _, row, x in _drafts(problem):
         doubts[prefix] = doubts.get(prefix, 0.0) + as_float(problem.draft.row(prefix)[x]) * doubtful(row, x)

@@ -41,7 +41,7 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def statements() -> tuple[Statement, ...]:
-    """The papers' algorithms, equations and statements, paper by paper."""
+    """Return the papers' algorithms, equations and statements, paper by paper."""
     return msgspec.json.decode(Path(__file__).with_name("statements.json").read_bytes(), type=tuple[Statement, ...])
 
 
@@ -58,7 +58,7 @@ def exists(place: str) -> bool:
 
 
 def page(rows: Sequence[dict[str, Any]]) -> str:
-    """The text of paper_mapping.md."""
+    """Return the text of paper_mapping.md."""
     lines = [HEAD, "| paper | number | says | claim | where |", "|---|---|---|---|---|"]
     for s in statements():
         where = "<br>".join(f"`{place}`" for place in s.places)

@@ -42,7 +42,7 @@ the source does not claim.
 
 
 def page(literature: list[LiteratureClaim] = LITERATURE) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     lines = [HEAD, "| source | claim | verdict | on, or by | true if |", "|---|---|---|---|---|"]
     replays: list[str] = []
     for claim in literature:
@@ -59,14 +59,14 @@ def page(literature: list[LiteratureClaim] = LITERATURE) -> str:
 
 
 def described(problem: Problem) -> str:
-    """A small problem in words: the first rows of both models, and how its tree is drawn."""
+    """Return a small problem in words: the first rows of both models, and how its tree is drawn."""
     rows = (" ".join(str(p) for p in model.row(())) for model in (problem.target, problem.draft))
     drafts = "" if problem.tree.chain else f", {' x '.join(map(str, problem.tree.children))} {problem.tree.how}"
     return "target ({}), draft ({})".format(*rows) + f", gamma {problem.gamma}{drafts}"
 
 
 def lossy_rules() -> list[str]:
-    """The bias of each rule that is lossy: on the paper's example, and the largest over the tree problems."""
+    """Return the bias of each rule that is lossy: on the paper's example, and the largest over the tree problems."""
     lines = [
         "## Rules that are lossy, and by how much",
         "",
@@ -92,7 +92,7 @@ POWERS = 1, 2, 4
 
 
 def lossy_by_temperature() -> list[str]:
-    """The largest bias of the first token by temperature of both models."""
+    """Return the largest bias of the first token by temperature of both models."""
     lines = [
         "## The same by temperature",
         "",

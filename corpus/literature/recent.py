@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 
 
 def rows(pair: Problem) -> tuple[Row, Row]:
-    """The first rows of target and draft over QQ."""
+    """Return the first rows of target and draft over QQ."""
     exact = in_field(pair)
     return tuple(exact.target.row(())), tuple(exact.draft.row(()))
 
@@ -135,7 +135,7 @@ def matches_enough(count: int) -> ClaimJudgement:
 
 
 def text_under_noise(target: Row, draft: Row, noise: Sequence[Sequence[Row]], all_noise: bool) -> tuple[int, ...]:
-    """The text of one iteration of list matching on independent paths. noise: [token's place][path][token].
+    """Return the text of one iteration of list matching on independent paths. noise: [token's place][path][token].
 
     all_noise: the target goes on with the noise of every path, not only of those that have matched so far.
     """
@@ -151,7 +151,7 @@ def text_under_noise(target: Row, draft: Row, noise: Sequence[Sequence[Row]], al
 
 
 def least(noise: Sequence[int], row: Row) -> int:
-    """The token of the least noise / probability; ties to the smaller id."""
+    """Return the token of the least noise / probability; ties to the smaller id."""
     return min((v for v, w in enumerate(row) if w), key=lambda v: (noise[v] / row[v], v))
 
 
@@ -226,7 +226,7 @@ def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgem
 
 
 def _trees(per_depth: Sequence[Row], budget: int) -> list[tuple[Prefix, ...]]:
-    """Every tree of so many nodes."""
+    """Return every tree of so many nodes."""
     texts = [x for n in range(1, len(per_depth) + 1) for x in product(range(len(per_depth[0])), repeat=n)]
     return [tree for tree in combinations(texts, budget) if all(len(x) == 1 or x[:-1] in tree for x in tree)]
 

@@ -8,7 +8,7 @@ from draftproof.proofs.rounding.tree_rules import inverse
 
 
 def stream_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
-    """The total variation by which rounding can move its law from the target's.
+    """Return the total variation by which rounding can move its law from the target's.
 
     sum over i to gamma of T + max(both(k, u), u / (1 - u)) + kappa.
     k: of p_i. T: of the weights and their sum. u / (1 - u): of a step that is skipped. kappa: of a draw among V tokens

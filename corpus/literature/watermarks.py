@@ -34,7 +34,7 @@ class OverKeys(NamedTuple):
 
 
 def over_keys(emitted: Callable[[Any], Mapping[Hashable, Any]], keys: Sequence[Any]) -> OverKeys:
-    """The law of what is emitted under keys of one probability. emitted: key -> the law given the key."""
+    """Return the law of what is emitted under keys of one probability. emitted: key -> the law given the key."""
     law: Law = {}
     laws = [emitted(key) for key in keys]
     for given in laws:
@@ -44,7 +44,7 @@ def over_keys(emitted: Callable[[Any], Mapping[Hashable, Any]], keys: Sequence[A
 
 
 def pick(row: Row, key: int, keys: int) -> int:
-    """The token of one of ``keys`` equal parts of [0, 1), by the inverse of the row's distribution function."""
+    """Return the token of one of ``keys`` equal parts of [0, 1), by the inverse of the row's distribution function."""
     below = QQ(0)
     for token, p in enumerate(row):
         below += p
@@ -187,7 +187,7 @@ def one_generator_for_coin_and_replacement(pairs: Sequence[Problem] = ONE_STEP) 
 
 
 def text_over_keys(row: Row, length: int, fresh_where_repeated: bool) -> dict[Prefix, Any]:
-    """The law, over keys, of a text whose tokens are decided by the key and the token before.
+    """Return the law, over keys, of a text whose tokens are decided by the key and the token before.
 
     A context that comes again decides the same token again, or is drawn without the watermark.
     """

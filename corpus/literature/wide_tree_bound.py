@@ -41,7 +41,7 @@ def ratios_of(target: np.ndarray, draft: np.ndarray, spacing: float = SPACING) -
 
 
 def bound(ratios: Ratios, children: Sequence[int], thresholds: Sequence[int]) -> float:
-    """The bound on E[tau] by the sets of sums of places below thresholds, one for each depth."""
+    """Return the bound on E[tau] by the sets of sums of places below thresholds, one for each depth."""
     depths, width = len(children), len(ratios.draft)
     sums, inside = np.ones(1), 0.0
     for threshold in thresholds:
@@ -62,7 +62,7 @@ def bound(ratios: Ratios, children: Sequence[int], thresholds: Sequence[int]) ->
 
 
 def best_bound(ratios: Ratios, children: Sequence[int]) -> tuple[float, list[int]]:
-    """The least bound found, and its thresholds: one depth after the other, by smaller and smaller steps."""
+    """Return the least bound found, and its thresholds: one depth after the other, by smaller and smaller steps."""
     middle = (len(ratios.draft) - 1) // 2
     best = [middle * (depth + 1) for depth in range(len(children))]
     least, step = bound(ratios, children, best), 32
@@ -126,7 +126,7 @@ def accepted_by(rule: str, p: np.ndarray, q: np.ndarray, children: Sequence[int]
 
 
 def shares(p: np.ndarray, q: np.ndarray, children: Sequence[int]) -> dict[str, Any]:
-    """The interval in which the largest E[tau] lies, and E[tau] of each rule.
+    """Return the interval in which the largest E[tau] lies, and E[tau] of each rule.
 
     Guarantee: no valid rule accepts more than "bound"; "reached" is what the best of these rules accepts.
     """

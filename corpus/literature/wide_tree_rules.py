@@ -25,7 +25,7 @@ class Gathered(NamedTuple):
 
 
 def gathered(p: np.ndarray, q: np.ndarray) -> Gathered:
-    """The tokens in the order of p / q, in bins of about as many; a token of any mass may be alone."""
+    """Return the tokens in the order of p / q, in bins of about as many; a token of any mass may be alone."""
     order = np.argsort(np.divide(p, q, out=np.full_like(p, np.inf), where=q > 0), kind="stable")
     starts = np.unique(np.linspace(0, len(p), min(BINS, len(p)), endpoint=False).astype(int))
     a, b = (np.add.reduceat(row[order], starts) for row in (p, q))
@@ -84,7 +84,7 @@ def scaled_transport(p: np.ndarray, q: np.ndarray, children: Sequence[int]) -> t
 
 
 def _hull(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The least concave function above these values."""
+    """Return the least concave function above these values."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

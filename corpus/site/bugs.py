@@ -29,13 +29,13 @@ COLUMNS = ("mutant", "the bug", "where it was seen", "on", "witness")
 
 
 def row(entry: ZooEntry, shown: Gallery) -> str:
-    """The line of the table."""
+    """Return the line of the table."""
     cells = (f"`{entry.name}`", entry.title, f"[{entry.ancestor}]({entry.link})", _rows(shown), _witness(entry, shown))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _rows(shown: Gallery) -> str:
-    """The problem, where it is the same after every prefix."""
+    """Return the problem, where it is the same after every prefix."""
     if shown.problem is None:
         return "a batch"
     rows = problem_rows(as_json(shown.problem))
@@ -57,7 +57,7 @@ def _witness(entry: ZooEntry, shown: Gallery) -> str:
 
 
 def page(shown: Mapping[str, Gallery]) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     entries = MUTANTS | BATCH_MUTANTS
     lines += [row(entries[name], one) for name, one in shown.items()]

@@ -29,7 +29,7 @@ def states(evidence: Iterable[Evidence]) -> Iterator[tuple[str, str, CellState]]
 
 
 def state(found: Sequence[Evidence]) -> CellState:
-    """The state of one cell: claims about its law and what is reported of it; support is shown beside."""
+    """Return the state of one cell: claims about its law and what is reported of it; support is shown beside."""
     judged = [e for e in found if e.claim != "support"]
     refuted = next((e for e in judged if e.verdict == REFUTED), None)
     if refuted is not None:

@@ -69,7 +69,7 @@ def _size(evidence: Evidence) -> int:
 
 
 def version_of(name: str, report: Report) -> str:
-    """The engine and its version, as far as the report has them; of a server what it says of itself."""
+    """Return the engine and its version, as far as the report has them; of a server what it says of itself."""
     if report.server:
         said = filter(None, (report.server["header"], *report.server["fingerprints"]))
         return ", ".join(PLATFORM.sub(r"\1", text) for text in said)
@@ -80,7 +80,7 @@ def version_of(name: str, report: Report) -> str:
 
 
 def issue(name: str, report: Report, evidence: Evidence) -> str:
-    """The text of an issue, in Markdown.
+    """Return the text of an issue, in Markdown.
 
     name: on the page. evidence: a refutation (see ``refuted``).
     """
@@ -103,7 +103,7 @@ def issue(name: str, report: Report, evidence: Evidence) -> str:
 
 
 def advice(key: str) -> str:
-    """What would fix it, whether that was tried, and whether it was reported: of an issue by name and claim."""
+    """Return what would fix it, whether that was tried, and whether it was reported: of an issue by name and claim."""
     said = REPORTED.get(key)
     parts = ["## What would fix it", said.fix if said else "Not known."]
     if said:
@@ -116,7 +116,7 @@ def advice(key: str) -> str:
 
 
 def _by_hand(evidence: Evidence) -> Iterator[str]:
-    """The problem and the two laws, small enough to be checked by hand."""
+    """Yield the problem and the two laws, small enough to be checked by hand."""
     witness = evidence.witness
     assert witness
     yield "## By hand"

@@ -49,7 +49,7 @@ OF_MODES = {
 
 
 def fresh(clean: Sequence[str], counts: Sequence[SeedCount]) -> list[str]:
-    """What fresh seeds say of rows of others whose text is not refuted.
+    """Return what fresh seeds say of rows of others whose text is not refuted.
 
     clean: their names. counts: of these and others.
     """
@@ -69,7 +69,7 @@ def fresh(clean: Sequence[str], counts: Sequence[SeedCount]) -> list[str]:
 
 
 def _sampled(counts: Sequence[SeedCount]) -> str:
-    """How a server was audited again, and what its texts would not show."""
+    """Return how a server was audited again, and what its texts would not show."""
     texts, limit = min(count.texts for count in counts), max(count.limit for count in counts)
     return (
         f"a server, started on another forged pair of models for each seed; {texts:,} texts or more of each kind of "
@@ -83,7 +83,7 @@ def unreported(key: str) -> bool:
 
 
 def found_first(shown: int, refuted: int) -> str:
-    """The sentence above the refutations that nobody reported, as far as is known."""
+    """Return the sentence above the refutations that nobody reported, as far as is known."""
     return (
         f"{shown} of the {refuted} refutations above: no report was found in the stored issues of public repositories "
         f"(looked up {LOOKED_UP}); each issue says what was reported near it. Of packages of the index see "

@@ -86,7 +86,7 @@ class SurveyRow(NamedTuple):
 
 
 def rows_of(name: str, report: Report, run: SurveyRun) -> list[SurveyRow]:
-    """The rows of one name, one for each type of numbers."""
+    """Return the rows of one name, one for each type of numbers."""
     what = SURVEYED.get(name)
     said = getattr(what, "claims", "") or ("lossless" if isinstance(what, Engine) else "")
     version, rule, took = (
@@ -120,14 +120,14 @@ def _verdict(evidence: Sequence[Evidence], claim: str, report: Report) -> str:
 
 
 def batch_verdict(report: Report) -> str:
-    """What is said of batches where none was refuted; empty where none was tried."""
+    """Return what is said of batches where none was refuted; empty where none was tried."""
     batches = report.subject.get("batches", {})
     left_out = [way for way, said in batches.items() if said == NOT_TRIED]
     return ("nothing noticed" if batches else "") + (f"; not tried: {', '.join(left_out)}" if left_out else "")
 
 
 def with_reasons(name: str, said: str) -> str:
-    """What is said of batches, and of each way that was not tried why."""
+    """Return what is said of batches, and of each way that was not tried why."""
     tried, left, ways = said.partition("; not tried: ")
     for way, why in _left_out().get(name.removesuffix("-settings"), {}).items():
         ways = ways.replace(way, f"{way} ({why})")
@@ -177,7 +177,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     lossy: list[LossyRow] = []
 
     def lines(self) -> list["EngineLine"]:
-        """One for each name: where the text is wrong first, then other refutations, then what is not decided."""
+        """Return one for each name: where the text is wrong first, then other refutations, then what is not decided."""
         names = dict.fromkeys(row.name for row in self.rows)
         made = [
             EngineLine([r for r in self.rows if r.name == name], [f for f in self.findings if f.name == name])
@@ -202,7 +202,7 @@ class EngineLine(NamedTuple):
         return self.first.rule.startswith("draftproof.")
 
     def worst(self, claim: str) -> str:
-        """The verdict on a claim over all types of numbers; empty where it was not examined."""
+        """Return the verdict on a claim over all types of numbers; empty where it was not examined."""
         said = [str(getattr(row, "text" if claim == "lossless" else claim)).partition(",")[0] for row in self.rows]
         return next((verdict for verdict in ("refuted", "error", "no-evidence", "holds") if verdict in said), "")
 
@@ -250,7 +250,7 @@ class EngineLine(NamedTuple):
                 yield name, entries
 
     def common(self) -> str:
-        """What all rows have in common, in a line."""
+        """Return what all rows have in common, in a line."""
         row = self.first
         said = f"says of itself: {row.claims}" if row.claims else ""
         return "; ".join(filter(None, (said, f"run {row.run}", row.took and f"processor time {row.took}")))
@@ -259,7 +259,7 @@ class EngineLine(NamedTuple):
 def survey_of(
     reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[SeedCount] = ()
 ) -> tuple[Survey, dict[str, str]]:
-    """What the page says of these reports, and the issues by name.
+    """Return what the page says of these reports, and the issues by name.
 
     reports: in their JSON form, by name; what has none was not run, and why is said. seeds: what fresh ones came to.
     """
@@ -281,7 +281,7 @@ def survey_of(
 
 
 def html(survey: Survey) -> str:
-    """The page of a survey, in one file."""
+    """Return the page of a survey, in one file."""
     head = HEAD.replace("`", "").replace("*", "")
     parts = _parts(survey)
     return rendered(
@@ -290,7 +290,7 @@ def html(survey: Survey) -> str:
 
 
 def _parts(survey: Survey) -> list[tuple[str, list[EngineLine]]]:
-    """The lines by headings: those of others, then our own."""
+    """Return the lines by headings: those of others, then our own."""
     lines = survey.lines()
     parts = [
         ("Engines and servers", [line for line in lines if not line.ours]),
@@ -300,7 +300,7 @@ def _parts(survey: Survey) -> list[tuple[str, list[EngineLine]]]:
 
 
 def markdown(survey: Survey) -> str:
-    """The page of a survey."""
+    """Return the page of a survey."""
     lines = ["# Real engines, audited", "", HEAD, ""]
     for title, some in _parts(survey):
         lines += [f"## {title}", "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
@@ -333,7 +333,7 @@ def _fresh(survey: Survey) -> list[str]:
 
 
 def _found_first(survey: Survey) -> list[str]:
-    """What was found here and reported by nobody, as far as is known: with the day and the release."""
+    """Return what was found here and reported by nobody, as far as is known: with the day and the release."""
     release = {row.name: row.version for row in survey.rows}
     shown = sorted((f for f in survey.findings if unreported(f.key)), key=lambda f: [*FAULTS].index(f.claim))
     cells = (("engine", "release", "what", "found on", "issue"), *(
@@ -379,7 +379,7 @@ def write(
 
 
 def kept_survey() -> Survey:
-    """The survey of this version."""
+    """Return the survey of this version."""
     return convert(Survey, json.loads((FOLDER / SURVEY).read_text(encoding="utf-8")), SURVEY)
 
 

@@ -34,7 +34,7 @@ class Gallery(NamedTuple):
 
 
 def smallest_witness(sandbox: Sandbox, entry: ZooEntry) -> Gallery:
-    """The smallest problem found on which one of the claims that the entry must fail is refuted."""
+    """Return the smallest problem found on which one of the claims that the entry must fail is refuted."""
     sandbox.load(entry.measured, [toy(1)])
 
     seen: dict[str, Evidence | None] = {}
@@ -80,7 +80,7 @@ def gallery() -> dict[str, Gallery]:
 
 
 def influenced_row(sandbox: Sandbox, entry: ZooEntry) -> Gallery:
-    """The first request of a batch that emits among others what it does not alone."""
+    """Return the first request of a batch that emits among others what it does not alone."""
     sandbox.load(entry.target, [toy(1)])
     shown = sandbox.batches(PROBLEMS, 0)["influenced"]
     one = min(shown, key=lambda one: (len(one["tokens"]), one["way"]))

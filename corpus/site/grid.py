@@ -19,7 +19,7 @@ SERVERS = "### Servers, through a URL"
 
 
 def kept_grids() -> dict[str, Report]:
-    """The reports of grids that are kept, by engine."""
+    """Return the reports of grids that are kept, by engine."""
     files = sorted(KEPT.glob(f"*{ENDING}"))
     return {file.name.removesuffix(ENDING): read_grid(file) for file in files}
 
@@ -60,7 +60,7 @@ def _counts(grids: dict[str, Report]) -> Iterator[str]:
 
 
 def _of_server(name: str, report: Report, words: Mapping[str, int], passed: Sequence[CellState]) -> str:
-    """What was counted of a server."""
+    """Return what was counted of a server."""
     assert report.server is not None
     kinds, limits = report.server["kinds"].values(), [state.deviation or 1.0 for state in passed]
     texts = f"{max((kind['asked'] for kind in kinds), default=0):,} texts of each kind of request"
@@ -99,7 +99,7 @@ def _shown(state: CellState | None) -> str:
 
 
 def _reasons(grids: dict[str, Report]) -> Sequence[str]:
-    """One line for each reason, and for each refutation its witness."""
+    """Return one line for each reason, and for each refutation its witness."""
     lines: dict[str, list[str]] = {}
     for name, report in grids.items():
         for (row, sampling), state in _cells(report).items():

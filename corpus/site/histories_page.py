@@ -39,13 +39,13 @@ have changed and changed back. A text that cannot be audited is passed over. Bot
 
 
 def kept() -> list[ExaminedHistory]:
-    """The histories beside the page, in the order of HISTORIES."""
+    """Return the histories beside the page, in the order of HISTORIES."""
     files = [FOLDER / f"{name}.json" for name in HISTORIES]
     return [msgspec.json.decode(file.read_bytes(), type=ExaminedHistory) for file in files if file.is_file()]
 
 
 def markdown(histories: Sequence[ExaminedHistory]) -> str:
-    """The page."""
+    """Return the page."""
     known = json.loads(KNOWN.read_text(encoding="utf-8"))
     releases = sum(bool(row.text) for found in histories for row in found.releases)
     texts = sum(len(found.texts) for found in histories)

@@ -78,19 +78,19 @@ class IndexRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def packages() -> list[Package]:
-    """All packages of the page, in its order."""
+    """Return all packages of the page, in its order."""
     return msgspec.json.decode(PACKAGES.read_bytes(), type=list[Package])
 
 
 def rows() -> dict[tuple[str, str], IndexRow]:
-    """The last row of each package and mode."""
+    """Return the last row of each package and mode."""
     lines = ROWS.read_text(encoding="utf-8").splitlines() if ROWS.is_file() else []
     kept = [msgspec.json.decode(line, type=IndexRow) for line in lines]
     return {(row.package, row.mode): row for row in kept}
 
 
 def unpacked(package: str) -> tuple[Path, str]:
-    """The folder of a package, fetched unless it is there, and its version."""
+    """Return the folder of a package, fetched unless it is there, and its version."""
     folder = Path(os.environ.get("DRAFTPROOF_INDEX") or ".venv-index").absolute() / package
     if not any(folder.glob("*.dist-info")):
         with tempfile.TemporaryDirectory() as made:
@@ -102,7 +102,7 @@ def unpacked(package: str) -> tuple[Path, str]:
 
 
 def audited(package: Package, mode: PackageMode) -> IndexRow:
-    """The row of a mode, by a quick audit in a process of its own."""
+    """Return the row of a mode, by a quick audit in a process of its own."""
     folder, version = unpacked(package.package)
     engines = os.environ | {"DRAFTPROOF_INDEX": str(folder.parent), "DRAFTPROOF_ENGINES": str(folder.parent)}
     if mode.mode.endswith(", mended"):
@@ -117,7 +117,7 @@ def audited(package: Package, mode: PackageMode) -> IndexRow:
 
 
 def row_of(package: str, version: str, mode: str, report: dict[str, Any]) -> IndexRow:
-    """What the page says of a report."""
+    """Return what the page says of a report."""
     laws = [e for e in report["evidence"] if e["claim"] == "lossless"]
     measured = [float(e["total_variation"]) for e in laws if e["total_variation"] is not None]
     refuted: dict[str, str] = {}
@@ -156,7 +156,7 @@ writes this page from the rows in `corpus/site/index/`.
 
 
 def sentence(row: IndexRow) -> str:
-    """The verdict of a row in words."""
+    """Return the verdict of a row in words."""
     also = "; ".join(f"{claim} on `{problem}`" for claim, problem in row.refuted.items())
     if row.verdict == "refuted":
         return f"**refuted**: {also}"
@@ -168,7 +168,7 @@ def sentence(row: IndexRow) -> str:
 
 
 def page() -> str:
-    """The page, from the packages and the rows."""
+    """Return the page, from the packages and the rows."""
     known, run, audits = packages(), rows(), [HEAD]
     modes = [(package, mode, run.get((package.package, mode.mode))) for package in known for mode in package.modes]
     done = [(package, mode, row) for package, mode, row in modes if row]

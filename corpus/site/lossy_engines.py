@@ -49,7 +49,7 @@ def thresholds(single: float, acc: float) -> Rule:
 
 
 def pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The first rows of the battery's problems, of target and draft."""
+    """Yield the first rows of the battery's problems, of target and draft."""
     for problem in audit_battery():
         if problem.vocabulary <= MOST:
             rows = ([as_float(w) for w in model.row(())] for model in (problem.target, problem.draft))
@@ -58,13 +58,13 @@ def pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def cooled(row: np.ndarray, temperature: float) -> np.ndarray:
-    """The row at a temperature."""
+    """Return the row at a temperature."""
     raised = row ** (1 / temperature)
     return raised / raised.sum()
 
 
 def measured(name: str, rule: Rule) -> Iterator[LossyRow]:
-    """A row for each temperature."""
+    """Yield a row for each temperature."""
     for temperature in TEMPERATURES:
         tvs, kls = list[float](), list[float]()
         for p, q in pairs():
@@ -88,7 +88,7 @@ def rules() -> dict[str, Rule]:
 
 
 def table(rows: list[Any]) -> list[str]:
-    """The lines of the page."""
+    """Return the lines of the page."""
     head = ("rule", "temperature", "TV: mean", "largest", "KL: mean", "largest", "pairs of rows")
     cells = [head, ["---"] * len(head)]
     cells += [[r.rule, f"{r.temperature:g}", *(f"{x:.2g}" for x in r[2:6]), str(r.pairs)] for r in rows]
@@ -96,5 +96,5 @@ def table(rows: list[Any]) -> list[str]:
 
 
 def lossy_rows() -> list[LossyRow]:
-    """All of them. Raises: NotASubject without Medusa."""
+    """Return all of them. Raises: NotASubject without Medusa."""
     return [row for name, rule in rules().items() for row in measured(name, rule)]

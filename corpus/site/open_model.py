@@ -17,20 +17,20 @@ RUN = "smollm2-settings"
 
 
 def gains(tables: dict[str, Any]) -> list[dict[str, Any]]:
-    """The orderings "block above token verification" on the same blocks, as tables.json has them."""
+    """Return the orderings "block above token verification" on the same blocks, as tables.json has them."""
     return [
         row for row in tables["orderings"] if (row["statement"], row["measure"]) == ("block > token", "same blocks")
     ]
 
 
 def says(row: dict[str, Any]) -> str:
-    """An ordering in words."""
+    """Return an ordering in words."""
     interval = f"{row['mean']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
     return f"{row['where'].replace(', drafter 1', '')}: {interval}, {row['verdict']} on {row['n']:,} blocks"
 
 
 def picture(rows: list[dict[str, Any]]) -> str:
-    """Each gain with its interval, filled where it is confirmed."""
+    """Return each gain with its interval, filled where it is confirmed."""
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(7.2, 2.9), facecolor="white")
         for at, row in enumerate(rows):

@@ -40,7 +40,7 @@ class Size(NamedTuple):
 
 
 def sizes() -> list[Size]:
-    """The columns."""
+    """Return the columns."""
     dense = wide(151_936, 1)
     return [
         Size("V = 5, gamma 1", drawn(5, 1, "generic", 0)),
@@ -52,7 +52,7 @@ def sizes() -> list[Size]:
 
 
 def bounds(size: Size, rows: str, arithmetic: str) -> Law:
-    """A law with what is cleared (``tolerance``) and beyond what is refuted (``explained``) in one cell."""
+    """Return a law with what is cleared (``tolerance``) and beyond what is refuted (``explained``) in one cell."""
     used = {"followed": [arithmetic], "unseen": [], "in_trees": not size.looked_up, "in_order": False}
     if isinstance(size.problem, Problem):
         return measured(size.problem, rows, [_in_use(size.problem, rows), {"arithmetic": used}])
@@ -61,7 +61,7 @@ def bounds(size: Size, rows: str, arithmetic: str) -> Law:
 
 
 def _in_use(problem: Problem, dtype: str) -> dict[str, Any]:
-    """The rows as they are in this type, normalised, and what each of their sums was more than 1."""
+    """Return the rows as they are in this type, normalised, and what each of their sums was more than 1."""
     off, answer = [], {}
     for name, last in (("target", problem.gamma + 1), ("draft", problem.gamma)):
         answer[name] = {}
@@ -105,7 +105,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
 
 
 def table() -> str:
-    """The table, in Markdown: what is cleared up to, and refuted beyond, as total variations."""
+    """Return the table, in Markdown: what is cleared up to, and refuted beyond, as total variations."""
     columns = sizes()
     lines = ["| rows | arithmetic | " + " | ".join(size.title for size in columns) + " |"]
     lines.append("|" + "---|" * (len(columns) + 2))

@@ -68,7 +68,7 @@ def tree_of(seed: int) -> Problem:
 
 
 def cut_of(seed: int) -> Problem:
-    """Rows without ties, of which temperature 1/2, top-k 3 and top-p 3/4 leave two tokens or three."""
+    """Return rows without ties, of which temperature 1/2, top-k 3 and top-p 3/4 leave two tokens or three."""
     rows = {"target": ["8/22", "7/22", "6/22", "1/22"], "draft": ["1/4", "3/4", "0", "0"]}
     if seed:
         draw = random.Random(f"cut/{seed}")
@@ -107,7 +107,7 @@ def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
 
 
 def examined(what: Adapter | Engine, seed: int = 0) -> Report:
-    """The report of an adapter, or of an engine from outside.
+    """Return the report of an adapter, or of an engine from outside.
 
     seed: of an engine's texts; of an adapter's problems too, if it is not 0.
     """
@@ -133,7 +133,7 @@ def survey(names: Sequence[str], folder: Path, workers: int = 1) -> Iterator[tup
 
 
 def _made(name: str) -> tuple[str, SurveyRun]:
-    """The text of a report, and what it took."""
+    """Return the text of a report, and what it took."""
     since = _processor_time()
     text = examined(SURVEYED[name]).text()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
@@ -141,7 +141,7 @@ def _made(name: str) -> tuple[str, SurveyRun]:
 
 
 def reports_in(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """All reports in the folder by name, those of SURVEYED first. Raises: InputError for a file that is none."""
+    """Return all reports in the folder by name, those of SURVEYED first. Raises: InputError for a file that is none."""
     files = {file.stem: file for file in sorted(folder.glob("*.json")) if file.name != RUNS}
     names = [*(name for name in SURVEYED if name in files), *(name for name in files if name not in SURVEYED)]
     return {name: _report(files[name]) for name in names}
@@ -274,7 +274,7 @@ class SeedCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def seed_counts(folder: Path) -> list[SeedCount]:
-    """What the rows in the folder say, for each name and state of the code."""
+    """Return what the rows in the folder say, for each name and state of the code."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for key, code, row in stored_rows(folder / SEEDS, WHAT):
         groups.setdefault((str(key[0]), code[:12]), []).append(_named(key, row))

@@ -13,7 +13,7 @@ ALL_CONTROLS = {**CONTROLS, **TREE_CONTROLS}
 
 
 def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
-    """The table of corpus/site/vectors.md."""
+    """Return the table of corpus/site/vectors.md."""
     caught = [(entry, j) for entry, j in rows if j.verdict == "refuted"]
     by_block = [
         entry

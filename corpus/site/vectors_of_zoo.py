@@ -69,12 +69,12 @@ class ScriptedGenerator:
 
 
 def answered_in_float64(program: str, rules: tuple[str, ...], gives: tuple[Any, ...], answers: Any) -> Results:
-    """The results of a program that answered these vectors here."""
+    """Return the results of a program that answered these vectors here."""
     return Results(FORMAT, suite()["digest"], program, "float64", rules, gives, answers)
 
 
 def rules_of(entry: ZooEntry) -> tuple[str, ...]:
-    """What an entry claims to be: its rule, if it uses random numbers as the vectors do, and losslessness."""
+    """Return what an entry claims to be: its rule, if it uses random numbers as the vectors do, and losslessness."""
     if entry.name in OWN_WAY:
         return (LOSSLESS,)
     if entry.name == "M40":
@@ -83,7 +83,7 @@ def rules_of(entry: ZooEntry) -> tuple[str, ...]:
 
 
 def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = None) -> Results:
-    """The results of an entry. laws: its exact law by the name of a problem; None to leave law vectors out."""
+    """Return the results of an entry. laws: its exact law by the name of a problem; None to leave law vectors out."""
     if entry.name in BATCH_MUTANTS:
         return _in_batches(entry)
     laws_only, field = entry.name in FOR_TREES, "raced" if entry.name in RACES else "emitted"
@@ -122,7 +122,7 @@ def _rows(vector: Mapping[str, Any]) -> list[np.ndarray]:
 
 
 def _batch_row(vector: Mapping[str, Any]) -> Row:
-    """A vector as a row of a batch; a placeholder where nothing was drafted."""
+    """Return a vector as a row of a batch; a placeholder where nothing was drafted."""
     long = max(vector["drafted"], 1) if vector["gamma"] else 0
     target, draft = _rows(vector)
     accept, noise = (np.array(vector["random"][numbers]["numbers"], float) for numbers in ("accept", "noise"))
@@ -159,7 +159,7 @@ def _with_global_numbers(function: Callable, generator: ScriptedGenerator, *argu
 
 
 def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict[str, Any]]]]:
-    """The exact law of each entry on the problems of the law vectors, by interception, in one child process."""
+    """Yield the exact law of each entry on the problems of the law vectors, by interception, in one child process."""
 
     def probes(entry: ZooEntry) -> list[Problem]:
         return [*TREES] if entry.name in FOR_TREES else [PROBLEMS[0]]
@@ -178,7 +178,7 @@ def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict
 
 
 def judged(with_laws: bool = True) -> list[tuple[ZooEntry, Judgement]]:
-    """The judgement of each entry of the zoo."""
+    """Return the judgement of each entry of the zoo."""
     if not with_laws:
         entries = {**MUTANTS, **BATCH_MUTANTS, **CONTROLS}.values()
         return [(entry, judge(answered(entry))) for entry in entries if entry.name not in OWN_WAY]

@@ -18,7 +18,7 @@ NAMES = ("_MIN_PROB", "_ASM_AVAILABLE", "_asm_residual_dist", "_pytorch_residual
 
 
 def verification(name: str) -> Callable[..., list[Any]]:
-    """The plain convention around a step. Raises: NotASubject if it is not there."""
+    """Return the plain convention around a step. Raises: NotASubject if it is not there."""
     given = {"torch": torch, "Callable": Callable, "Any": Any}
     lifted = lift("flashspec", "flashspec/sampling/rejection.py", (*NAMES, name), given)
     step = lifted.functions[name]

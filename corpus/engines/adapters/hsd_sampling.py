@@ -22,7 +22,7 @@ TABS = Edit("\t", "    ", "the file mixes tabs and spaces and does not parse: wi
 
 
 def with_rule(**rule: bool) -> Callable[..., Tensor]:
-    """The plain convention around its function; no text ends early. Raises: NotASubject if it is not there."""
+    """Return the plain convention around its function; no text ends early. Raises: NotASubject if it is not there."""
     lifted = lift("hsd", FILE, (NAME,), {"torch": torch, "F": F}, repairs=[TABS])
     function = lifted.functions[NAME]
     require_parameters(function, PARAMETERS, f"hsd: {NAME}")

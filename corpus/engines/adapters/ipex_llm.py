@@ -45,7 +45,7 @@ class RowsAsModel:
 
 
 def block(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Callable[..., list[int]]:
-    """The plain convention around one block of its loop."""
+    """Return the plain convention around one block of its loop."""
     drafts = SimpleNamespace()
     asked = SimpleNamespace(do_sample=True, temperature=temperature, top_k=top_k, top_p=top_p, eos_token_id=None)
 

@@ -92,7 +92,7 @@ class Agent(LiftedAdapter):
         return self.lifted[-1].functions
 
     def _bonus(self, triton: bool) -> Callable[..., Tensor]:
-        """What draws the bonus token of each request from its sorted probabilities, by ``DRIVEN.bonus``."""
+        """Return what draws the bonus token of each request from its sorted probabilities, by ``DRIVEN.bonus``."""
         if triton:
             language = use_triton()
             kernel = self._lift("kernels/cuda/multinomial_sampling.py", (), [SEED_DRIVEN, A_TUPLE], triton=language,
@@ -147,7 +147,7 @@ class Agent(LiftedAdapter):
 
 
 def _result(step: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine returns that waits for nothing."""
+    """Return what a coroutine returns that waits for nothing."""
     try:
         step.send(None)
     except StopIteration as done:

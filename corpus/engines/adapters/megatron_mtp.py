@@ -87,7 +87,7 @@ class Controller(LiftedAdapter):
 
 
 def verification() -> Callable[..., list[int]]:
-    """The plain convention around its step."""
+    """Return the plain convention around its step."""
     held = Controller(False)
 
     def called(target_probs: torch.Tensor, draft_probs: torch.Tensor, draft_tokens: torch.Tensor) -> list[int]:

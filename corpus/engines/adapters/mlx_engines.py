@@ -76,7 +76,7 @@ class MultiTokenPrediction:
         self.origin = {"lifted": [self.lifted.record], "bonus": "drawn by its sampler in the next step"}
 
     def published(self) -> str:
-        """The text that an audit identifies."""
+        """Return the text that an audit identifies."""
         return self.lifted.text
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
@@ -121,7 +121,7 @@ class MultiTokenPrediction:
         ]  # fmt: skip
 
     def _generator(self, size: int) -> Any:
-        """What its generator of batches holds while ``size`` requests are decoded."""
+        """Return what its generator of batches holds while ``size`` requests are decoded."""
         asked = SimpleNamespace(temperature=1.0, top_p=1.0, top_k=0, min_p=0.0, mllm_draft=False)
         requests = [SimpleNamespace(**vars(asked), output_tokens=[]) for _ in range(size)]
         active = SimpleNamespace(requests=requests, uids=[*range(size)], num_tokens=[0] * size, max_tokens=[99] * size)

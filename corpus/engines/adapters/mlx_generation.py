@@ -53,7 +53,7 @@ def decode(
 
 
 def _words(settings: Mapping[str, Any], sample_utils: Any) -> dict[str, Any]:
-    """The settings as its sampler and processors."""
+    """Return the settings as its sampler and processors."""
     sampling = {name: settings[name] for name in ("top_k", "top_p", "min_p") if name in settings}
     names = ("repetition_penalty", "presence_penalty", "frequency_penalty")
     penalties = {name: settings[name] for name in names if name in settings}

@@ -39,7 +39,7 @@ def sample(
 
 
 def _composed(target: Path, draft: Path | None, gamma: int) -> Path:
-    """A folder with the target's configuration, and the draft as its draft model, which must lie below it."""
+    """Return a folder with the target's configuration, and the draft as its draft model, which must lie below it."""
     folder = target.parent / "onnx"
     shutil.rmtree(folder, ignore_errors=True)
     configuration = _exported(target, folder / "target")

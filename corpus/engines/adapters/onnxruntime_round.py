@@ -64,7 +64,7 @@ class Round:
         self.origin = {"lifted": lifted, "compiler": built, "bonus": "drawn inside"}
 
     def published(self) -> str:
-        """The text that an audit identifies."""
+        """Return the text that an audit identifies."""
         return self.text
 
     def _line(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Chain(LiftedAdapter):
         self.describe(lifted, triton=triton.__version__, bonus="drawn inside")
 
     def together(self, rows: Sequence[Row]) -> list[Sequence[int]]:
-        """One launch for each length: the kernel takes a batch of one gamma."""
+        """Return one launch for each length: the kernel takes a batch of one gamma."""
         return by_length(rows, self._launched)
 
     def _launched(self, rows: Sequence[Row]) -> list[list[int]]:

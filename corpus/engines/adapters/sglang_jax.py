@@ -106,7 +106,7 @@ class JaxEngine(LiftedAdapter):
         return self.lifted[-1].functions
 
     def _sampling(self, rows: Sequence[Row], size: int) -> Any:
-        """What its batch holds of the requests; slots behind the last as it pads them."""
+        """Return what its batch holds of the requests; slots behind the last as it pads them."""
         asked = self.asked
         own = {"temperature": asked.temperature, "top_k": asked.top_k, "top_p": asked.top_p}
         requests = [self.params(**{"temperature": 0.0} if row.greedy else own) for row in rows]
@@ -118,7 +118,7 @@ class JaxEngine(LiftedAdapter):
         return info
 
     def _emitted(self, predicted: Any, lengths: Any, count: int, width: int) -> list[list[int]]:
-        """What its scheduler takes of a batch."""
+        """Return what its scheduler takes of a batch."""
         result = SimpleNamespace(next_token_ids=np.asarray(predicted), accept_lens=np.asarray(lengths))
         batch = SimpleNamespace(per_dp_bs_size=count, dp_size=1, reqs_info=[SimpleNamespace(reqs=[None] * count)])
         return self.resolved["resolve_spec_decode_token_ids"](result, batch, width)[0]
@@ -202,7 +202,7 @@ class JaxTree(JaxEngine):
         self.describe(*self.lifted, jax=self.jax.__version__, bonus="drawn inside")
 
     def _greedy(self, *, draft_tokens: Any, next_token_logits: Any, **given: Any) -> Any:
-        """The twin in plain JAX of its kernel for greedy batches."""
+        """Return the twin in plain JAX of its kernel for greedy batches."""
         numpy, size, width = self.jax.numpy, len(given["retrive_index"]), given["num_draft_tokens"]
         return self.rules.verify_tree_greedy(
             numpy.zeros(size * width + 1, dtype=numpy.int32),
@@ -284,7 +284,7 @@ def _logits(rows: Any) -> np.ndarray:
 
 
 def _padded(rows: Any, size: int) -> np.ndarray:
-    """Rows of zeros behind the last."""
+    """Return rows of zeros behind the last."""
     rows = np.asarray(rows, dtype=np.float32)
     return np.concatenate([rows, np.zeros((size - len(rows), *rows.shape[1:]), np.float32)])
 

@@ -34,7 +34,7 @@ def _added(request: HandledRequest, new_tokens: Sequence[int], *, beam_idx: int,
 
 
 def verification(tested: bool, padded: int = 0) -> Callable[..., list[int]]:
-    """The plain convention around its handler.
+    """Return the plain convention around its handler.
 
     tested: whether drafts come with logits. padded: how many places at the end of a block hold a 0 without logits.
     """

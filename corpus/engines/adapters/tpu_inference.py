@@ -48,7 +48,7 @@ def use_jax() -> Any:
 
 
 def padded_size(size: int) -> int:
-    """The size that the runner compiles for: the next power of two, at least 8."""
+    """Return the size that the runner compiles for: the next power of two, at least 8."""
     return max(8, 1 << (size - 1).bit_length())
 
 

@@ -24,7 +24,7 @@ def _path(draft_tokens: Tensor) -> Tensor:
 
 
 def angelslim() -> Callable[..., list[int]]:
-    """The plain convention around AngelSlim's function."""
+    """Return the plain convention around AngelSlim's function."""
     lifted = lift("angelslim", ANGELSLIM, ("evaluate_posterior",), {"torch": torch, "random": random})
 
     def called(target_probs: Tensor, draft_probs: Tensor, draft_tokens: Tensor) -> list[int]:
@@ -37,7 +37,7 @@ def angelslim() -> Callable[..., list[int]]:
 
 
 def medusa(sampling: str, temperature: float = 1.0, top_p: float = 1.0) -> Callable[..., list[int]]:
-    """The plain convention around Medusa's function, with the thresholds that it has by default."""
+    """Return the plain convention around Medusa's function, with the thresholds that it has by default."""
     lifted = lift("medusa", "medusa/model/utils.py", NAMES, {"torch": torch, "F": torch.nn.functional})
     evaluate, threshold, alpha = lifted.functions["evaluate_posterior"], 0.3, 0.09
 

@@ -30,7 +30,7 @@ EDITS = (
 
 
 def configured(block: bool) -> dict[str, Any]:
-    """What its functions refer to on a host without a device, with block verification on or off."""
+    """Return what its functions refer to on a host without a device, with block verification on or off."""
     rules = SimpleNamespace(
         enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
     )

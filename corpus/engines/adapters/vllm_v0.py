@@ -22,7 +22,7 @@ FILE, BASE_FILE = FOLDER + "rejection_sampler.py", FOLDER + "spec_decode_base_sa
 
 
 def sampler() -> Any:
-    """The plain convention around the sampler of the unpacked release."""
+    """Return the plain convention around the sampler of the unpacked release."""
     given: dict[str, Any] = {
         "torch": torch, "nn": torch.nn, "cached_property": functools.cached_property,
         "abstractmethod": lambda function: function, "chain_speculative_sampling": None,

@@ -128,7 +128,7 @@ class DrivenDecoder:
                 yield text
 
     def _law(self, k: int) -> TextLaw:
-        """The law of one text, the others beside it."""
+        """Return the law of one text, the others beside it."""
         seeds = iter(range(1 << 60))
 
         def ask(numbers: Sequence[Numbers]) -> list[dict[str, Any]]:
@@ -207,7 +207,7 @@ class DecoderProcesses:
 
     def answer(self, target: Path, draft: Path | None, start: int, tokens: int, gamma: int,
                settings: Mapping[str, Any], seconds: float) -> dict[str, Any]:  # fmt: skip
-        """The law of one request, or what stopped it: {"error", "kind"}."""
+        """Return the law of one request, or what stopped it: {"error", "kind"}."""
         if draft is not None and settings.get("eagle"):
             head = draft.with_name(f"{draft.name}-eagle")
             save_eagle_head(target, draft, head)

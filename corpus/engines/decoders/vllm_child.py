@@ -58,7 +58,7 @@ class Text:
         self.finished: str | None = None
 
     def draw(self, kind: str, count: int, place: str) -> list[float]:
-        """The next draw of the text: handed in, or from its seed."""
+        """Return the next draw of the text: handed in, or from its seed."""
         given = self.numbers[self.taken] if self.taken < len(self.numbers) else None
         self.taken += 1
         if given is None:
@@ -164,7 +164,7 @@ class DrivenVllm:
         return [self.texts[self._name(name)] for name in self.runner.input_batch.req_ids]
 
     def _name(self, name: str) -> str:
-        """The engine may add to the name of a request."""
+        """Return the engine may add to the name of a request."""
         if name not in self.names:
             self.names[name] = name if name in self.texts else next(n for n in self.texts if name.startswith(n + "-"))
         return self.names[name]
@@ -224,7 +224,7 @@ class DrivenVllm:
             return made.copy_(torch.arange(first, first + made.numel()).reshape(made.shape))
 
         def fused_gumbel_argmax(logits: torch.Tensor, seeds: torch.Tensor) -> torch.Tensor:
-            """The operator's race on noise that is handed in: argmax of logit - log E, in double precision."""
+            """Return the operator's race on noise that is handed in: argmax of logit - log E, in double precision."""
             rows = []
             for text, key in zip(engine._rows(), seeds.tolist(), strict=True):
                 engine.keyed[key] += 1
@@ -311,7 +311,7 @@ def main() -> None:
 
 
 def said(error: Exception) -> str:
-    """An exception in one line."""
+    """Return an exception in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:400]
 

@@ -28,18 +28,18 @@ sampler.expand_batch_to_tokens = expand
 
 
 def command() -> list[str]:
-    """The environment's interpreter and the child's script."""
+    """Return the environment's interpreter and the child's script."""
     return [str(decoder_python("vllm")), str(CHILD)]
 
 
 def sources() -> list[str]:
-    """The files whose digest stands for what was audited."""
+    """Return the files whose digest stands for what was audited."""
     places = decoder_python("vllm").parents[1].glob("lib/python*/site-packages/vllm/v1/sample/*.py")
     return sorted(map(str, places))
 
 
 def loading(target: str, draft: str | None, gamma: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What to load. settings: "lookup", "suffix", "eagle", "draft_sampled" and "repaired" say how to speculate.
+    """Return what to load. settings: "lookup", "suffix", "eagle", "draft_sampled" and "repaired" say how to speculate.
 
     draft: the folder of a model, with "eagle" that of an EAGLE head.
     """
@@ -53,7 +53,7 @@ def loading(target: str, draft: str | None, gamma: int, settings: Mapping[str, A
 
 
 def request(start: int, tokens: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """One text in vLLM's words."""
+    """Return one text in vLLM's words."""
     given: dict[str, Any] = {NAMES.get(name, name): settings[name] for name in KEPT if name in settings}
     given |= {"max_tokens": tokens, "skip_reading_prefix_cache": not settings.get("earlier")}
     given |= {"logprobs": 0} if settings.get("logprobs") else {}

@@ -13,7 +13,7 @@ from draftproof.verifiers.trees.registry import TreeReference
 
 
 def mass(per_depth: Sequence[Row], text: Prefix) -> Any:
-    """The probability of a text whose places are drawn apart."""
+    """Return the probability of a text whose places are drawn apart."""
     return prod((per_depth[i][t] for i, t in enumerate(text)), start=sum(per_depth[0]))
 
 
@@ -36,7 +36,7 @@ def best_first(per_depth: Sequence[Row], budget: int) -> list[Prefix]:
 
 
 def drafted(target: Callable[[Prefix], Row], per_depth: Sequence[Row], budget: int) -> DraftTree:
-    """The tree of these nodes, level by level, with the target's rows."""
+    """Return the tree of these nodes, level by level, with the target's rows."""
     nodes = sorted(best_first(per_depth, budget), key=len)
     parents = tuple(nodes.index(x[:-1]) if len(x) > 1 else CONTEXT for x in nodes)
     chosen = [tuple(int(t == x[-1]) for t in range(len(per_depth[0]))) for x in nodes]

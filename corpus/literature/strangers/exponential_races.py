@@ -78,12 +78,12 @@ def _add(to: Sum, law: Sum, ratio: Number, rate: Number = 0, weight: Number = 1)
 
 @lru_cache(maxsize=4096)
 def given_order(target: Row, draft: Row, tokens: tuple[int, ...]) -> list[Number]:
-    """The law of the target's pick, given the first tokens of the draft's race, [V]."""
+    """Return the law of the target's pick, given the first tokens of the draft's race, [V]."""
     return normalised([picks(target, draft, tokens, y) if p != 0 else 0 for y, p in enumerate(target)])
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
-    """The target's pick in the race of which the siblings are the first; accepted if it is one of them.
+    """Return the target's pick in the race of which the siblings are the first; accepted if it is one of them.
 
     Guarantee: valid for siblings drawn without replacement; with one it is ``shared_gumbel``.
     Source: Kobus and Gunduz 2025 (ERSD, 2504.15475), the abstract; the law is derived here.

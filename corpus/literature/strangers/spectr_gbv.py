@@ -60,7 +60,7 @@ def _share(below, above, count):
 
 
 def _paths(tree: DraftTree) -> list[list[int]]:
-    """The nodes of each path, from the context's child on."""
+    """Return the nodes of each path, from the context's child on."""
     found = []
     for n in tree.children(CONTEXT):
         path = [n]

@@ -61,7 +61,7 @@ class FittedDrafter(torch.nn.Module):
             part.requires_grad_(False)
 
     def inputs(self, texts: Tensor, begin: int) -> Tensor:
-        """What the matrix reads at the places before tokens ``begin`` and on, [B, n, d]."""
+        """Return what the matrix reads at the places before tokens ``begin`` and on, [B, n, d]."""
         return self.body(input_ids=texts, use_cache=False).last_hidden_state[:, begin - 1 : -1]
 
     def fit(self, read: Tensor, wanted: Tensor, ridge: float) -> None:
@@ -70,11 +70,11 @@ class FittedDrafter(torch.nn.Module):
         self.matrix.data = torch.linalg.solve(square, (read.T @ wanted).double()).to(read.dtype)
 
     def logs(self, texts: Tensor, begin: int) -> Tensor:
-        """The logarithms of its rows, [B n, V]."""
+        """Return the logarithms of its rows, [B n, V]."""
         return ((self.inputs(texts, begin) @ self.matrix).flatten(0, 1) @ self.rows.T).log_softmax(-1)
 
     def checkpoint(self) -> Any:
-        """The same as a Llama model of transformers: the head is rows A^T."""
+        """Return the same as a Llama model of transformers: the head is rows A^T."""
         from transformers import LlamaForCausalLM
 
         config = type(self.body.config)(**self.body.config.to_dict() | {"tie_word_embeddings": False})
@@ -87,7 +87,7 @@ class FittedDrafter(torch.nn.Module):
 def distil(
     target: Any, prompt: Sequence[int], recipe: FittedRecipe, progress: Progress = lambda *_: None
 ) -> tuple[FittedDrafter, float]:
-    """A drafter, and its mean acceptance with the target's rows on the texts that were held out, at T = 1.
+    """Return a drafter, and its mean acceptance with the target's rows on the texts that were held out, at T = 1.
 
     prompt: what all texts of the target begin with.
     The loss of the steps is KL(target || drafter), as of ``training.train``.

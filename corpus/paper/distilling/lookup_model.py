@@ -58,7 +58,7 @@ class LookupModel(torch.nn.Module):
 
 
 def following(text: list[int]) -> int:
-    """The token that followed the latest earlier occurrence of the text's last tokens, as many as possible up to
+    """Return the token that followed the latest earlier occurrence of the text's last tokens, as many as possible up to
     LONGEST; the first one of the text where its last token stands nowhere else."""
     for length in range(min(LONGEST, len(text) - 1), 0, -1):
         wanted = text[-length:]

@@ -10,7 +10,7 @@ UNMEASURED = "–"
 
 
 def measured_text(cell: Mapping[str, Any]) -> str:
-    """The measured value ± its deviation over seeds. Empty where only the paper has a number."""
+    """Return the measured value ± its deviation over seeds. Empty where only the paper has a number."""
     here = cell["here"]
     if here is None:
         return "" if cell["paper"] else UNMEASURED
@@ -19,18 +19,18 @@ def measured_text(cell: Mapping[str, Any]) -> str:
 
 
 def interval_text(cell: Mapping[str, Any]) -> str:
-    """The interval over prompts."""
+    """Return the interval over prompts."""
     here = cell["here"]
     return "" if here is None or here["lower"] is None else f"[{here['lower']:.2f}, {here['upper']:.2f}]"
 
 
 def paper_text(cell: Mapping[str, Any]) -> str:
-    """The paper's number."""
+    """Return the paper's number."""
     return " ± ".join(f"{number:.2f}" for number in cell["paper"]) if cell["paper"] else ""
 
 
 def ordering_mean(ordering: Mapping[str, Any]) -> str:
-    """The mean of an ordering and its interval, in its unit."""
+    """Return the mean of an ordering and its interval, in its unit."""
     if not ordering["n"]:
         return UNMEASURED
     mean, lower, upper = (_scaled(ordering, name) for name in ("mean", "lower", "upper"))
@@ -55,7 +55,7 @@ def _scaled(ordering: Mapping[str, Any], name: str) -> float:
 
 
 def verdict_counts(orderings: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """One line a statement and measure: how many settings are confirmed, refuted, undecided."""
+    """Return one line a statement and measure: how many settings are confirmed, refuted, undecided."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for ordering in orderings:
         groups.setdefault((ordering["statement"], ordering["measure"]), []).append(ordering)
@@ -70,7 +70,7 @@ def _verdicts(orderings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def setting_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The settings of the run, by name."""
+    """Return the settings of the run, by name."""
     given, cells = report["settings"], report["cells"]
     paths = f", {given['paths']} draft paths for k-seq and spec-infer" if "paths" in given else ""
     threads = f", {given['threads']} thread{'s' * (given['threads'] > 1)}" if given["threads"] else ""

@@ -12,13 +12,13 @@ from draftproof_paper.tables.paper_comparison import FIGURE_3_GAMMA, PAPER_DRAFT
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The page of a report in its JSON form. Equal reports give equal bytes."""
+    """Return the page of a report in its JSON form. Equal reports give equal bytes."""
     figures = {"3": Markup(figure_3(report["figures"]["3"])), "5": Markup(figure_5(report["figures"]["5"]))}
     return rendered("tables.html.j2", "draftproof_paper.pages", report=report, formatting=formatting, figures=figures)
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same in Markdown, without the figures."""
+    """Return the same in Markdown, without the figures."""
     legend = f"value ± standard deviation over seeds [{100 * report['level']:g} % interval over prompts]"
     lines = ["# Block verification: the paper's tables", ""]
     lines += [f"- {name}: {_escaped(text)}" for name, text in formatting.setting_lines(report)]
@@ -50,7 +50,7 @@ def _cell_text(cell: Mapping[str, Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text with nothing in it that is markup, or ends its cell."""
+    """Return the text with nothing in it that is markup, or ends its cell."""
     for sign in "\\|`<*_":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("\n", " ")

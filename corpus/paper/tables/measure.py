@@ -71,7 +71,7 @@ class Bench:
             self.run(column, self.groups[0], 1.0, 0, column.gamma + 2)
 
     def cell(self, cell: MeasurementCell) -> dict[str, Any]:
-        """The measurements of a cell, as ``Record`` saves them.
+        """Return the measurements of a cell, as ``Record`` saves them.
 
         data: the source of the prompts
         columns: tokens and calls as in ``efficiency``, seconds and processor seconds after the prefill, tau of each

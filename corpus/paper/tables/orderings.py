@@ -57,7 +57,7 @@ def block_efficiency(column: Column) -> Powers:
 
 
 def speedup(column: Column, clock: str = "seconds") -> Powers:
-    """Seconds a token of plain decoding over seconds a token, in the same cells. Source: as there."""
+    """Return seconds a token of plain decoding over seconds a token, in the same cells. Source: as there."""
     plain = Column(column.drafter, PLAIN, 0)
     return Counter({(plain, clock): 1, (plain, "tokens"): -1, (column, clock): -1, (column, "tokens"): 1})
 
@@ -87,12 +87,12 @@ class Totals:
         }
 
     def select(self, temperature: float, data: str | None = None) -> "Totals":
-        """The cells at a temperature, of one data set or of all."""
+        """Return the cells at a temperature, of one data set or of all."""
         chosen = {cell: measured for cell, measured in self.cells.items() if cell.temperature == temperature}
         return Totals({cell: measured for cell, measured in chosen.items() if data in (None, measured["data"])})
 
     def estimate(self, powers: Powers) -> Estimate | None:
-        """The product of the totals' powers; None if a column was not measured.
+        """Return the product of the totals' powers; None if a column was not measured.
 
         value: by the totals over all prompts and seeds
         deviation: of the values of single seeds
@@ -122,7 +122,7 @@ class Totals:
         return exp(sum(n * log(total) for n, total in zip(powers.values(), self._sums(cells, powers), strict=True)))
 
     def acceptance(self, column: Column) -> list[float]:
-        """The observed frequency of tau >= i, for i = 0..gamma."""
+        """Return the observed frequency of tau >= i, for i = 0..gamma."""
         accepted = [columns[column]["accepted"] for columns in self.columns.values() if column in columns]
         taus = [tau for prompts in accepted for prompt in prompts for tau in prompt]
         times = np.bincount(taus, minlength=column.gamma + 1)
@@ -169,12 +169,12 @@ class Ordering(NamedTuple):
     values: Callable[[MeasurementCell], Sequence[float]]
 
     def observed(self, cells: Iterable[MeasurementCell]) -> list[float]:
-        """The values of all cells."""
+        """Return the values of all cells."""
         return [value for cell in cells if cell.temperature in self.temperatures for value in self.values(cell)]
 
 
 def planned_orderings(plan: TablesPlan, totals: Totals) -> list[Ordering]:
-    """All that the plan can test; fixed by it alone, before anything is measured."""
+    """Return all that the plan can test; fixed by it alone, before anything is measured."""
     if not (plan.positive_temperatures and plan.gammas_above_1):
         return []
     on_blocks = (_on_same_blocks, _of_growth) if plan.token_and_block else ()
@@ -216,7 +216,7 @@ def _on_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[
 
 
 def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
-    """The gain of the longest blocks, over gamma, temperatures, drafters; pooled over the rest."""
+    """Yield the gain of the longest blocks, over gamma, temperatures, drafters; pooled over the rest."""
     low, high, above_0 = plan.gammas_above_1[0], plan.gammas_above_1[-1], plan.positive_temperatures
     if low < high:
         values = partial(quantities.growth, plan.drafters(), high, low)
@@ -239,7 +239,7 @@ def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Order
 
 
 def _of_clock(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
-    """Seconds a token, run against run."""
+    """Yield seconds a token, run against run."""
     every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.gammas_above_1]
     settings = {f"drafter {d + 1}, gamma {g}, all T > 0": [(d, g)] for d, g in every}
     settings["all settings with T > 0"] = every
@@ -289,7 +289,7 @@ class CellQuantities:
         return differences(expected["block"], expected["token"])
 
     def growth(self, drafters: Iterable[int], high: int, low: int, cell: MeasurementCell) -> list[float]:
-        """The gain of each block less the gain of its first ``low`` tokens."""
+        """Return the gain of each block less the gain of its first ``low`` tokens."""
         return [d for k in drafters for d in differences(self.gain(k, high, cell), self.gain(k, low, cell))]
 
     def accepted(self, better: int, worse: int, gamma: int, cell: MeasurementCell) -> list[float]:
@@ -297,11 +297,11 @@ class CellQuantities:
         return differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
 
     def quality(self, better: int, worse: int, gamma: int, cell: MeasurementCell) -> list[float]:
-        """The gain with one drafter less that with another."""
+        """Return the gain with one drafter less that with another."""
         return differences(self.gain(better, gamma, cell), self.gain(worse, gamma, cell))
 
     def warming(self, gamma: int, cool: float, cell: MeasurementCell) -> list[float]:
-        """The gain less that at a lower temperature, same prompt and seed, first block, second, ..."""
+        """Return the gain less that at a lower temperature, same prompt and seed, first block, second, ..."""
         other = cell._replace(temperature=cool)
         if other not in self.totals.cells:
             return []
@@ -315,7 +315,7 @@ def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 
 def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) -> list[dict[str, Any]]:
-    """Every ordering with its verdict, from observations in the order in which they were made.
+    """Return every ordering with its verdict, from observations in the order in which they were made.
 
     verdict: confirmed if the interval of the mean lies above 0, refuted if below, else undecided or not measured
     alpha: the ordering's share of the error rate, fixed by the plan

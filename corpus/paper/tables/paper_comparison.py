@@ -46,7 +46,7 @@ Table = dict[str, Any]
 
 @cache
 def paper() -> dict[str, Any]:
-    """The numbers of Sun et al. 2025, as published."""
+    """Return the numbers of Sun et al. 2025, as published."""
     return json.loads(files("draftproof_paper.tables").joinpath("paper.json").read_text(encoding="utf-8"))
 
 
@@ -55,7 +55,7 @@ def paper_table(number: int) -> Table:
 
 
 def paper_tables(plan: TablesPlan, totals: Totals) -> list[Table]:
-    """All tables, each with title, columns, and rows of a name and cells of {"here", "paper"}.
+    """Return all tables, each with title, columns, and rows of a name and cells of {"here", "paper"}.
 
     here: value, deviation, lower, upper; None if it was not measured
     paper: [value] or [value, deviation]; None if the paper has no number
@@ -176,7 +176,7 @@ def _averages(plan: TablesPlan, at_1: Totals) -> Table:
 
 
 def _all_settings(plan: TablesPlan, totals: Totals) -> Table:
-    """Every setting that was measured, whether the paper has it or not."""
+    """Return every setting that was measured, whether the paper has it or not."""
     rows = []
     for t in plan.temperatures:
         at_t = totals.select(t)
@@ -190,7 +190,7 @@ def _all_settings(plan: TablesPlan, totals: Totals) -> Table:
 
 
 def _same_blocks(plan: TablesPlan, totals: Totals) -> Table:
-    """The expectations of both verifiers for the same blocks, without the noise between runs."""
+    """Return the expectations of both verifiers for the same blocks, without the noise between runs."""
     rows = []
     for t in plan.temperatures:
         at_t = totals.select(t)

@@ -124,7 +124,7 @@ class TablesPlan:
                         yield MeasurementCell(seed, group, temperature)
 
     def order(self, cell: MeasurementCell) -> list[Column]:
-        """The columns of a cell, shuffled anew for each, so that no column always comes after the same one."""
+        """Return the columns of a cell, shuffled anew for each, so that no column always comes after the same one."""
         columns = self.columns(cell.temperature)
         random.Random(cell.key()).shuffle(columns)
         return columns

@@ -13,7 +13,7 @@ ColumnPair = tuple[Column, Column]
 
 
 def equalities(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
-    """Each statement with how many comparisons were made and how many differ; the first that differs is named.
+    """Return each statement with how many comparisons were made and how many differ; the first that differs is named.
 
     "holds" says that all of these comparisons were equal, and nothing about others.
     """

@@ -51,7 +51,7 @@ def default_data(preset: str | None, target: str) -> tuple[str, ...]:
 
 
 def load_pairs(plan: TablesPlan) -> list[Pair]:
-    """A pair for each drafter, all with the one target in memory, and one vocabulary.
+    """Return a pair for each drafter, all with the one target in memory, and one vocabulary.
 
     Raises: InputError as ``load_pair``.
     """
@@ -111,7 +111,7 @@ def _source_name(name: str) -> str:
 
 
 def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[PromptGroup]) -> dict[str, Any]:
-    """All that a run must share with another to go on with its cells: plan, texts, machine."""
+    """Return all that a run must share with another to go on with its cells: plan, texts, machine."""
     import torch
 
     texts = json.dumps([[group.data, group.prompts] for group in groups])

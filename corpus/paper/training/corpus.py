@@ -53,7 +53,7 @@ class Corpus(NamedTuple):
 
 
 def corpus() -> Corpus:
-    """The text of this installation.
+    """Return the text of this installation.
 
     Raises: InputError if the sources are not there (in some installations the library is there in compiled form only).
     """
@@ -102,7 +102,7 @@ def write_prompts(documents: Sequence[Document], count: int, file: Path) -> int:
 
 
 def _of_document(document: Document) -> Iterator[dict[str, str]]:
-    """Every paragraph in turn, but none that begins within the prompt before."""
+    """Yield every paragraph in turn, but none that begins within the prompt before."""
     at = 0
     while at < len(document.text):
         prompt = document.text[at : at + LONGEST]

@@ -106,7 +106,7 @@ RECIPES = {"small": Recipe(), "large": GPU_RECIPE}
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> Any:
-    """A byte-level BPE tokenizer of ``size`` ids; the same texts in the same order give the same tokenizer.
+    """Return a byte-level BPE tokenizer of ``size`` ids; the same texts in the same order give the same tokenizer.
 
     <s> is 0 and put before every text, </s> is 1; every text comes back byte for byte.
     """
@@ -128,6 +128,6 @@ def train_tokenizer(texts: Iterable[str], size: int) -> Any:
 
 
 def concatenated_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
-    """The ids of all texts, each followed by </s>."""
+    """Return the ids of all texts, each followed by </s>."""
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [token for text in encoded for token in (*text.ids, EOS_ID)]

@@ -119,12 +119,12 @@ def _libraries() -> dict[str, str]:
 
 
 def _on(device: str) -> dict[str, str]:
-    """The part of the key that names the device; nothing for the CPU."""
+    """Return the part of the key that names the device; nothing for the CPU."""
     return {} if device == "cpu" else {"device": device}
 
 
 def _cut(texts: list[str], characters: int | None) -> list[str]:
-    """The first ``characters`` of all texts together."""
+    """Return the first ``characters`` of all texts together."""
     if characters is None:
         return texts
     starts = accumulate(map(len, texts), initial=0)

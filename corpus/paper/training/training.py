@@ -52,7 +52,7 @@ def train(
 
 
 def training_windows(ids: Tensor, recipe: Recipe, seed: int, step: int) -> Tensor:
-    """The windows of a step, [batch, context + 1]: <s>, and text from a place drawn for each."""
+    """Return the windows of a step, [batch, context + 1]: <s>, and text from a place drawn for each."""
     draws = np.random.default_rng((seed, step))
     starts = torch.from_numpy(draws.integers(len(ids) - recipe.context, size=(recipe.batch, 1)))
     return with_start(ids[starts + torch.arange(recipe.context)])
@@ -115,7 +115,7 @@ class _State:
 
 
 def new_model(recipe: Recipe, size: ModelSize) -> Any:
-    """A Llama model with random weights, from torch's own generator."""
+    """Return a Llama model with random weights, from torch's own generator."""
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     ids: dict[str, Any] = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": EOS_ID}

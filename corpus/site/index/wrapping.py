@@ -44,12 +44,12 @@ def loaded(package: str, path: str, **given: Any) -> Any:
 
 
 def plain(function: Any) -> Any:
-    """A verifier of probabilities, in tensors."""
+    """Return a verifier of probabilities, in tensors."""
     return declare(function, array="torch")
 
 
 def of_logits(function: Any) -> Any:
-    """A verifier that makes its probabilities by a softmax in float32."""
+    """Return a verifier that makes its probabilities by a softmax in float32."""
     return declare(function, array="torch", rows_in_use=float32_softmax)
 
 
@@ -81,7 +81,7 @@ class OneBlock(Exception):
 
 
 def local_after_one_block(name: str, function: Any, *arguments: Any, **named: Any) -> Any:
-    """A local variable of a decoding loop that a model or a cache in our hands ends by raising OneBlock."""
+    """Return a local variable of a decoding loop that a model or a cache in our hands ends by raising OneBlock."""
     try:
         function(*arguments, **named)
     except OneBlock as end:
