@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+from scipy.special import chdtri
 
 from draftproof.models.battery import drawn
 from draftproof.models.errors import RunFailed
@@ -16,13 +17,13 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.laws.reference_laws import completed, joint_law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.eprocess import cohort_alpha, holm
+from draftproof.stattests.power import needed_noncentrality
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
     clean_peaks,
     clean_sequential_tests,
-    draws_to_refute,
-    fixed_sample_optimum,
     moved,
     nights_to_alarm,
     spread,
@@ -31,6 +32,24 @@ from draftproof.tests.stattests.simulated_nights import (
 from draftproof.verifiers.zoo.catalogue import MUTANTS
 
 CHECKS, BEGINS = 400, 181
+
+
+def draws_to_refute(law, broken, *, runs, rng, alpha=1e-6, most=10_000_000):
+    """The draws after which each audit ended; every one must end with a refutation."""
+    ends = []
+    for _ in range(runs):
+        found = sequential_test(lambda n: rng.multinomial(n, broken), law, alpha=alpha, max_draws=most)
+        assert found.refuted
+        ends.append(found.draws)
+    return np.array(ends)
+
+
+def fixed_sample_optimum(size, cells, alpha=1e-6, beta=1e-3):
+    """The draws that a chi-square test of fixed size needs for the deviation that is hardest to see.
+
+    n such that noncentrality 4 n size^2 is missed with probability beta at rate alpha.
+    """
+    return needed_noncentrality(float(chdtri(cells - 1, alpha)), cells - 1, beta) / (4 * size**2)
 
 
 def directions(problem):

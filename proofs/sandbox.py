@@ -32,7 +32,6 @@ class Sandbox:
     """A child process that has loaded one subject. Use as a context manager.
 
     child: the module whose ``main`` the child runs.
-    arguments: of that ``main``.
     timeout: seconds of processor time for the import, and for each problem.
     waiting: seconds that code may sleep or wait, on top of ten times its limits of processor time.
     memory: GiB of address space.
@@ -46,7 +45,6 @@ class Sandbox:
     """
 
     child = "draftproof.proofs.interception.child"
-    arguments: tuple[str, ...] = ()
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
@@ -78,9 +76,9 @@ class Sandbox:
         """
         self.stop()
         self._sent.clear()
-        arguments, environment = self.arguments, None
+        arguments, environment = (), None
         if self.elsewhere is not None:
-            arguments, environment = (*arguments, ELSEWHERE), {**OTHER_ENVIRONMENT, **self.elsewhere}
+            arguments, environment = (ELSEWHERE,), {**OTHER_ENVIRONMENT, **self.elsewhere}
         self._child = ChildProcess(
             self.child, arguments, memory=self.memory, limits=self.limits, environment=environment
         )

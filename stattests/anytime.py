@@ -43,7 +43,7 @@ MIN_START_NIGHTS = MAX_STARTS // 2
 
 
 class SequentialResult(NamedTuple):
-    """The result of a sequential test.
+    """A result of a sequential test.
 
     refuted: whether the law is refuted; a right law is, with probability at most alpha
     draws: number of draws taken

@@ -40,7 +40,7 @@ class Bets(NamedTuple):
 
 
 class Fortune(NamedTuple):
-    """The state of the fortune.
+    """A state of the fortune.
 
     log_evidence: log of the fortune now
     highest: log of the largest fortune so far
@@ -244,6 +244,7 @@ def _tokens(values: ArrayLike, steps: int, vocabulary: int, where: str, least: i
 
 
 def checked_slack(slack: float) -> None:
+    """Check a slack. Raises: InputError unless it is 0 or more and below 0.5."""
     if not 0 <= slack < 0.5:
         raise InputError(f"slack is {slack!r}, expected 0 or more and below 0.5")
 

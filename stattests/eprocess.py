@@ -188,7 +188,7 @@ LIFETIME_ALPHA = 1e-3
 
 
 class HolmResult(NamedTuple):
-    """The decision on each check.
+    """A decision on each check.
 
     alarm: [m], whether it is refuted
     threshold: [m], the log E at which it is (or was) refuted

@@ -23,7 +23,7 @@ MAX_BOUND_WORK = 2e7
 
 
 class Goodness(NamedTuple):
-    """The result of a test of fit.
+    """A result of a test of fit.
 
     statistic: G
     freedom: one less than cells

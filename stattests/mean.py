@@ -17,7 +17,7 @@ STAKES = 2.0 ** (-np.arange(20) / 2)
 
 
 class Mean(NamedTuple):
-    """The mean of n draws and an interval that contains the true mean with probability 1 - alpha."""
+    """A mean of n draws and an interval that contains the true mean with probability 1 - alpha."""
 
     mean: float
     lower: float

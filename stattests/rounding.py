@@ -126,7 +126,7 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
 
 
 def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) -> bool:
-    """Return whether the test of fit may decide although the source may be within ``slack`` of its law.
+    """Check that the test of fit may decide although the source may be within ``slack`` of its law.
 
     slack <= 0.01 limit, and d (e + sqrt(2 e L) + L) / e - d <= 0.7 for d = n slack on the rarest cell, of expected
     count e, where counts up to about e + sqrt(2 e L) + L, L = log(1 / alpha), are not refuted (Bernstein).

@@ -106,7 +106,7 @@ def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray, draft: np.ndarra
 
 
 class _Nucleus(NamedTuple):
-    """The first so many tokens by probability, equals by their id, and their mass."""
+    """A nucleus: the first so many tokens by probability, equals by their id, and their mass."""
 
     tokens: int
     mass: float

@@ -13,7 +13,7 @@ from .tails import hypergeometric_tail, likelihood_ratio
 
 
 class Homogeneity(NamedTuple):
-    """The result of a test of two samples.
+    """A result of a test of two samples.
 
     statistic: G
     p_value: valid at any rate

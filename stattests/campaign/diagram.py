@@ -24,7 +24,7 @@ MAX_DIAGRAM_PATHS = 400_000
 
 
 class Diagram(NamedTuple):
-    """The answers of node i are the entries first[i] .. first[i+1] - 1 of ``edges`` and ``goes``.
+    """A diagram. The answers of node i are the entries first[i] .. first[i+1] - 1 of ``edges`` and ``goes``.
 
     first: [nodes + 1] int64
     edges: [answers] uint64; answer k is taken if the random word is below edges[k] and not below edges[k-1], the last
@@ -91,7 +91,7 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
 
 
 class _Asked(BaseException):
-    """The program asks what the script does not answer. Not an Exception, which the program might catch."""
+    """A question that the script does not answer. It is no Exception, which the program might catch."""
 
     def __init__(self, weights):
         self.weights = weights

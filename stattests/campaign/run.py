@@ -32,7 +32,7 @@ class FinishedChunks(NamedTuple):
 
 
 class Checkpoint:
-    """The state of a campaign in a file, or nowhere if no file is given.
+    """A state of a campaign in a file, or nowhere if no file is given.
 
     parameters: all that the counts depend on; a file with others is refused.
     Raises: InputError for a file that cannot be used, which is left unchanged.

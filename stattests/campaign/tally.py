@@ -11,7 +11,7 @@ from ...models.law import prefix_key
 
 
 class Outcomes(NamedTuple):
-    """The sequences that a verifier may emit, 1 to ``longest`` tokens, and their numbers 0, 1, 2, ...
+    """A numbering of the sequences that a verifier may emit, 1 to ``longest`` tokens, and their numbers 0, 1, 2, ...
 
     index(x_1..x_n) = V + V^2 + ... + V^(n-1) + x_1 V^(n-1) + ... + x_n: shorter ones first, then in order.
     vocabulary: V; longest: gamma + 1.

@@ -3,11 +3,9 @@
 import copy
 
 import numpy as np
-from scipy.special import chdtri
 
-from draftproof.stattests.anytime import looks, sequential_test
+from draftproof.stattests.anytime import looks
 from draftproof.stattests.eprocess import EProcess, log_evidence
-from draftproof.stattests.power import needed_noncentrality
 
 DRAWS = 20_000
 """A night and check."""
@@ -79,21 +77,3 @@ def clean_sequential_tests(law, *, audits, most, rng):
         counts += rng.multinomial(at - before, law, size=audits)
         peaks, before = np.maximum(peaks, log_evidence(counts, law)), at
     return peaks
-
-
-def draws_to_refute(law, broken, *, runs, rng, alpha=1e-6, most=10_000_000):
-    """The draws after which each audit ended; every one must end with a refutation."""
-    ends = []
-    for _ in range(runs):
-        found = sequential_test(lambda n: rng.multinomial(n, broken), law, alpha=alpha, max_draws=most)
-        assert found.refuted
-        ends.append(found.draws)
-    return np.array(ends)
-
-
-def fixed_sample_optimum(size, cells, alpha=1e-6, beta=1e-3):
-    """The draws that a chi-square test of fixed size needs for the deviation that is hardest to see.
-
-    n such that noncentrality 4 n size^2 is missed with probability beta at rate alpha.
-    """
-    return needed_noncentrality(float(chdtri(cells - 1, alpha)), cells - 1, beta) / (4 * size**2)

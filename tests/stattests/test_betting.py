@@ -52,18 +52,6 @@ def settled(bets, alpha=1e-6, slack=0.0):
     return SetBetting(list(bets), alpha, slack).observe(bets)
 
 
-def test_the_fortune_is_one_on_average_over_every_text():
-    target, draft = np.random.default_rng(3).dirichlet(np.ones(3), size=(2, 4))
-    total = probability = 0.0
-    for tokens in product(range(3), repeat=4):
-        weight = target[np.arange(4), tokens].prod()
-        bets = bets_on(target, np.array(tokens), draft, proposed=draft.argmax(1), bonus=[False, True, False, True])
-        total += weight * np.exp(settled(bets).log_evidence)
-        probability += weight
-    assert probability == pytest.approx(1)
-    assert total == pytest.approx(1)
-
-
 def test_with_slack_it_is_at_most_one_for_every_law_within_the_slack():
     row, off = np.array([0.2, 0.5, 0.3]), np.array([0.02, 0.0, -0.02])
     for moved in (row, row + off, row - off):

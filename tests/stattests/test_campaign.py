@@ -13,7 +13,6 @@ from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.store import Store, stored_rows
 from draftproof.proofs.field import in_field
 from draftproof.stattests.campaign import clusters
-from draftproof.stattests.campaign import run as campaign
 from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import FinishedChunks, plan, run_campaign
 from draftproof.stattests.campaign.tally import Tally
@@ -60,13 +59,6 @@ def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted, mon
         assert run(Uniform("process"), workers=None, cluster=address).tally != run(Uniform("process")).tally
         with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
             assert list(client.run(has_drawn).values()) == [True, True], "both workers took part"
-
-
-def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
-    pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1)
-    with pytest.raises(InputError, match=r"dask://127\.0\.0\.1:9: no scheduler answers there"):
-        run(Uniform(), workers=None, cluster="dask://127.0.0.1:9")
 
 
 # ---------------------------------------------------------------- interruptions
@@ -208,22 +200,3 @@ def test_progress_reports_the_samples_and_the_bound():
     assert calls[0] == ("sampling", 0, SAMPLES)
     assert [(done, total) for _, done, total in calls] == [(n, SAMPLES) for n in range(0, SAMPLES + 1, CHUNK)]
     assert all(0 < float(stage.removeprefix("sampling, TV <= ")) <= 1 / CHUNK for stage, _, _ in calls[1:])
-
-
-def test_work_is_repeated_only_for_its_share_of_the_time(monkeypatch):
-    clock, calls = [0.0], []
-    monkeypatch.setattr(campaign.time, "monotonic", lambda: clock[0])
-
-    def work():
-        clock[0] += 1.0
-        calls.append(clock[0])
-
-    seldom = campaign._RateLimited(work)
-    for _ in range(1000):
-        seldom()
-        clock[0] += 0.1
-    assert len(calls) == pytest.approx(campaign.OVERHEAD_SHARE * clock[0], abs=1.1)
-    before = len(calls)
-    seldom.now()
-    seldom.now()
-    assert len(calls) == before + 1, "at the end it is done once more, if anything has happened since"

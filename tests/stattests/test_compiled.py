@@ -1,7 +1,5 @@
 """Sampling at the speed of a table: the diagram is the reference, and the compiled walk the diagram, exactly."""
 
-import subprocess
-import sys
 from fractions import Fraction
 from itertools import product
 
@@ -115,15 +113,6 @@ def test_counts_follow_the_exact_law(name, problem):
     assert fit(dict(tally.items()), law).p_value > 1e-6
 
 
-def test_words_used_twice_are_seen_in_the_counts():
-    problem = drawn(3, 3, "generic")
-    table, outcomes = table_of(problem, BLOCK)
-    counts = np.zeros(outcomes.size, np.int64)
-    compiled_walk()(*table, np.repeat(np.random.PCG64(1).random_raw(500_000), 2), 10**9, counts)
-    seen = {outcomes.tokens(k): int(n) for k, n in enumerate(counts) if n}
-    assert fit(seen, output_law(in_field(problem), BLOCK)).p_value < 1e-6
-
-
 def test_a_verifier_that_leaves_nothing_to_chance_is_sampled_too():
     certain = Reference("certain", lambda block, chance: token_verification(block, chance), "")
     source = CompiledSource(certain, in_field(drawn(2, 1, "one-hot-target")))
@@ -146,13 +135,3 @@ def test_without_numba_one_line_says_what_to_install(monkeypatch):
     compiled.compiled_walk.cache_clear()
     with pytest.raises(InputError, match=r"a campaign needs numba; install draftproof\[campaign\]"):
         compiled.compiled_walk()
-
-
-def test_nothing_heavy_is_imported_before_a_campaign_runs():
-    heavy = ("numba", "joblib", "distributed", "ray")
-    modules = (
-        "draftproof.reports.commands.main, draftproof.stattests.campaign.run, draftproof.stattests.campaign.compiled"
-    )
-    check = f"import sys, {modules}; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -141,9 +141,3 @@ def test_what_no_rounding_explains_refutes_at_any_slack():
     law, counts = {(0,): 0.5, (1,): 0.5, "raised": 0.0}, {(0,): 500, (1,): 499, "raised": 1}
     assert not deviation(counts, law, 0.03).refuted
     assert deviation(counts, law, 0.03, strange={"raised"}).refuted
-
-
-def test_nothing_but_the_impossible_is_refuted_by_the_bound():
-    found = deviation({1: 50}, {0: 1.0, 1: 0.0}, 0.9999)
-    assert (found.refuted, found.fit.cells) == (False, 0)
-    assert deviation({1: 50}, {0: 1.0, 1: 0.0}, 0.01).refuted

@@ -114,7 +114,7 @@ def _malformed(tally: Tally) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class CampaignSettings:
-    """The settings of a campaign.
+    """A set of the settings of a campaign.
 
     samples: draft blocks to verify.
     seed: of the whole campaign.
@@ -149,7 +149,7 @@ def audit_by_campaign(
 
 @dataclass
 class Campaign:
-    """The samples of one campaign, and what they say; fields as in ``audit_by_campaign``."""
+    """An examination of one campaign's samples; fields as in ``audit_by_campaign``."""
 
     subject: SubjectSpec
     problem: Problem

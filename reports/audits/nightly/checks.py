@@ -27,7 +27,7 @@ NIGHTLY_SIZES = (
 
 
 class CheckCounts(NamedTuple):
-    """The counts of a batch. counts: [V + 1], the last for everything that the law excludes. impossible: the most
+    """A batch's counts. counts: [V + 1], the last for everything that the law excludes. impossible: the most
     frequent such outcome and its count, or None."""
 
     counts: np.ndarray

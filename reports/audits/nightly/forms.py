@@ -18,7 +18,7 @@ class DetectsForm(msgspec.Struct):
 
 
 class WitnessForm(msgspec.Struct):
-    """The least that a witness has."""
+    """A witness, with the least that it has."""
 
     problem: dict[str, Any]
     sequence: str
@@ -62,7 +62,7 @@ class FailureForm(msgspec.Struct):
 
 
 class StatusForm(msgspec.Struct):
-    """The part of a history that pages and documents show."""
+    """A history, as far as pages and documents show it."""
 
     state: str
     lifetime_alpha: float

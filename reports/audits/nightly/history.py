@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 
 
 class BatchResult(NamedTuple):
-    """The result of a batch. night: the one that it counts for. log_e: after it. peak: the largest log E so far."""
+    """A result of a batch. night: the one that it counts for. log_e: after it. peak: the largest log E so far."""
 
     night: str
     log_e: float
@@ -62,7 +62,7 @@ class CheckHistory(msgspec.Struct):
 
 
 class History:
-    """Checks of versions of subjects, each with its e-process and every batch of draws that went into it.
+    """A set of checks of versions of subjects, each with its e-process and every batch of draws that went into it.
 
     Guarantee: a batch is recorded with its effect on the e-process, or not at all; several writers at once lose
     nothing (each waits for the row), and the outcome of a night does not depend on their order.

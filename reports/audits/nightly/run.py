@@ -27,7 +27,7 @@ from .witness import smallest_witness
 
 @dataclass
 class Night:
-    """The settings of a night.
+    """A set of the settings of a night.
 
     date: the night that the draws count for
     samples: draws of each check

@@ -90,7 +90,7 @@ def lost_at_most(lost: int, asked: int, alpha: float) -> float:
 
 @dataclass
 class ServerTexts:
-    """Texts of a server, kind by kind; fields as in ``audit_server``."""
+    """An examination of a server's texts, kind by kind; fields as in ``audit_server``."""
 
     client: Completions
     requests: dict[str, KindRequests]

@@ -41,7 +41,7 @@ class Wrong(Exception):
 
 @dataclass
 class Completion:
-    """The texts of one request.
+    """A request's texts.
 
     texts: of its choices, by index.
     ended: the finish_reason of each choice.

@@ -10,7 +10,7 @@ from .words import Words
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one kind of server says settings.
+    """A kind of server's way to name settings.
 
     order: of its processors, a name of ORDERS.
     names: setting -> its field, or a function that gives its fields.

@@ -52,7 +52,7 @@ LOST = "{} answers are lost or were drawn again"
 
 
 class AnsweredRow(NamedTuple):
-    """What one server answered to one row. lost: requests whose text is not known, or was drawn again."""
+    """A server's answers to one row. lost: requests whose text is not known, or was drawn again."""
 
     requests: RowRequests
     tokens: NextTokens
@@ -86,7 +86,7 @@ def audit_grid(url: str, target: str, settings: GridSettings, seed: int = 0, pro
 
 @dataclass
 class ServerGrid:
-    """The rows of a grid, one after the other; fields as in ``audit_grid``."""
+    """An examination of a grid, row by row; fields as in ``audit_grid``."""
 
     clients: Mapping[str, Completions]
     rows: list[GridRow]

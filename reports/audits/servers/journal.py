@@ -13,7 +13,7 @@ IN_FLIGHT = "in flight when the audit ended"
 
 
 class Journal:
-    """The slots of each kind of request, by number.
+    """A journal of the slots of each kind of request, by number.
 
     path: of the file; None keeps nothing.
     plan: what the counts depend on.

@@ -35,7 +35,7 @@ OTHERS = "rarer contexts, by quantiles"
 
 
 class NextRows:
-    """The rows of the next token of one request, each computed once.
+    """A request's rows of the next token, each computed once.
 
     model: the target, of order 1.
     tokens: the cap.
@@ -75,7 +75,7 @@ class NextRows:
 
 @dataclass
 class NextTokens:
-    """The tokens of texts with their contexts, in order.
+    """A sequence of the tokens of texts with their contexts.
 
     contexts, before, tokens: of each token the number of its context, the token before that context's, and itself.
     rows: of each context, in the order of their numbers.
@@ -135,7 +135,7 @@ class NextTokens:
 
 
 class Fit(NamedTuple):
-    """How the tokens fit their rows.
+    """A result: how well the tokens fit their rows.
 
     tests: level -> the test.
     limits: level -> the total variation of the next token from its row, averaged over the tokens of all texts, that is
@@ -153,7 +153,7 @@ class Fit(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """True if any test refutes."""
+        """Return True if any test refutes."""
         return any(test.refuted for test in self.tests.values())
 
 

@@ -83,7 +83,7 @@ SEED_STEP = 100_003
 
 
 class EmittedText(NamedTuple):
-    """One text. tokens: ids. rows: the log-probabilities that were reported at each, id -> logprob."""
+    """A text. tokens: ids. rows: the log-probabilities that were reported at each, id -> logprob."""
 
     tokens: list[int]
     rows: list[dict[int, float]]
@@ -112,7 +112,7 @@ def _id(named: Any) -> int:
 
 @dataclass
 class ReferenceRequests(SentRequests):
-    """SentRequests for texts after real prompts, in turn.
+    """A ``SentRequests`` for texts after real prompts, in turn.
 
     cap: tokens of a text. first_seed: seed of the first slot's request.
     rows: slot -> the rows that its answer reports.
@@ -177,7 +177,7 @@ def audit_reference(
 
 @dataclass
 class ReferenceTexts:
-    """The texts of a server; see ``audit_reference``.
+    """An examination of a server's texts by bets; see ``audit_reference``.
 
     clients: the server, and the one without speculation if there is one. fields: of every request.
     """
@@ -301,7 +301,7 @@ class ReferenceTexts:
 
     @property
     def refuting(self) -> Fortune | None:
-        """The fortune that has won first."""
+        """Return the fortune that has won first."""
         won = [fortune for fortune in self.fortunes if fortune.refuted_at is not None]
         return min(won, key=lambda fortune: fortune.refuted_at or 0, default=None)
 

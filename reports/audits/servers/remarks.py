@@ -18,7 +18,7 @@ MORE_THAN_ONE = 1.02
 
 @dataclass
 class Seen:
-    """What all answers show together, those of earlier runs of the same checkpoint too.
+    """A sum of what all answers show, those of earlier runs of the same checkpoint too.
 
     excess: texts that were longer than asked for.
     choices: texts an answer had -> how often, if several were asked for.
@@ -57,7 +57,7 @@ class Seen:
 
     @property
     def drafts(self) -> bool:
-        """True if answers show drafts."""
+        """Return True if answers show drafts."""
         return len(self.speculation()) > 1
 
 

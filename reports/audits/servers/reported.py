@@ -16,7 +16,7 @@ SHOWN = 4
 
 
 class Reported(NamedTuple):
-    """What is reported at one place: its token, that token's logprob (None for a first one), the most probable ones."""
+    """A report at one place: its token, that token's logprob (None for a first one), the most probable ones."""
 
     token: int
     logprob: float | None
@@ -59,7 +59,7 @@ def _value(entry: Mapping[str, Any]) -> float:
 
 @dataclass
 class LogprobCheck:
-    """All reported logprobs of one kind of request.
+    """A comparison of all reported logprobs of one kind of request.
 
     row: prompt, text -> probabilities.
     compared: how many logprobs were compared.

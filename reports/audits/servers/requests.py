@@ -23,7 +23,7 @@ LONGEST_PROMPT = 48
 
 
 class Kind(NamedTuple):
-    """One kind of request.
+    """A kind of request.
 
     what: in words.
     together: whether many are sent at once.
@@ -56,14 +56,14 @@ KINDS = {
 
 
 class SentRequests(ABC):
-    """The requests of one kind. They depend on the slot's number and the seed alone."""
+    """A series of requests of one kind. They depend on the slot's number and the seed alone."""
 
     kind: Kind
 
     @property
     @abstractmethod
     def length(self) -> int:
-        """Tokens of a text that are kept."""
+        """Return how many tokens of a text are kept."""
 
     @abstractmethod
     def body(self, slot: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class SentRequests(ABC):
 
 @dataclass
 class ForgedRequests(SentRequests):
-    """SentRequests to a server of a forged target.
+    """A ``SentRequests`` to a server of a forged target.
 
     problem: the pair, its target as it is sampled, of order 1.
     words: of the server's tokenizer.
@@ -131,7 +131,7 @@ class ForgedRequests(SentRequests):
 
 @dataclass
 class KindRequests(ForgedRequests):
-    """SentRequests of one of KINDS, whose texts are counted as windows of gamma + 1 tokens."""
+    """A ``SentRequests`` of one of KINDS, whose texts are counted as windows of gamma + 1 tokens."""
 
     @property
     def length(self) -> int:
@@ -139,7 +139,7 @@ class KindRequests(ForgedRequests):
 
     @property
     def stop(self) -> int:
-        """The token that stops texts: the most probable one, at the beginning first of all.
+        """Return the token that stops texts: the most probable one, at the beginning first of all.
 
         Guarantee: its word is part of no other, nor of two others, so that no text ends at another token.
         """
@@ -184,7 +184,7 @@ class KindRequests(ForgedRequests):
 
     @property
     def judged_problem(self) -> Problem:
-        """The problem that has the law of these texts: after a stop token only that token follows."""
+        """Return the problem that has the law of these texts: after a stop token only that token follows."""
         if not self.kind.stops:
             return self.problem
         row = tuple(Fraction(t == self.stop) for t in range(self.problem.vocabulary))
@@ -193,7 +193,7 @@ class KindRequests(ForgedRequests):
 
     @property
     def first_tokens_problem(self) -> Problem:
-        """The problem that has the law of the choices' first tokens as one text: independent, of the first row."""
+        """Return the problem whose texts have the law of the choices' first tokens: independent, of the first row."""
         start = self.target.start
         law = Markov(start, (start,) * self.problem.vocabulary)
         return Problem(self.problem.vocabulary, 1, law, law, self.problem.name)

@@ -26,7 +26,7 @@ CAPS = 6
 
 @dataclass
 class RowRequests(ForgedRequests):
-    """The requests of one row of the grid. Raises: InputError if the dialect cannot say them.
+    """A ``SentRequests`` of one row of the grid. Raises: InputError if the dialect cannot say them.
 
     check: of the logprobs that answers report, if the row asks for them.
     """

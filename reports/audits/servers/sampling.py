@@ -1,4 +1,4 @@
-"""SentRequests to a server, many at once: refused ones are sent again, lost ones are not; both are counted."""
+"""Requests to a server, many at once: refused ones are sent again, lost ones are not; both are counted."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ MOST_LOST = 10
 
 @dataclass
 class Sampler:
-    """Sends the slots of a kind of request that the journal does not have yet.
+    """A sender of those slots of a kind of request that the journal does not have yet.
 
     until: time.monotonic() at which the run ends.
     """

@@ -53,7 +53,7 @@ def sampled_rows(law: Markov, temperature: float = 1.0, top_k: int = 0, top_p: f
 
 @dataclass(frozen=True)
 class AskedServer:
-    """How any server is asked.
+    """A way in which any server is asked.
 
     model: its name in requests; None to leave that to the server.
     samples: texts of each kind of request.
@@ -76,7 +76,7 @@ class AskedServer:
 
     @property
     def sent(self) -> dict[str, Any]:
-        """The fields of every request. Raises: InputError for a field that has an option of its own."""
+        """Return the fields of every request. Raises: InputError for a field that has an option of its own."""
         own = {}
         for name in ("temperature", "top_k", "top_p", "model"):
             if hasattr(self, name):
@@ -100,7 +100,7 @@ class AskedServer:
 
 @dataclass(frozen=True)
 class ServerSettings(AskedServer):
-    """How a server of a forged target is asked by kinds of requests.
+    """A way to ask a server of a forged target by kinds of requests.
 
     gamma: length of a window less one; None for the problem's.
     kinds: names of ``KINDS``.
@@ -126,7 +126,7 @@ class ServerSettings(AskedServer):
 
 @dataclass(frozen=True)
 class GridSettings(AskedServer):
-    """How a server of a forged target is asked for the grid of settings.
+    """A way to ask a server of a forged target for the grid of settings.
 
     without: address of the same server without speculation, if there is one.
     words: name of its dialect; None to tell by its Server header.
@@ -148,7 +148,7 @@ class GridSettings(AskedServer):
 
 @dataclass(frozen=True)
 class ReferenceSettings(AskedServer):
-    """How a server of real weights is asked.
+    """A way to ask a server of real weights.
 
     without: address of the same server without speculation, on which drift is measured; None for the server itself.
     draft: the draft's weights, whose share in what is emitted is then bet on.

@@ -14,7 +14,7 @@ class Unreadable(ValueError):
 
 
 class Words(NamedTuple):
-    """The words of the tokens 0..V-1, and the blank that stands between two of them in a prompt."""
+    """A table of the words of the tokens 0..V-1, and the blank that stands between two of them in a prompt."""
 
     words: tuple[str, ...]
     blank: str

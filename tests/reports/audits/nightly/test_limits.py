@@ -12,7 +12,7 @@ from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime import min_detectable_anytime
 from draftproof.stattests.eprocess import cohort_alpha
-from draftproof.tests.reports.audits.nightly.parts import drawn_by, night_of
+from draftproof.tests.reports.audits.nightly.parts import night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -91,14 +91,6 @@ def test_a_version_shows_the_limit_of_the_check_that_sees_least_rounded_up():
     assert limits([check(0.02, 0.0101), check(0.0301, 0.01)]) == "0.031 / 0.011"
     assert variation(1.0) == "nothing"
     assert limits([{"detects": None}]) == "-"
-
-
-def test_a_version_that_is_no_longer_drawn_from_states_no_limit(history, file):
-    drawn_by(history, file, 1, samples=300)
-    file.write_text(file.read_text() + "#")
-    report = drawn_by(history, file, 2, samples=300)
-    assert [bool(check["detects"]) for check in report["checks"]] == [False, True]
-    assert '<td class="number">-</td>' in page(report)
 
 
 def test_a_check_without_draws_states_no_limit(history):

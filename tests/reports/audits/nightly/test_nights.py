@@ -11,9 +11,6 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json
-from draftproof.models.rationals import as_float
-from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.reference_laws import completed, completed_after_modification, iterated_law, output_law
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.sources import ReferenceDraws
@@ -35,18 +32,6 @@ def test_the_draws_of_every_reference_verifier_follow_the_law_of_their_check(nam
         assert counted.impossible is None
         law = dict(enumerate(check.law))
         assert goodness_of_fit(dict(enumerate(counted.counts.tolist())), law).p_value > 1e-6
-
-
-def test_greedy_block_verification_by_the_plain_law_would_be_refuted():
-    """Lemma 8's completion is what makes it right: completed by the target alone its law is another."""
-    problem = in_field(drawn(2, 3, "generic"))
-    verifier = REFERENCES["greedy-block"]
-    plain = completed(output_law(problem, verifier), problem.target, 3)
-    modified = completed_after_modification(iterated_law(problem, verifier, 1), problem, 3)
-    check = check_of(drawn(2, 3, "generic"), True)
-    for cell, k in check.cells.items():
-        assert as_float(modified[cell]) == pytest.approx(check.law[k], abs=1e-15)
-    assert max(abs(as_float(plain[cell]) - check.law[k]) for cell, k in check.cells.items()) > 0.01
 
 
 def test_what_is_no_output_counts_as_impossible_and_is_named():
@@ -176,24 +161,6 @@ def test_watch_comes_before_alarm_and_calms_down(history):
     assert len(states) < 200  # the state that ended them was taken too
     assert status(history)["checks"][0]["state"] == "watch"
     assert next((state for day in days if (state := after(check.law, day)) != "watch"), "never calm") == "quiet"
-
-
-def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightly):
-    problem = json.dumps(as_json(toy(2)))
-    options = ("--seed", 3, "--night", "2025-03-01", "--samples", 500, "--problem", problem)
-    reports = []
-    for name in ("a.sqlite", "b.sqlite"):
-        done = nightly("run", "block", *options, "--db", name, "--json", "-")
-        reports.append(json.loads(done.stdout)["checks"])
-    assert reports[0] == reports[1]
-    again = nightly("run", "block", *options, "--db", "a.sqlite")
-    assert again.returncode == 0
-    assert "and not drawn again: 1" in again.stdout
-    more = nightly("run", "block", *options[:-4], "--samples", 600, *options[-2:], "--db", "a.sqlite")
-    assert more.returncode == 2
-    assert "the same draws cannot count twice" in more.stderr
-    kept = json.loads(nightly("status", "--db", "a.sqlite", "--json", "-").stdout)
-    assert kept["checks"] == reports[0]
 
 
 def test_without_sqlalchemy_it_says_what_to_install(tmp_path):

@@ -115,3 +115,5 @@ def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_no
     assert shown(cut, nightly) == shown(whole, nightly)
     assert nightly(*options, "--db", whole).returncode == again.returncode
     assert shown(cut, nightly) == shown(whole, nightly)
+    more = nightly(*options[:3], "600", *options[4:], "--db", whole)
+    assert (more.returncode, "the same draws cannot count twice" in more.stderr) == (2, True)

@@ -19,7 +19,7 @@ from draftproof.models.errors import InputError
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
-from draftproof.tests.reports.audits.nightly.parts import a_check, drawn_by
+from draftproof.tests.reports.audits.nightly.parts import a_check
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -198,30 +198,5 @@ def test_a_night_on_postgresql_from_the_command_line(postgresql, tmp_path, night
 
 
 @pytest.mark.database
-def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
-    file.write_text("def verify(target_probs, draft_probs, draft_tokens, rng):\n    return [9]\n")
-    with closing(History.begin(emptied(postgresql))) as history:
-        (check,) = drawn_by(history, file, 1, samples=100)["checks"]
-    assert (check["state"], check["log_e"]) == ("alarm", "inf")
-
-
-@pytest.mark.database
 def test_versions_enrolled_at_once_each_get_a_cohort_of_their_own_on_postgresql(postgresql):
     assert enrolled_at_once(emptied(postgresql)) == ([], list(range(1, 49)))
-
-
-@pytest.mark.database
-@pytest.mark.parametrize("by", ["url", "environment"])
-def test_the_options_that_a_postgresql_server_is_given_are_kept(postgresql, monkeypatch, by):
-    from sqlalchemy import text
-
-    from draftproof.reports.audits.nightly.database import Database
-
-    url = postgresql
-    if by == "url":
-        url += "&options=-c%20statement_timeout%3D45678"
-    else:
-        monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=45678")
-    with closing(Database(url, wait=1.5)) as database, database.reading() as connection:
-        shown = {name: connection.scalar(text(f"show {name}")) for name in ("statement_timeout", "lock_timeout")}
-    assert shown == {"statement_timeout": "45678ms", "lock_timeout": "1500ms"}

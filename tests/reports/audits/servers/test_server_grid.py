@@ -22,7 +22,6 @@ from draftproof.reports.audits.servers.settings import GridSettings
 from draftproof.reports.audits.servers.words import Words
 from draftproof.reports.audits.settings_grid import SERVED as GRID
 from draftproof.reports.audits.settings_grid import SERVED_TOKENS as TOKENS
-from draftproof.stattests.arguments import ALPHA
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
 
@@ -200,15 +199,6 @@ def test_what_cannot_be_is_found_however_rare():
     seen = NextTokens()
     seen.add(rows, (), (0, 2, 0, 1))
     assert not seen.impossible
-
-
-@pytest.mark.long
-def test_the_limit_at_4000_texts_is_at_most_a_hundredth_and_a_deviation_of_it_is_refuted():
-    each = ALPHA / (3 * len(GRID))
-    right = fit(written({}, 4000, 1), written({}, 1000, 2), 4000, each, 0)
-    assert not right.refuted and max(right.limits.values()) <= 0.01, right.limits
-    share = sum(c == 2 for c in written({}, 200, 3).contexts) / (200 * TOKENS)
-    assert judged(Off(0.01 / share), texts=4000).refuted
 
 
 # ---------------------------------------------------------------- logprobs

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from socket import SHUT_RDWR
 from threading import Event
@@ -13,7 +11,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.audit import audit_server
-from draftproof.reports.audits.servers.journal import IN_FLIGHT
+from draftproof.reports.audits.servers.journal import IN_FLIGHT, Journal
 from draftproof.reports.audits.servers.remarks import findings
 from draftproof.reports.audits.servers.requests import KINDS
 from draftproof.reports.audits.servers.settings import ServerSettings
@@ -243,46 +241,19 @@ def test_a_server_that_dies_ends_the_run_and_the_run_goes_on_where_it_stopped(au
     assert not second.evidence[0].detail.redrawn
 
 
-def test_a_killed_audit_goes_on_and_what_was_in_flight_is_lost_and_said(audited, target, tmp_path):
-    file, killed = tmp_path / "checkpoint", Event()
-    with serving(THREE, fault=lambda handler, number, body: number > 80 and not killed.wait(600)) as server:
-        line = [sys.executable, "-m", "draftproof.reports.commands.main", "server", server.url, "--target", target]
-        line += ["--kinds", "together", "--samples", "120", "--checkpoint", str(file)]
-        with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as audit:
-            try:
-                while not file.exists() or file.read_text().count("texts") < 70:
-                    assert audit.poll() is None
-                    time.sleep(0.005)
-            finally:
-                audit.kill()
-                killed.set()
-        file.write_bytes(file.read_bytes() + b'{"kind":"together","slot":11')
-        report = audited(server.url, "together", samples=120, checkpoint=str(file))
-    said = report.server["kinds"]["together"]
-    assert 1 <= said["lost"][IN_FLIGHT] <= 8 and said["counted"] == 120 - said["lost"][IN_FLIGHT]
-    assert report.verdict == "inconclusive"
-
-
-def test_a_run_that_goes_on_shows_what_the_earlier_one_saw(audited, tmp_path):
-    def busy(handler, number, body):
-        return number == 5 and handler.reply({}, 503, Retry_After="0")
-
-    given = {"samples": 60, "model": "forged", "checkpoint": str(tmp_path / "checkpoint")}
-    with serving(THREE, fault=busy, name="other") as server:
-        first, second = (audited(server.url, "streamed", **given) for _ in range(2))
-    assert (first.server["resumed"], second.server["resumed"], first.findings) == (0, 1, second.findings)
-    assert {**second.server, "resumed": 0} == first.server and first.server["answered_as"] == ["other"]
-    assert second.evidence[0].detail == first.evidence[0].detail and first.evidence[0].detail.redrawn == 1
-
-
-def test_an_interruption_keeps_what_was_counted(target):
-    def interrupt(stage, done, total):
-        if done >= 50:
-            raise KeyboardInterrupt
-
-    with serving(THREE, "impossible") as server:
-        report = audit_server(server.url, target, ServerSettings(samples=400), progress=interrupt)
-    assert report.interrupted and report.evidence[0].refuted
+def test_what_was_in_flight_when_a_run_was_killed_is_lost_and_what_was_answered_or_refused_is_known(tmp_path):
+    file = str(tmp_path / "file")
+    killed = Journal(file, {})
+    for slot in range(3):
+        killed.sent("together", slot)
+    killed.refused("together", 1, "status 503", read=True)
+    killed.answered("together", 2, [(0, 1)], {"models": "forged"})
+    killed._store.close()  # as the operating system does
+    with open(file, "ab") as half:
+        half.write(b'{"kind":"together","slot":11')
+    resumed = Journal(file, {})
+    assert (resumed.resumed, resumed.lost["together"], resumed.left("together", 4)) == (1, {0: IN_FLIGHT}, [1, 3])
+    assert (resumed.texts["together"], resumed.missed("together")) == ({2: [(0, 1)]}, {0, 1})
 
 
 # ---------------------------------------------------------------- the command
