@@ -145,17 +145,6 @@ class DrawsItself(Driven):
         return super().__call__(target, draft, tokens, random | {"last": OWN.random()})
 
 
-class ChangesLater(Driven):
-    """Draws from the target after so many calls."""
-
-    calls, patience = 0, 11_056
-
-    def __call__(self, target, draft, tokens, random):
-        self.calls += 1
-        self.accepted = token_rule if self.calls < self.patience else token_without_residual
-        return super().__call__(target, draft, tokens, random)
-
-
 class ReadsBonus(Driven):
     def __call__(self, target, draft, tokens, random):
         return super().__call__(target, draft, tokens, random | {"last": random["bonus"]})
@@ -229,7 +218,6 @@ block_with_seeds = Placed(block_rule, seeds=True)
 block_misplaced = Placed(block_rule, ahead=1)
 last_by_place = LastByPlace(token_rule)
 not_keyed = Driven(token_rule, uniforms=[{**UNIFORMS[0], "first": 40}])
-changes_later = ChangesLater(token_rule)
 
 
 class Together(Driven):
