@@ -145,11 +145,6 @@ class DrawsItself(Driven):
         return super().__call__(target, draft, tokens, random | {"last": OWN.random()})
 
 
-class ReadsBonus(Driven):
-    def __call__(self, target, draft, tokens, random):
-        return super().__call__(target, draft, tokens, random | {"last": random["bonus"]})
-
-
 class Keyed:
     """A kernel's generator, by seed and position. salt: of the seed for the last token; 0 couples it with the first."""
 
@@ -199,15 +194,12 @@ class LastByPlace(Placed):
 
 
 OWN = np.random.default_rng(5)
-OPEN = [{**UNIFORMS[0], "open": "left"}]
 at_most = Driven(at_most_rule)
-at_most_open = Driven(at_most_rule, uniforms=OPEN)
 needle = Driven(needle_rule)
 token_by_uniform_race = Driven(token_rule, {**UNIFORMS[0], "name": "last", "shape": ["V"]}, with_uniform_race)
 capped = Driven(token_rule, NOISE, with_capped_noise)
 two_rows = TwoRows()
 draws_itself = DrawsItself(token_rule)
-reads_bonus = ReadsBonus(token_rule)
 keyed_right = Keyed(100)
 keyed_coupled = Keyed(0)
 keyed_rarely = RareKey(100)
@@ -215,9 +207,7 @@ token_by_place = Placed(token_rule)
 block_by_place = Placed(block_rule)
 block_by_call = Placed(block_rule, by_place=False)
 block_with_seeds = Placed(block_rule, seeds=True)
-block_misplaced = Placed(block_rule, ahead=1)
 last_by_place = LastByPlace(token_rule)
-not_keyed = Driven(token_rule, uniforms=[{**UNIFORMS[0], "first": 40}])
 
 
 class Together(Driven):

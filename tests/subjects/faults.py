@@ -140,10 +140,6 @@ def prints(row, rng):
     return [rng.choice(len(row), p=row)]
 
 
-def by_name_in_another_order(draft_tokens, draft_probs, target_probs, *, rng):
-    return [rng.choice(len(target_probs[0]), p=target_probs[0])]
-
-
 NOT_A_FUNCTION = 3
 
 # Forms that cannot be followed, each with a word of the reason.

@@ -12,7 +12,6 @@ import itertools
 import locale
 import logging
 import os
-import platform
 import signal
 import socket
 import subprocess
@@ -171,13 +170,7 @@ count_of_an_iterator = _when(lambda: next(NUMBERS) > 10**6)
 
 clock_by_time = _when(lambda: time.time() > 4e9)
 clock_by_name = _when(lambda: clock() > 4e9)
-clock_in_nanoseconds = _when(lambda: time.time_ns() > 4e18)
 clock_monotonic = _when(lambda: time.monotonic() > 1e9)
-clock_of_performance = _when(lambda: time.perf_counter() > 1e9)
-clock_of_the_processor = _when(lambda: time.process_time() > 1e9)
-clock_of_times = _when(lambda: os.times().elapsed > 1e12)
-clock_local = _when(lambda: time.localtime().tm_year > 2100)
-clock_by_text = _when(lambda: "2199" in time.strftime("%Y"))
 clock_of_datetime = _when(lambda: datetime.datetime.now().year > 2100)
 clock_of_date = _when(lambda: date.today().year > 2100)
 clock_of_numpy = _when(lambda: np.datetime64("now") > np.datetime64("2199-01-01"))
@@ -187,7 +180,6 @@ clock_at_import = _when(lambda: START > 1.85e9)
 clock_next_year = _when(lambda: datetime.datetime.now().year > YEAR)
 environment_by_getenv = _when(lambda: os.getenv("DRAFTPROOF_FLAG") == "1")
 environment_by_item = _when(lambda: "DRAFTPROOF_OTHER_FLAG" in os.environ)
-environment_by_dict = _when(lambda: dict(os.environ).get("DRAFTPROOF_FLAG_3"))
 file_by_stat = _when(lambda: os.path.exists(FLAG))
 file_by_open = _when(lambda: open("/proc/self/stat").read().startswith("0 "))  # noqa: SIM115
 file_by_numpy = _when(lambda: np.fromfile("/proc/self/stat", dtype=np.uint8, count=1)[0] == 0)
@@ -195,8 +187,6 @@ thread_started = _when(lambda: threading.Thread(target=int).start() is not None)
 process_id = _when(lambda: os.getpid() == 1)
 process_forked = _when(lambda: subprocess.run(["true"], check=False).returncode)
 host_by_socket = _when(lambda: socket.gethostname() == "production")
-host_by_platform = _when(lambda: platform.uname().node == "production")
-host_by_system = _when(lambda: os.uname().nodename == "elsewhere")
 identity = _when(lambda: id(object()) == 1)
 arguments_of_python = _when(lambda: "serve" in sys.argv)
 flags_of_python = _when(lambda: sys.flags.optimize > 2)
@@ -207,11 +197,9 @@ signals = _when(lambda: signal.getsignal(signal.SIGUSR1) is None)
 of_the_locale = _when(lambda: locale.setlocale(locale.LC_CTYPE) == "xx")
 
 SEEN_ONLY = [
-    "clock_by_time", "clock_by_name", "clock_in_nanoseconds", "clock_monotonic", "clock_of_performance",
-    "clock_of_the_processor", "clock_of_times", "clock_local", "clock_by_text", "clock_of_uuid", "clock_of_date",
-    "environment_by_getenv", "environment_by_item", "environment_by_dict", "file_by_stat", "file_by_open",
-    "file_by_numpy", "thread_started", "process_id", "process_forked", "host_by_socket", "host_by_platform",
-    "host_by_system", "arguments_of_python", "garbage", "signals", "of_the_locale",
+    "clock_by_time", "clock_by_name", "clock_monotonic", "clock_of_uuid", "clock_of_date", "environment_by_getenv",
+    "environment_by_item", "file_by_stat", "file_by_open", "file_by_numpy", "thread_started", "process_id",
+    "process_forked", "host_by_socket", "arguments_of_python", "garbage", "signals", "of_the_locale",
 ]  # fmt: skip
 """Verifiers whose question is noted, whether or not a replay shows that the answer matters."""
 

@@ -33,7 +33,6 @@ by_thresholds = drawing(lambda weights: weights.cumsum(0))
 without_the_last_tile = drawing(
     lambda weights: weights.index_fill(0, torch.arange(len(weights) // 64 * 64, len(weights)), 0).cumsum(0)
 )
-by_weights = ending(lambda weights, generator: int(torch.multinomial(weights, 1, generator=generator)))
 by_weights_of_several = ending(
     lambda weights, generator: int(torch.multinomial(weights, 2, replacement=True, generator=generator)[1])
 )

@@ -2,7 +2,6 @@
 
 import random
 
-import numpy as np
 import torch
 
 from draftproof.tests.subjects.on_lists import on_lists
@@ -74,18 +73,8 @@ def _rejecting(target, draft, excluded, tokens):
     return [*tokens, *random.choices(range(len(target[-1])), target[-1])]
 
 
-def _clearing(target_probs, draft_probs, draft_tokens):
-    """Right: what the call before got is cleared."""
-    for rows in _KEPT:
-        rows.clear()
-    _KEPT[:] = target_probs
-    return on_lists(target_probs, draft_probs, draft_tokens)
-
-
 _KEPT: list[list] = []
-lists_known_again, lists_marked, lists_cleared_later = (
-    declare(verify, array="list") for verify in (_once_known, _once_marked, _clearing)
-)
+lists_known_again, lists_marked = (declare(verify, array="list") for verify in (_once_known, _once_marked))
 
 
 def in_the_first_rows_it_got(target, draft, tokens, rng):
@@ -134,24 +123,13 @@ def _of_steps(make):
     return declare(verify, array="list", steps=(make, on_lists))
 
 
-def _numbers_of_numpy(target, draft, tokens):
-    return [list(np.asarray(row)) for row in target], [list(np.asarray(row)) for row in draft], list(tokens)
-
-
-def _tuples(target, draft, tokens):
-    return tuple(map(tuple, target)), tuple(map(tuple, draft)), tuple(tokens)
-
-
 def _of_short_rows(target, draft, tokens):
     if len(target[0]) > 100:
         raise IndexError("too long")
     return target, draft, tokens
 
 
-steps_of_numpy_numbers, steps_of_tuples, steps_that_fail = map(_of_steps, (_numbers_of_numpy, _tuples, _of_short_rows))
+steps_that_fail = _of_steps(_of_short_rows)
 
-in_one_step = declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
-                      array="torch")  # fmt: skip
-in_two_steps = _in_two_steps(of_logits)
 in_two_steps_written = _in_two_steps(logits_written)
 in_two_steps_wrong = _in_two_steps(other_logits)
