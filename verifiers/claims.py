@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-FUNCTION, BATCH, LOOP, DECODER = "function", "batch", "loop", "decoder"
-"""Runs: an audit of a function, of the same in batches, of a decoding loop, of a decoder under settings. Other runs
-examine claims of functions."""
+FUNCTION, BATCH, LOOP, DECODER, STEPS = "function", "batch", "loop", "decoder", "steps"
+"""Runs: an audit of a function, of the same in batches, of a decoding loop, of a decoder under settings, of recorded
+steps. Other runs examine claims of functions."""
 
 VARIATION, PROBABILITY, TOKENS = "total variation", "of probability", "tokens"
 """Units of deviations and limits."""
@@ -107,6 +107,14 @@ CLAIMS = {
     "rows": _of_loops("each block is verified with both models' rows of its own text, under the settings asked for"),
     "drafts": _of_loops("draft tokens are drawn from the draft's rows of their own text"),
     "noise": _of_loops("no random number is used twice: by two rows, streams or purposes"),
+    "follows-rule": Claim(
+        statement="given the drafted tokens and the rows, what a step emits follows the law of the rule claimed",
+        refuted="The engine does not verify as it says: given what it had drafted, some outcomes come more often, and "
+        "others less often, than its rule has them.",
+        glossary="The claim that each recorded step emits what its rule gives, on its rows and drafted tokens.",
+        runs=(STEPS,),
+        fault="recorded steps do not follow the verification rule that the engine claims",
+    ),
     "acceptance": _of_loops("E[tau] of the first iteration is the verifier's own on this pair"),
 }
 """The claims by name. To add one: an entry here, one in ``proofs.laws.law.JUDGES`` if laws decide it, and a test."""

@@ -78,6 +78,8 @@ FINDINGS = {
     "together-differs": "emits other texts when asked many at once",
     "seeds": "gives several texts for one seed",
     "drift": "computes other rows than the reference",
+    "recording-failed": "could not record every step",
+    "unreadable": "has shards that cannot be read",
     OUT_OF_TIME: "had no time for all that it examines",
     "fewer texts": "had no time for more texts",
     "fewer repeats": "had no time for more repeats",
@@ -125,6 +127,7 @@ class Report:
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
     server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
+    steps: of recorded steps: what was judged, what it behaves like, acceptance of every rule, limits.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
     proved: what was on record of proofs when it was written; None: what is on record in this version.
@@ -144,6 +147,7 @@ class Report:
     end_to_end: EndToEnd | None = None
     campaign: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
+    steps: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     proved: list[dict[str, Any]] | None = field(default=None, compare=False)
     _scope: tuple[list[Any], ReportScope | None] | None = field(default=None, init=False, repr=False, compare=False)
@@ -280,6 +284,8 @@ class Report:
             report["campaign"] = self.campaign
         if self.server is not None:
             report["server"] = self.server
+        if self.steps is not None:
+            report["steps"] = self.steps
         report |= {"compared": self.compared} if self.compared else {}
         return report | ({"regions": self.regions} if self.regions else {})
 
@@ -317,7 +323,7 @@ class Report:
         report.shown = {kind: shown for kind, shown in details if shown}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
         report.campaign, report.server = data.get("campaign"), data.get("server")
-        report.regions = data.get("regions", {})
+        report.regions, report.steps = data.get("regions", {}), data.get("steps")
         return report
 
 

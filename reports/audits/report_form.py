@@ -262,6 +262,37 @@ class ServerForm(Closed, kw_only=True):
     not_examined: list[str]
 
 
+class StepsForm(Closed, kw_only=True):
+    """A judged recording of verification steps.
+
+    header: of the recording. rule: that was claimed. counts: of its recorder. judged: how many of which kind.
+    left_out: why -> steps. alpha: share of the rate of false alarms. refuted_at: the step, from 0, by which the rule
+        was refuted. path: [step, logarithm of the evidence]. transform: counts in equal bins.
+    behaves_like: hypotheses that explain the steps best. limits: hypothesis -> the step by which it would have shown.
+    acceptance: accepted tokens a step, of every rule. by_place: drafted and accepted tokens at each place, and those
+        that block verification would accept. groups: the bets split by place and length.
+    """
+
+    header: dict[str, Any]
+    rule: str
+    counts: Counts
+    shards: Count
+    judged: Counts
+    left_out: Counts
+    alpha: Number
+    refuted_at: Count | None
+    path: list[list[float]]
+    transform: list[Count]
+    behaves_like: list[dict[str, str]]
+    limits: dict[str, Count | None]
+    known_bugs: Counts
+    shown: list[dict[str, str]]
+    acceptance: dict[str, Any] | None
+    by_place: list[list[float]]
+    groups: list[dict[str, Any]]
+    not_examined: list[str]
+
+
 class ReportForm(Closed, kw_only=True):
     """A report, as every command writes it.
 
@@ -290,6 +321,7 @@ class ReportForm(Closed, kw_only=True):
     end_to_end: Loop | None = None
     campaign: CampaignForm | None = None
     server: ServerForm | None = None
+    steps: StepsForm | None = None
     regions: dict[str, dict[str, RegionForm]] = {}
 
 

@@ -24,6 +24,7 @@ class Run(Protocol):
     end_to_end: Any
     campaign: dict[str, Any] | None
     server: dict[str, Any] | None
+    steps: dict[str, Any] | None
     regions: dict[str, dict[str, dict[str, int]]]
 
     @property
@@ -303,6 +304,8 @@ def _on_which(kind: Strength, known: ReportScope) -> str:
 
 def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     """Return the verdict in words that say no more than the evidence."""
+    if report.steps:
+        return _of_steps(report.verdict, report.steps)
     if report.verdict == "holds":
         if known.numbers == ["exact"]:
             how = "exactly, over rationals"
@@ -324,6 +327,22 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     if report.verdict == "inconclusive":
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
+
+
+def _of_steps(verdict: str, steps: Mapping[str, Any]) -> str:
+    """Return the verdict on recorded steps in words."""
+    number = max(steps["judged"]["steps"], steps["judged"]["greedy"])
+    if verdict == "refuted":
+        like = f"; behaves like: {steps['behaves_like'][0]['title']}" if steps["behaves_like"] else ""
+        at = steps["refuted_at"]
+        return (
+            f"refuted by step {at + 1:,} of {number:,}{like}"
+            if at is not None
+            else f"refuted in {number:,} steps{like}"
+        )
+    shown = sorted(n for n in steps["limits"].values() if n is not None and n <= number)
+    would = f"; {len(shown)} of {len(steps['limits'])} faults would have shown" if steps["limits"] else ""
+    return f"{verdict}: not refuted in {number:,} recorded steps{would}"
 
 
 def not_refuted(known: ReportScope) -> str:

@@ -23,6 +23,7 @@ COMMANDS = {
     "nightly": "A nightly regression test with a lifetime error rate.",
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
     "server": "Audit a server behind a URL, by samples of what it emits.",
+    "steps": "Judge the verification steps that an engine recorded as it ran.",
     "engines": "What adapters and engines there are, and a page of their audits.",
     "history": "The verdict of every release of an engine's verifier.",
     "bisect": "The release, or the commit, that changed the verdict of an engine's verifier.",

@@ -14,6 +14,8 @@ from ..audits.report_form import SCHEMA_VERSION
 from . import figures
 from .glossary import Links
 from .plain_words import plain_sentence, problem_rows
+from .steps import gain_rows, steps_lines
+from .steps_figures import pictures_of
 from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
 FEW_PROBLEMS = 12
@@ -33,6 +35,10 @@ def page(report: Report) -> str:
         sentence=plain_sentence(report),
         problem_rows=problem_rows(first.witness.problem if first and first.witness else {}),
         server_lines=server_lines(report.server) if report.server else [],
+        steps=report.steps,
+        steps_lines=steps_lines(report.steps) if report.steps else [],
+        gain_rows=gain_rows(report.steps) if report.steps else [],
+        steps_pictures={name: _picture(svg) for name, svg in pictures_of(report.steps).items()},
         few_problems=len({e.problem for e in report.evidence}) <= FEW_PROBLEMS,
         evidence=report.evidence,
         deviations=_picture(figures.deviations(report.evidence)),

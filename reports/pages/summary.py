@@ -276,6 +276,10 @@ def run_lines(report: Report) -> list[tuple[str, str]]:
         return _campaign_lines(report.campaign, report.evidence[0], report.seed)
     if report.server is not None:
         return server_lines(report.server)
+    if report.steps is not None:
+        from .steps import steps_lines
+
+        return steps_lines(report.steps)
     return _loop_lines(report.end_to_end) if report.end_to_end else []
 
 

@@ -1,0 +1,1 @@
+"""Recorders: published engines made to record their verification steps as they run."""

@@ -1,0 +1,124 @@
+"""Record the verification steps of vLLM's V1 rejection sampler in its own process.
+
+vLLM finds it by the entry point ``vllm.general_plugins``. It does nothing unless DRAFTPROOF_STEPS names a folder:
+
+    DRAFTPROOF_STEPS=steps DRAFTPROOF_ONE_OF=20 vllm serve ...
+
+It imports ``draftproof.recording``, NumPy and safetensors, and nothing else of this project.
+"""
+
+import logging
+import os
+from typing import Any
+
+from draftproof.recording import Recorder
+
+FOLDER, ONE_OF = "DRAFTPROOF_STEPS", "DRAFTPROOF_ONE_OF"
+
+
+def register() -> None:
+    """Record every process that vLLM starts, if it is asked for. Never raises into vLLM."""
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return
+    try:
+        install(folder, int(os.environ.get(ONE_OF, "20")))
+    except Exception as error:
+        logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
+
+
+def install(folder: str, one_of: int = 1) -> None:
+    """Put the recorder around the rejection sampler. folder: where its steps go. one_of: one step in so many."""
+    import torch
+    import vllm
+    from vllm.v1.sample import rejection_sampler as module
+
+    sampler, own = module.RejectionSampler, module.rejection_sample
+    forward, recorders, seen = sampler.forward, [], {}
+
+    def recorder_for(vocabulary: int, device: str) -> Recorder:
+        if not recorders:
+            about = {"engine": "vllm", "engine_version": vllm.__version__, "device": device, "rule": "token"}
+            recorders.append(Recorder(folder, vocabulary, dtype="float32", one_of=one_of, seed=os.getpid(), **about))
+            import atexit
+
+            atexit.register(recorders[0].close)
+        return recorders[0]
+
+    def rejection_sample(*given: Any, **named: Any) -> Any:
+        seen["target"] = given[5] if len(given) > 5 else named["target_logits"]
+        return own(*given, **named)
+
+    def recorded(self: Any, metadata: Any, draft_probs: Any, logits: Any, sampling: Any) -> Any:
+        recorder, chosen = None, []
+        try:
+            recorder = recorder_for(logits.shape[-1], str(logits.device))
+            chosen = [k for k in range(len(metadata.num_draft_tokens)) if recorder.chosen()]
+        except Exception as error:
+            logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
+        if recorder is None or not chosen:
+            return forward(self, metadata, draft_probs, logits, sampling)
+        raw = logits.float().clone()
+        bonus = _watched(self.sampler, seen)
+        try:
+            output = forward(self, metadata, draft_probs, logits, sampling)
+        finally:
+            bonus()
+        try:
+            ends = metadata.cu_num_draft_tokens.tolist()
+            rows = torch.softmax(seen["target"], -1, dtype=torch.float32)
+            last = seen.pop("bonus", None)
+            last = torch.softmax(raw[metadata.bonus_logits_indices] if last is None else last, -1)
+            for k in chosen:
+                first = ends[k] - metadata.num_draft_tokens[k]
+                drafts = metadata.draft_token_ids[first : ends[k]].tolist()
+                count = next((i for i, x in enumerate(drafts) if x < 0), len(drafts))  # behind it nothing was drafted
+                mine = slice(first, first + count)
+                places = metadata.target_logits_indices[first : ends[k]].tolist()
+                places = [*places, int(metadata.bonus_logits_indices[k])][: count + 1]
+                recorder.step(
+                    torch.cat([rows[first : ends[k]], last[k : k + 1]])[: count + 1], drafts[:count],
+                    output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine],
+                    request=k, place=recorder.seen, slot=k, settings=_settings(sampling, k), logits=raw[places],
+                )  # fmt: skip
+        except Exception as error:
+            recorder._fails(error)
+        return output
+
+    module.rejection_sample, sampler.forward = rejection_sample, recorded
+
+
+def _watched(sampler: Any, seen: dict[str, Any]) -> Any:
+    """Keep the scores from which the bonus token is drawn. Returns a function that ends it."""
+    top = sampler.topk_topp_sampler
+    own = top.forward
+
+    def forward(logits: Any, generators: Any, k: Any, p: Any) -> Any:
+        from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
+
+        seen["bonus"] = apply_top_k_top_p(logits.clone(), k, p)
+        return own(logits, generators, k, p)
+
+    top.forward = forward
+
+    def end() -> None:
+        top.forward = own
+
+    return end
+
+
+def _settings(sampling: Any, k: int) -> dict[str, Any]:
+    """Return the settings of a request, as ``draftproof steps`` knows them."""
+    found: dict[str, Any] = {"order": "vllm"}
+    for name in ("temperature", "top_k", "top_p"):
+        values = getattr(sampling, name, None)
+        if values is not None:
+            found[name] = round(float(values[k]), 7) if name != "top_k" else int(values[k])
+    if sampling.all_greedy or found.get("temperature", 1) <= 0:
+        found["temperature"] = 0
+    if not sampling.no_penalties:
+        for name in ("presence", "frequency", "repetition"):
+            value = float(getattr(sampling, f"{name}_penalties")[k])
+            if value != (1.0 if name == "repetition" else 0.0):
+                found[f"{name}_penalty"] = value
+    return found

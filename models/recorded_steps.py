@@ -1,0 +1,275 @@
+"""Recorded verification steps, read: a folder of one header and numbered shards (docs/recorded-steps.md)."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ..verifiers.conditional.sparse import CLASSES, EDGES
+from ..verifiers.conditional.steps import PairRows, Steps
+from .errors import InputError
+from .json_files import read_file
+from .libraries import require
+
+FORM, VERSION = "draftproof-recorded-steps", 1
+
+NO_DRAFT_ROW, DRAFT_ROW, POINT_MASS, UNKNOWN = range(4)
+"""What is known of the draft at a row, as ``draftproof.recording`` writes it."""
+
+ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Unit roundoff of the types that engines compute rows in."""
+
+AT_ONCE = 128
+"""Steps that are judged together: their rows are in memory, padded."""
+
+
+class HowChosen(msgspec.Struct):
+    """How steps were chosen. one_of: one in so many. seed, by: of the hash that chose them."""
+
+    one_of: Annotated[int, msgspec.Meta(ge=1)] = 1
+    seed: int = 0
+    by: str = ""
+
+
+class Header(msgspec.Struct):
+    """The header of a recording. Fields as in ``draftproof.recording.Recorder``."""
+
+    form: str
+    version: int
+    vocabulary: Annotated[int, msgspec.Meta(ge=1)]
+    dtype: str = "float32"
+    rule: str = "unknown"
+    engine: str = ""
+    engine_version: str = ""
+    device: str = ""
+    settings: dict[str, Any] = {}
+    chosen: HowChosen = msgspec.field(default_factory=HowChosen)
+    listed: int = 0
+    edges: list[float] = []
+
+    @property
+    def epsilon(self) -> float:
+        """Return the unit roundoff of the engine's rows."""
+        return ROUNDING[self.dtype]
+
+
+class Shard(NamedTuple):
+    """A shard.
+
+    name: of its file. counts: seen, recorded, dropped and failed until it was written. error: why the first one failed.
+    settings: of requests, by their number. arrays: by name.
+    """
+
+    name: str
+    counts: dict[str, int]
+    error: str
+    settings: list[dict[str, Any]]
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps it has."""
+        return len(self.arrays["request"])
+
+    def cut(self, name: str, step: int) -> np.ndarray:
+        """Return the part of a ragged array that belongs to a step: draft_tokens, emitted or history."""
+        offsets = self.arrays[{"emitted": "emitted_offsets", "history": "history_offsets"}.get(name, "draft_offsets")]
+        return self.arrays[name][offsets[step] : offsets[step + 1]]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A folder of recorded steps. shards: files that are whole. broken: (file, what is wrong) of the others."""
+
+    folder: Path
+    header: Header
+    digest: str
+    shards: Sequence[Path]
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Recording":
+        """Open a folder. Raises: InputError if it is no recording, or one of a later version."""
+        place = Path(folder)
+        if not (place / "header.json").is_file():
+            raise InputError(f"{folder}: no header.json in it; expected a folder of recorded steps")
+        header = read_file(Header, place / "header.json")
+        if header.form != FORM:
+            raise InputError(f"{place / 'header.json'}: form {header.form!r}, expected {FORM!r}")
+        if header.version != VERSION:
+            raise InputError(f"{place / 'header.json'}: version {header.version}, expected {VERSION}")
+        if header.dtype not in ROUNDING:
+            raise InputError(f"{place / 'header.json'}: dtype {header.dtype!r}, expected one of {', '.join(ROUNDING)}")
+        if header.edges and not np.allclose(header.edges, EDGES):
+            raise InputError(f"{place / 'header.json'}: other edges of classes than version {VERSION} has")
+        digest = hashlib.sha256((place / "header.json").read_bytes()).hexdigest()[:16]
+        return cls(place, header, digest, sorted(place.glob("steps-*.safetensors")))
+
+    def read(self, path: Path) -> Shard:
+        """Return a shard, checked. Raises: InputError for one that is cut short, or is no part of this recording."""
+        require("safetensors", extra="steps")
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, "numpy") as file:
+                about = file.metadata() or {}
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+        except (SafetensorError, OSError) as error:
+            raise InputError(f"{path.name}: cannot be read ({error}); expected a whole shard") from None
+        if about.get("recording") != self.digest:
+            raise InputError(f"{path.name}: of another recording than header.json")
+        counts = {name: int(about.get(name, 0)) for name in ("seen", "recorded", "dropped", "failed")}
+        shard = Shard(path.name, counts, about.get("error", ""), json.loads(about.get("settings", "[]")), arrays)
+        _checked(shard, self.header)
+        return shard
+
+
+ARRAYS = {
+    "request": "steps", "place": "steps", "slot": "steps", "settings": "steps", "draft_offsets": "steps + 1",
+    "draft_tokens": "drafts", "draft_parents": "drafts", "emitted_offsets": "steps + 1", "emitted": "emitted",
+    "row_offsets": "rows + 1", "ids": "listed", "target": "listed", "draft": "listed", "draft_known": "rows",
+    "natural": "rows", "rest_count": "rows", "rest_target": "rows", "rest_draft": "rows", "highest": "rows",
+}  # fmt: skip
+"""Arrays that every shard has, with the name of their first dimension."""
+
+OPTIONAL = {
+    "uniforms": "drafts", "logprobs": "emitted", "logits": "listed", "logits_rest": "rows",
+    "history_offsets": "steps + 1", "history": "history",
+}  # fmt: skip
+"""Arrays that a shard may have."""
+
+
+def _checked(shard: Shard, header: Header) -> None:
+    """Check sizes, ids and numbers. Raises: InputError naming the shard, the array and the step."""
+    arrays, name = shard.arrays, shard.name
+    if missing := sorted(ARRAYS.keys() - arrays.keys()):
+        raise InputError(f"{name}: no array {missing[0]!r}; expected those of docs/recorded-steps.md")
+    offsets = {
+        n: arrays[n] for n in ("draft_offsets", "emitted_offsets", "row_offsets", "history_offsets") if n in arrays
+    }
+    for key, values in offsets.items():
+        if len(values) == 0 or values[0] != 0 or (np.diff(values) < 0).any():
+            raise InputError(f"{name}: {key} does not rise from 0")
+    steps = len(arrays["request"])
+    drafts, emitted, listed = (int(offsets[f"{n}_offsets"][-1]) for n in ("draft", "emitted", "row"))
+    sizes = {"steps": steps, "steps + 1": steps + 1, "drafts": drafts, "emitted": emitted, "rows": drafts + steps,
+             "rows + 1": drafts + steps + 1, "listed": listed,
+             "history": int(offsets.get("history_offsets", np.zeros(1))[-1])}  # fmt: skip
+    for key, size in (ARRAYS | OPTIONAL).items():
+        if key in arrays and len(arrays[key]) != sizes[size]:
+            raise InputError(f"{name}: {key} has {len(arrays[key])} entries, expected {sizes[size]} ({size})")
+    for key in ("draft_tokens", "ids"):
+        outside = np.flatnonzero((arrays[key] < 0) | (arrays[key] >= header.vocabulary))
+        if len(outside):
+            token = arrays[key][outside[0]]
+            raise InputError(f"{name}: {key} has the token {token}, expected 0..{header.vocabulary - 1}")
+    for key in ("target", "draft", "rest_target", "rest_draft", "highest"):
+        values = arrays[key]
+        if values.ndim > 1 and values.shape[1] != (2 if key == "highest" else CLASSES):
+            raise InputError(f"{name}: {key} has {values.shape[1]} columns")
+    longer = np.flatnonzero(np.diff(offsets["emitted_offsets"]) > np.diff(offsets["draft_offsets"]) + 1)
+    if len(longer):
+        step = longer[0]
+        counts = [len(shard.cut(key, step)) for key in ("emitted", "draft_tokens")]
+        raise InputError(
+            f"{name}: step {step} emitted {counts[0]} tokens of {counts[1]} drafted, expected one more at most"
+        )
+
+
+def row_sums(shard: Shard) -> np.ndarray:
+    """Return the sums of the target's and the draft's rows, [rows, 2]; NaN for a row with an entry that is NaN or below
+    0."""
+    arrays = shard.arrays
+    row_of = np.repeat(np.arange(len(arrays["natural"])), np.diff(arrays["row_offsets"]))
+    sums = np.empty((len(arrays["natural"]), 2))
+    for column, key in enumerate(("target", "draft")):
+        listed, rest = arrays[key].astype(float), arrays[f"rest_{key}"].astype(float)
+        wrong = ~(listed >= 0)
+        sums[:, column] = np.bincount(row_of, np.where(wrong, 0.0, listed), len(sums)) + rest.sum(1)
+        sums[row_of[wrong], column] = np.nan
+    return sums
+
+
+class Chains(NamedTuple):
+    """Some steps of a shard, as arrays.
+
+    places: [N], their places in the shard
+    steps: drafted chains, rows divided by their sums
+    matches: [N], whether what was emitted, less its last token, is what was drafted
+    inside: [N], whether the last token emitted is in the vocabulary
+    """
+
+    places: np.ndarray
+    steps: Steps
+    matches: np.ndarray
+    inside: np.ndarray
+
+
+def chains(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[Chains]:
+    """Yield the steps of a shard that drafted a chain, or nothing, and emitted a token; so many at a time."""
+    arrays = shard.arrays
+    lengths, emitted = np.diff(arrays["draft_offsets"]), np.diff(arrays["emitted_offsets"])
+    chain = np.arange(len(arrays["draft_tokens"])) - np.repeat(arrays["draft_offsets"][:-1], lengths) - 1
+    broken = np.add.reduceat(np.append(arrays["draft_parents"] != chain, 0), arrays["draft_offsets"][:-1])
+    usable = np.flatnonzero((emitted > 0) & ((lengths == 0) | (broken == 0)))
+    for start in range(0, len(usable), at_once):
+        index = usable[start : start + at_once]
+        yield _part(arrays, header, index, lengths[index], emitted[index])
+
+
+def _part(
+    arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, lengths: np.ndarray, emitted: np.ndarray
+) -> Chains:
+    count, gamma = len(index), int(lengths.max(initial=0))
+    places = np.arange(gamma)
+    inside = places < lengths[:, None]
+    tokens = np.full((count, gamma), -1)
+    tokens[inside] = arrays["draft_tokens"][(arrays["draft_offsets"][index][:, None] + places)[inside]]
+    at = arrays["emitted_offsets"][index]
+    last = arrays["emitted"][at + emitted - 1].astype(int)
+    before = np.full((count, gamma), -1)
+    seen = places < (emitted - 1)[:, None]
+    before[seen] = arrays["emitted"][(at[:, None] + places)[seen]]
+    matches = ((before == tokens) | ~seen).all(1)
+    rows = _rows(arrays, header, arrays["draft_offsets"][index] + index, lengths)
+    at_token = _found(rows.ids[:, :-1], tokens)
+    at_last = _found(rows.ids, np.repeat(last[:, None], gamma + 1, axis=1))
+    steps = Steps(header.vocabulary, lengths, tokens, emitted - 1, last, rows, at_token, at_last)
+    return Chains(index, steps, matches, last < header.vocabulary)
+
+
+def _found(ids: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """Return the place of each token in the list of its row; 0 where it is not listed, as behind the last row."""
+    return (ids == tokens[..., None]).argmax(-1)
+
+
+def _rows(arrays: dict[str, np.ndarray], header: Header, first: np.ndarray, lengths: np.ndarray) -> PairRows:
+    """Return the rows first, first + 1, ... of each step, padded, divided by their sums."""
+    count, gamma = len(first), int(lengths.max(initial=0))
+    places = np.arange(gamma + 1)
+    inside = places <= lengths[:, None]
+    number = np.where(inside, first[:, None] + places, 0)
+    starts, ends = arrays["row_offsets"][number], arrays["row_offsets"][number + 1]
+    sizes = np.where(inside, ends - starts, 0)
+    widest = int(sizes.max(initial=1))
+    entries = np.arange(widest)
+    listed = entries < sizes[..., None]
+    flat = (starts[..., None] + entries)[listed]
+    ids = np.full((count, gamma + 1, widest), -1)
+    ids[listed] = arrays["ids"][flat]
+    found, rest = {}, {}
+    for key in ("target", "draft"):
+        values = np.zeros((count, gamma + 1, widest))
+        values[listed] = arrays[key][flat]
+        masses = np.where(inside[..., None], arrays[f"rest_{key}"][number], 0.0).astype(float)
+        total = values.sum(-1) + masses.sum(-1)
+        total[total == 0] = 1.0
+        found[key], rest[key] = values / total[..., None], masses / total[..., None]
+    counts = np.where(inside, arrays["rest_count"][number], 0)
+    highest = np.where(inside[..., None], arrays["highest"][number], 0.0).astype(float)
+    natural = np.where(inside, arrays["natural"][number], widest)
+    return PairRows(ids, found["target"], found["draft"], rest["target"], rest["draft"], counts, highest, natural)

@@ -1,0 +1,1 @@
+"""Recorded verification steps of an engine as it runs, judged."""

@@ -1,0 +1,152 @@
+"""Bets on recorded steps: likelihood ratios of what came out, under known bugs and under the rule that is claimed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ....stattests.tilts import DRAFT_SHARES, NUCLEI, NUCLEUS_SHARE, TEMPERATURES
+from ....verifiers.conditional.laws import StepLaw
+from ....verifiers.conditional.mutants import BLOCK_MUTANTS, TOKEN_MUTANTS, tempered
+from ....verifiers.conditional.rules import RULES, at_most
+from ....verifiers.conditional.steps import PairRows, Steps
+from ....verifiers.conditional.tilts import tilts
+
+Array = np.ndarray
+
+MOST_DRAFTED = 16
+"""Places whose token may be accepted whatever the rows say, each a bet of its own."""
+
+
+IMPOSSIBLE = 1e-12
+"""Likelihood that stands for 0 where hypotheses are compared with each other."""
+
+
+class LogBets(NamedTuple):
+    """Bets of T steps or tokens.
+
+    logs: [H, T], logarithm of each hypothesis' likelihood over the most that the null hypothesis allows; where that is
+        0, over IMPOSSIBLE, which says what explains it best
+    possible: [T], whether the null hypothesis allows what came out.
+    """
+
+    logs: Array
+    possible: Array
+
+    @classmethod
+    def joined(cls, parts: Sequence["LogBets"], hypotheses: int) -> "LogBets":
+        """Return the bets of several parts in turn."""
+        empty = cls(np.zeros((hypotheses, 0)), np.zeros(0, dtype=bool))
+        return cls(*(np.concatenate(arrays, axis=-1) for arrays in zip(empty, *parts)))
+
+
+def hypotheses(rule: str) -> list[StepLaw]:
+    """Return what a rule is tested against: its known bugs, those of the other rules, and its tilts."""
+    law = RULES[rule].law
+    others = [other.law for name, other in RULES.items() if name != rule]
+    bugs = (*TOKEN_MUTANTS, *BLOCK_MUTANTS) if rule in ("token", "block") else ()
+    same = {"token": "M42", "greedy-block": "M40"}.get(rule)
+    return [*others, *(bug for bug in bugs if bug.name != same), *tilts(law, MOST_DRAFTED)]
+
+
+def bets_on_steps(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilon: float) -> LogBets:
+    """Return the bets of hypotheses against a rule, one a step.
+
+    Guarantee: under the rule, with rows and operations rounded by epsilon, the mean of exp(logs) is at most 1 for each
+    hypothesis, given the rows, the drafted tokens and everything before.
+    """
+    stops, tokens = at_most(law, steps, epsilon)
+    possible = (stops > -np.inf) & (tokens > -np.inf)
+    stops, tokens = np.maximum(stops, np.log(IMPOSSIBLE)), np.maximum(tokens, np.log(IMPOSSIBLE))
+    logs = np.empty((len(against), steps.count))
+    for k, other in enumerate(against):
+        own, token = other.log_likelihood(steps)
+        logs[k] = own - stops if token is None else own + token - stops - tokens
+    return LogBets(logs, possible)
+
+
+OTHER_SHARES = tuple(f"{share:.0%} of the other model's row" for share in DRAFT_SHARES)
+
+ON_TOKENS = (
+    *(f"temperature {t:g} times that of the row" for t in TEMPERATURES),
+    *(f"top-p {mass:g}" for mass in NUCLEI),
+    *OTHER_SHARES,
+    "half from the row before",
+)
+"""Hypotheses on tokens that a row is said to have drawn, in the order of ``bets_on_tokens``."""
+
+
+def bets_on_tokens(
+    rows: PairRows, mine: str, at: Array, other: Array, before: Array, epsilon: float
+) -> LogBets:  # fmt: skip
+    """Return bets on tokens that are said to be drawn from rows, one a token.
+
+    rows: [T, ...]. mine: "target" or "draft", whose rows they are. at: [T], places of the tokens in the lists.
+    other: [T], probability of each token under the other model; NaN where that is not known.
+    before: [T], under the row of the place before; NaN where there is none.
+    Guarantee: if each token follows its row given everything before, entries rounded by epsilon of themselves, the mean
+    of exp(logs) is at most 1 for each hypothesis.
+    """
+    values, every = getattr(rows, mine), np.arange(len(at))
+    rest = getattr(rows, f"rest_{mine}").sum(-1)
+    own = values[every, at]
+    possible = own > 0
+    logs = np.zeros((len(ON_TOKENS), len(at)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for k, t in enumerate(TEMPERATURES):
+            weights = tempered(values, rest, rows.rest_count, rows.highest[:, 0 if mine == "target" else 1], t)
+            logs[k] = (1 / t - 1) * np.log(own) - np.log(weights.listed.sum(-1) + weights.rest)
+    k = len(TEMPERATURES)
+    for inside, mass in _nuclei(rows, values, at):
+        share = np.divide(NUCLEUS_SHARE * inside, mass, out=np.full(len(at), NUCLEUS_SHARE), where=mass > 0)
+        logs[k] = np.log(1 - NUCLEUS_SHARE + share)
+        k += 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(possible, other / own, 1.0)
+        for share in DRAFT_SHARES:
+            logs[k] = np.where(np.isnan(ratio), 0.0, np.log1p(share * (ratio - 1)))
+            k += 1
+        ratio = np.where(possible, before / own, 1.0)
+        logs[k] = np.where(np.isnan(ratio), 0.0, np.log1p(0.5 * (ratio - 1)))
+    return LogBets(np.where(possible, logs - np.log1p(4 * epsilon), 0.0), possible)
+
+
+def _nuclei(rows: PairRows, values: Array, at: Array) -> list[tuple[Array, Array]]:
+    """Return for each mass of NUCLEI whether each token is in the nucleus, and the nucleus' mass; 0 where it is longer
+    than what is listed for its probability."""
+    natural = np.arange(values.shape[-1]) < rows.natural[:, None]
+    listed = np.where(natural, values, 0.0)
+    sums = np.cumsum(-np.sort(-listed, axis=-1), axis=-1)
+    mine = _rank(listed, natural, at)
+    found = []
+    for mass in NUCLEI:
+        size = np.minimum((sums < mass).sum(-1) + 1, sums.shape[-1])
+        reached = np.take_along_axis(sums, size[:, None] - 1, -1)[:, 0]
+        found.append((mine < size, np.where(reached >= mass, reached, 0.0)))
+    return found
+
+
+def _rank(listed: Array, natural: Array, at: Array) -> Array:
+    """Return how many tokens come before each in its row, the most probable first, equals in the order listed, [T]."""
+    own = listed[np.arange(len(at)), at][:, None]
+    earlier = np.arange(listed.shape[-1]) < at[:, None]
+    rank = (listed > own).sum(-1) + ((listed == own) & natural & earlier).sum(-1)
+    return np.where(at < natural.sum(-1), rank, listed.shape[-1])
+
+
+def transforms(rows: PairRows, mine: str, at: Array, uniforms: Array) -> Array:
+    """Return the probability integral transform of each token, [T]: uniform on 0..1 if the rows drew them.
+
+    A token that is not among those listed for their probability is anywhere among all that are not.
+    uniforms: [T], the auditor's own.
+    """
+    values, every = getattr(rows, mine), np.arange(len(at))
+    natural = np.arange(values.shape[-1]) < rows.natural[:, None]
+    listed = np.where(natural, values, 0.0)
+    own = listed[every, at]
+    above = np.where(listed > own[:, None], listed, 0.0).sum(-1)
+    ties = (listed == own[:, None]) & natural & (np.arange(values.shape[-1]) < at[:, None])
+    above += np.where(ties, listed, 0.0).sum(-1)
+    unlisted = at >= rows.natural
+    whole = listed.sum(-1)
+    return np.clip(np.where(unlisted, whole + uniforms * np.maximum(1 - whole, 0.0), above + uniforms * own), 0.0, 1.0)

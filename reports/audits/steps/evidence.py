@@ -1,0 +1,180 @@
+"""What a judged recording is evidence of, claim by claim."""
+
+from collections.abc import Iterator
+from math import inf
+
+import numpy as np
+
+from ....stattests.arguments import BETA
+from ....stattests.betting import Fortune
+from ....stattests.sequence_design import detectable_shift
+from ....stattests.tilts import SETS, p_value
+from ....verifiers.conditional.rules import RULES
+from ....verifiers.details import BettingDetail, Detail
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
+from ..replay import command_line
+from .judge import RecordingJudge, repeated_uniforms
+from .purses import SHARE, TokenPurse
+from .settings_of_rows import ROW_OFF
+from .witness import witness_of
+
+PROBLEM = "recorded steps"
+"""Name of what evidence on a recording is about."""
+
+LOGPROB_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.05, "bfloat16": 0.1}
+"""Most that a reported logprob may be from that of its row, by the type of the engine's rows."""
+
+
+def evidence_of(judge: RecordingJudge, limits: dict[str, int | None]) -> list[Evidence]:
+    """Return the evidence on every claim that the recording has something to say of.
+
+    limits: of ``RecordingJudge.limits``.
+    """
+    found = [*_follows_rule(judge, limits), *_lossless(judge), *_drafts(judge), *_rows(judge), *_logprobs(judge)]
+    return [*found, *_batch(judge)]
+
+
+def replay(judge: RecordingJudge) -> str:
+    """Return the command that judges the recording again."""
+    claimed = None if judge.rule == judge.recording.header.rule else judge.rule
+    return command_line("steps", str(judge.recording.folder), rule=claimed, seed=judge.seed or None)
+
+
+def _made(
+    judge: RecordingJudge, claim: str, witness: Witness | None, detail: Detail, method: Method = Method.BETTING,
+    **bounds: float,
+) -> Evidence:  # fmt: skip
+    """Return the evidence: refuted with a witness; without one bets decide nothing, and a comparison of all holds."""
+    unrefuted = NO_EVIDENCE if method.sampled else HOLDS
+    return Evidence(
+        claim=claim, method=method, verdict=REFUTED if witness else unrefuted, problem=PROBLEM, witness=witness,
+        replay=replay(judge) if witness else None, detail=detail, **bounds,
+    )  # fmt: skip
+
+
+def _betting(judge: RecordingJudge, tokens: int, fortunes: list[Fortune], limits: dict[str, float]) -> BettingDetail:
+    header = judge.recording.header
+    return BettingDetail(
+        dtype=header.dtype, vocabulary=header.vocabulary, tokens=tokens, p_value=p_value(fortunes), limits=limits,
+        slack=0.0, false_alarm_rate=SHARE, miss_rate=BETA, log_evidence=max(f.log_evidence for f in fortunes)
+        if all(np.isfinite(f.log_evidence) for f in fortunes) else None,
+    )  # fmt: skip
+
+
+def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Iterator[Evidence]:
+    if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
+        return
+    witness, fortune = None, judge.steps.fortune
+    name = RULES[judge.rule].law.title
+    if judge.impossible:
+        witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}")
+    elif judge.differences:
+        witness = witness_of(judge.recording, judge.differences[0], f"what its own uniforms give, under {name}")
+    elif fortune.refuted_at is not None:
+        shown = judge.shown[0]
+        behaves = judge.likely()
+        words = f"less often, under {name}, than under: {behaves[0].title}" if behaves else "less often"
+        witness = witness_of(judge.recording, shown, words)
+    needed = {name: float(n) for name, n in limits.items() if n is not None}
+    yield _made(judge, "follows-rule", witness, _betting(judge, fortune.steps, [fortune], needed))
+
+
+def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse, why_not: str = "") -> Iterator[Evidence]:
+    if not purse.tokens:
+        return
+    detail = _betting(judge, purse.tokens, list(purse.fortunes), {
+        name: detectable_shift(np.full(purse.tokens, float(name.split()[-1])), SHARE / 2, BETA, 0.0, len(SETS))
+        for name in SETS
+    })  # fmt: skip
+    won = purse.refuting
+    if won is None or why_not:
+        bound = 1.0 if why_not else max(detail.limits.values())
+        made = _made(judge, claim, None, detail, bound=bound)
+        yield made.undecided(why_not) if why_not else made
+        return
+    evidence = purse.tilts.fortunes.get(str(won.family), 0.0)
+    seen = f"a fortune of e^{evidence:.1f}" if evidence < inf else "a token that the row excludes"
+    sequence = f"{won.family}, by token {won.refuted_at:,} of {purse.tokens:,}"
+    yield _made(judge, claim, Witness(sequence=sequence, expected="a fortune of 1 on average", observed=seen), detail)
+
+
+def _lossless(judge: RecordingJudge) -> Iterator[Evidence]:
+    header, why_not = judge.recording.header, ""
+    whole = header.chosen.one_of == 1 and not judge.counts.get("dropped")
+    if judge.rule == "greedy-block" and not whole:
+        why_not = "greedy block verification changes the target of later steps, and not every step is recorded"
+    yield from _of_tokens(judge, "lossless", judge.texts, why_not)
+
+
+def _drafts(judge: RecordingJudge) -> Iterator[Evidence]:
+    yield from _of_tokens(judge, "drafts", judge.drafts)
+
+
+def _rows(judge: RecordingJudge) -> Iterator[Evidence]:
+    rows, header = judge.rows, judge.recording.header
+    if not rows.checked:
+        return
+    witness = None
+    if rows.off:
+        cause = rows.causes.most_common(1)[0][0]
+        witness = Witness(
+            sequence=judge.rows_at, expected=f"within TV {ROW_OFF[header.dtype]:g} of the settings' row",
+            observed=f"off by TV {rows.worst:.3g}; {rows.off:,} of {rows.checked:,} rows", why=cause,
+        )  # fmt: skip
+    detail = Detail(dtype=header.dtype, vocabulary=header.vocabulary)
+    yield _made(judge, "rows", witness, detail, method=Method.REPORTED, total_variation=rows.worst,
+                bound=ROW_OFF[header.dtype])  # fmt: skip
+
+
+def _logprobs(judge: RecordingJudge) -> Iterator[Evidence]:
+    header = judge.recording.header
+    every = np.concatenate([np.zeros(0), *judge.logprobs])
+    if not len(every):
+        return
+    worst, allowed = float(np.abs(every).max()), LOGPROB_OFF[header.dtype]
+    witness = None
+    if not worst <= allowed:
+        off = int((~(np.abs(every) <= allowed)).sum())
+        witness = Witness(
+            sequence=f"{off:,} of {len(every):,} reported logprobs", expected=f"within {allowed:g} of the row's",
+            observed=f"off by up to {worst:.3g}, on average {every.mean():+.3g}",
+        )  # fmt: skip
+    yield _made(judge, "logprobs", witness, Detail(dtype=header.dtype), method=Method.REPORTED,
+                total_variation=min(worst, 1e300), bound=allowed)  # fmt: skip
+
+
+def _batch(judge: RecordingJudge) -> Iterator[Evidence]:
+    groups = judge.groups
+    if not groups or len({key for key in groups.purses if key[0] == "place in the batch"}) < 2:
+        return
+    places = {key: purse for key, purse in groups.purses.items() if key[0] == "place in the batch"}
+    refuted = [key for key in groups.refuted if key in places]
+    witness = None
+    if refuted:
+        fault = places[refuted[0]].likely()[0]
+        right = [key for key, purse in places.items() if key not in refuted and purse.without(fault)]
+        if len(right) + len(refuted) == len(places) and right:
+            names = ", ".join(f"{what} {value}" for what, value in refuted)
+            witness = Witness(
+                sequence=f"the rule is refuted at {names}", expected="the rule at every place",
+                observed=f"not at the other {len(right)}, where the fault would have shown", why=fault,
+            )  # fmt: skip
+    fortunes = [purse.fortune for purse in places.values()]
+    yield _made(judge, "batch", witness, _betting(judge, sum(f.steps for f in fortunes), fortunes, {}))
+
+
+def findings_of(judge: RecordingJudge) -> dict[str, str]:
+    """Return what was noticed that is no law."""
+    found = {}
+    twice, chance = repeated_uniforms(judge)
+    if twice > chance + 10 * (chance + 1) ** 0.5 + 10:
+        found["uniform-reused"] = (
+            f"{twice:,} of {judge.uniforms.total():,} recorded uniforms came before; by chance {chance:.2g}"
+        )
+    if judge.counts.get("failed"):
+        found["recording-failed"] = f"{judge.counts['failed']:,} steps could not be recorded: {judge.failure}"
+    if judge.errors:
+        found["unreadable"] = "; ".join(judge.errors[:3]) + (
+            f"; {len(judge.errors) - 3} more" if len(judge.errors) > 3 else ""
+        )
+    return found

@@ -1,0 +1,180 @@
+"""Judge a recording: shards side by side, their bets settled in the order of the recording."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from math import inf, log
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from ....models.errors import InputError
+from ....models.recorded_steps import Recording, chains
+from ....stattests.arguments import ALPHA
+from ....verifiers.conditional.drawing import drawn
+from ....verifiers.conditional.laws import StepLaw
+from ....verifiers.conditional.mutants import BLOCK_MUTANTS, NOT_COMPARED, TOKEN_MUTANTS
+from ....verifiers.conditional.rules import RULES
+from ....verifiers.conditional.steps import Steps
+from ..settings import Progress, silent
+from .acceptance import Acceptance
+from .bets import bets_on_steps, hypotheses
+from .purses import Groups, StepPurse, TokenPurse
+from .settings_of_rows import RowsSeen
+from .shard import Found, Shown, judged
+
+UNKNOWN_RULE = "unknown"
+
+RULE_NAMES = (*RULES, UNKNOWN_RULE)
+"""Rules that a recording can claim."""
+
+LIMIT_STEPS = 256
+"""Steps on whose rows the detection limits are computed."""
+
+NORMAL_MISS = 3.09
+"""Standard errors of a sum that a limit allows for: BETA of one side."""
+
+SHOWN = 5
+"""Steps that are shown of a kind."""
+
+
+class RecordingJudge:
+    """A recording's findings, shard by shard. rule: that is claimed. seed: of the auditor's own random numbers."""
+
+    def __init__(self, recording: Recording, rule: str | None = None, seed: int = 0):
+        self.recording, self.seed = recording, seed
+        claimed = rule or recording.header.rule
+        if claimed not in RULE_NAMES:
+            raise InputError(f"rule {claimed!r}, expected one of {', '.join(RULE_NAMES)}")
+        self.rule = claimed
+        self.against = hypotheses(claimed) if claimed in RULES else []
+        names = [law.name for law in self.against]
+        self.steps = StepPurse(names) if names else None
+        self.groups = Groups(names) if names else None
+        self.texts, self.drafts = TokenPurse(), TokenPurse()
+        self.acceptance = Acceptance(tuple(RULES))
+        self.rows, self.rows_at = RowsSeen(), ""
+        self.left_out, self.counts = Counter[str](), dict[str, int]()
+        self.shown, self.differences, self.errors = list[Shown](), list[Shown](), list[str]()
+        self.uniforms, self.failure = Counter[float](), ""
+        self.replayed = self.greedy = self.shards = 0
+        self.logprobs: list[np.ndarray] = []
+
+    def run(self, jobs: int = 1, progress: Progress = silent) -> "RecordingJudge":
+        """Judge every shard. A shard that cannot be read is named, and left out."""
+        paths = list(self.recording.shards)
+        for k, found in enumerate(_found(self.recording, paths, self.rule, self.seed, jobs)):
+            self.add(found)
+            progress("shards", k + 1, len(paths))
+        return self
+
+    def add(self, found: Found) -> None:
+        """Settle the bets of a shard, and keep what else it shows."""
+        self.errors += found.errors
+        if not found.counts:
+            return
+        self.shards += 1
+        self.counts = {name: max(self.counts.get(name, 0), n) for name, n in found.counts.items()}
+        self.left_out += found.left_out
+        self.failure = self.failure or found.failure
+        if self.steps and self.groups:
+            self.steps.add(found.steps)
+            self.groups.add(found.steps, found.slot, found.length)
+        self.texts.add(found.texts, found.text_transform)
+        self.drafts.add(found.drafts, found.draft_transform)
+        self.acceptance.add(found.request, found.drafted, found.accepted, found.expected, found.best)
+        self.shown = sorted([*self.shown, *found.shown], key=lambda s: -s.gain)[:SHOWN]  # stable: the first stays first
+        self.differences = [*self.differences, *found.differences][:SHOWN]
+        self.replayed, self.greedy = self.replayed + found.replayed, self.greedy + found.greedy
+        self.uniforms.update(found.uniforms.tolist())
+        self.logprobs.append(found.logprobs)
+        if found.rows.first and not self.rows_at:
+            step, place, cause = found.rows.first
+            self.rows_at = f"{found.name}, step {step}, row {place}: {cause}"
+        self.rows.add(found.rows)
+
+    @property
+    def impossible(self) -> list[Shown]:
+        """Return steps that the rule cannot emit."""
+        return [shown for shown in self.shown if shown.gain == inf]
+
+    def likely(self) -> list[StepLaw]:
+        """Return the hypotheses that explain the steps best, known bugs and rules first, once the rule is refuted."""
+        if not self.steps or self.steps.fortune.refuted_at is None:
+            return []
+        laws = {law.name: law for law in self.against}
+        return sorted((laws[name] for name in self.steps.likely()), key=lambda law: law.name == law.title)
+
+    def limits(self) -> dict[str, int | None]:
+        """Return by which step each hypothesis would have refuted the rule, with probability 1 - BETA; None: never.
+
+        Each step adds to the logarithm of a bet what it adds on the recorded rows when outcomes are drawn from the
+        hypothesis; the sum is taken to be normal.
+        """
+        sample = self._sample()
+        if sample is None or not self.against:
+            return {}
+        law, generator, found = RULES[self.rule].law, np.random.default_rng(self.seed), dict[str, int | None]()
+        needed = log(len(self.against) * 4 / ALPHA)
+        for other in self.against:
+            outcomes = other if other.replace else StepLaw(other.name, other.title, other.accept, law.replace,
+                                                           law.longest, law.bonus, change=other.change)  # fmt: skip
+            steps, listed = drawn(outcomes, sample, generator)
+            bets = bets_on_steps(law, [other], steps, self.recording.header.epsilon)
+            gains = np.where(bets.possible, bets.logs[0], needed)[listed]
+            found[other.name] = _steps_needed(np.clip(gains, -needed, needed), needed)
+        return found
+
+    def _sample(self) -> Steps | None:
+        for path in self.recording.shards:
+            try:
+                shard = self.recording.read(path)
+            except InputError:
+                continue
+            for part in chains(shard, self.recording.header, LIMIT_STEPS):
+                drafted = part.steps.part(part.matches & part.inside & (part.steps.lengths > 0))
+                if drafted.count >= LIMIT_STEPS // 4:
+                    return drafted
+        return None
+
+
+def _steps_needed(gains: np.ndarray, needed: float) -> int | None:
+    """Return the least n with n m - z s sqrt(n) >= needed, for the mean m and deviation s of gains; None: never."""
+    if not len(gains) or not gains.mean() > 1e-9:
+        return None
+    m, s = float(gains.mean()), float(gains.std())
+    root = (NORMAL_MISS * s + (NORMAL_MISS**2 * s**2 + 4 * m * needed) ** 0.5) / (2 * m)
+    return int(np.ceil(root**2))
+
+
+def _found(recording: Recording, paths: Sequence[Path], rule: str, seed: int, jobs: int) -> Iterator[Found]:
+    """Yield what each shard shows, in order, found by so many processes."""
+    work = partial(_judged, recording, rule, seed)
+    if jobs > 1 and len(paths) > 1:
+        pool = ProcessPoolExecutor(min(jobs, len(paths)), mp_context=get_context("forkserver"))
+        with pool:
+            yield from pool.map(work, paths)
+        return
+    yield from map(work, paths)
+
+
+def _judged(recording: Recording, rule: str, seed: int, path: Path) -> Found:
+    try:
+        return judged(recording, path, rule, seed)
+    except InputError as error:
+        return Found(path.name, errors=[str(error)])
+
+
+def repeated_uniforms(judge: RecordingJudge) -> tuple[int, float]:
+    """Return how many recorded uniforms came twice, and how many would by chance on a lattice of 2^-24."""
+    count = judge.uniforms.total()
+    twice = sum(n - 1 for n in judge.uniforms.values())
+    return twice, count * max(count - 1, 0) / 2 * 2.0**-24
+
+
+def known_bugs(rule: str) -> dict[str, int]:
+    """Return how many known bugs a rule is compared with, and how many of the zoo have no law of a step."""
+    compared = len(TOKEN_MUTANTS) + len(BLOCK_MUTANTS) if rule in ("token", "block") else 0
+    return {"compared": compared, "not_compared": len(NOT_COMPARED)}

@@ -1,0 +1,125 @@
+"""Audit a recording: the report of ``draftproof steps``."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ....models.errors import InputError
+from ....models.recorded_steps import Recording
+from ....verifiers.conditional.rules import RULES
+from ..report import Report
+from ..settings import Progress, silent
+from .evidence import evidence_of, findings_of
+from .judge import UNKNOWN_RULE, RecordingJudge, known_bugs
+from .purses import SHARE
+
+CLAIMS = ("lossless", "follows-rule", "drafts", "rows", "logprobs", "batch")
+"""Claims that a recording is judged by."""
+
+TO_LISTEN_FOR = "vocabularies, settings, devices and loads other than those recorded"
+
+
+def audit_steps(
+    folder: str | Path, rule: str | None = None, seed: int = 0, jobs: int = 1, progress: Progress = silent
+) -> Report:  # fmt: skip
+    """Judge the recorded steps in a folder.
+
+    rule: that is claimed, in place of the header's. seed: of the auditor's random numbers. jobs: shards at a time.
+    Guarantee: what is right is refuted with probability at most ALPHA over all claims; the report is the same for any
+    number of jobs.
+    Raises: InputError if the folder is no recording, or none of its shards can be read.
+    """
+    recording = Recording.open(folder)
+    if not recording.shards:
+        raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on")
+    judge = RecordingJudge(recording, rule, seed).run(jobs, progress)
+    if not judge.shards:
+        raise InputError(f"{folder}: no shard can be read: {judge.errors[0]}")
+    return report_of(judge)
+
+
+def report_of(judge: RecordingJudge) -> Report:
+    """Return the report of a judged recording."""
+    header = judge.recording.header
+    engine = " ".join(filter(None, (header.engine or "an engine that is not named", header.engine_version)))
+    source = f"recorded steps of {engine}" + (f" on {header.device}" if header.device else "")
+    report = Report.begin(str(judge.recording.folder), source, [header.dtype], judge.seed, CLAIMS)
+    report.subject["digest"] = judge.recording.digest
+    limits = judge.limits()
+    report.add(evidence_of(judge, limits))
+    report.notice(findings_of(judge))
+    report.steps = _section(judge, limits)
+    return report
+
+
+def _section(judge: RecordingJudge, limits: dict[str, int | None]) -> dict[str, Any]:
+    """Return the report's ``steps``."""
+    header, acceptance = judge.recording.header, judge.acceptance
+    purse = judge.steps
+    return {
+        "header": msgspec.to_builtins(header) | {"edges": []},
+        "rule": judge.rule,
+        "counts": judge.counts,
+        "shards": judge.shards,
+        "judged": {"steps": purse.fortune.steps if purse else 0, "greedy": judge.greedy, "emitted": judge.texts.tokens,
+                   "drafted": judge.drafts.tokens, "rows": judge.rows.checked, "replayed": judge.replayed},
+        "left_out": dict(judge.left_out),
+        "alpha": SHARE,
+        "refuted_at": purse.fortune.refuted_at if purse else None,
+        "path": [list(point) for point in _finite(purse.path)] if purse else [],
+        "transform": judge.texts.bins.tolist(),
+        "behaves_like": [{"name": law.name, "title": law.title} for law in judge.likely()[:3]],
+        "limits": limits,
+        "known_bugs": known_bugs(judge.rule),
+        "shown": [{"place": str(shown.place), "why": shown.why} for shown in judge.shown],
+        "acceptance": gains(judge) if acceptance.steps else None,
+        "by_place": acceptance.by_place.tolist(),
+        "groups": [
+            {"what": what, "value": value, "steps": one.fortune.steps, "refuted": one.fortune.refuted_at is not None}
+            for (what, value), one in (judge.groups.purses.items() if judge.groups else ())
+        ],
+        "not_examined": _not_examined(judge),
+    }  # fmt: skip
+
+
+def _finite(path: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    return [(step, min(evidence, 700.0)) for step, evidence in path]
+
+
+def gains(judge: RecordingJudge) -> dict[str, Any]:
+    """Return the accepted tokens a step, as measured and under each rule on the same rows, with intervals of 95 %."""
+    acceptance = judge.acceptance
+    base = judge.rule if judge.rule in RULES else None
+    rules = {
+        name: {"expected": list(acceptance.expected(name)), "gain": list(acceptance.gain(name, base))} for name in RULES
+    }
+    return {"steps": acceptance.steps, "requests": len(acceptance.sums), "measured": list(acceptance.measured()),
+            "over": base or "what was measured", "rules": rules}  # fmt: skip
+
+
+def _not_examined(judge: RecordingJudge) -> list[str]:
+    header, sentences = judge.recording.header, []
+    if judge.rule == UNKNOWN_RULE:
+        sentences.append("whether the engine follows its rule: the recording claims none (--rule)")
+    for why, number in judge.left_out.items():
+        sentences.append(f"{number:,} steps: {why}")
+    if dropped := judge.counts.get("dropped"):
+        sentences.append(f"{dropped:,} steps that the recorder had no time for")
+    if header.chosen.one_of > 1:
+        sentences.append(f"steps that were not recorded: one of {header.chosen.one_of} was, chosen without looking")
+    if not judge.rows.checked:
+        sentences.append("whether the recorded rows are those of the settings: no logits were recorded")
+    elif judge.rows.left_out:
+        sentences.append(f"rows under {', '.join(sorted(judge.rows.left_out))}")
+    if not judge.replayed:
+        sentences.append("the engine's own random numbers: none were recorded")
+    if not any(map(len, judge.logprobs)):
+        sentences.append("reported logprobs: none were recorded")
+    if not judge.drafts.tokens:
+        sentences.append("whether drafted tokens follow the draft's rows: no rows of the draft were recorded")
+    if judge.rule in ("token", "block"):
+        bugs = known_bugs(judge.rule)
+        sentences.append(f"{bugs['not_compared']} known bugs whose outcome depends on more than the rows")
+    sentences.append("whether the rows are the model's: they are taken as recorded")
+    return [*sentences, TO_LISTEN_FOR]

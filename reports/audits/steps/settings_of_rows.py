@@ -1,0 +1,236 @@
+"""Recorded rows against the logits and settings that they were made from, entry by entry."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....models.decoding_settings import CUTS, ENDS, ORDERS, SETTINGS
+from ....models.recorded_steps import Header, Shard
+
+Array = np.ndarray
+
+ROW_OFF = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 2e-2}
+"""Total variation of a row from what its settings give that rounding explains, by the type of the engine's rows."""
+
+EXAMINED = (
+    "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+    "logit_bias",
+)  # fmt: skip
+"""Settings whose rows are computed here."""
+
+NEEDS_HISTORY = ("repetition_penalty", "presence_penalty", "frequency_penalty")
+
+USUAL_ORDER = "vllm"
+"""The engine whose order of settings is taken where the header's settings name none (``order``)."""
+
+
+@dataclass
+class RowsSeen:
+    """What settings say of rows.
+
+    checked: rows that were compared. off: rows that are other than the settings give. worst: the largest total
+    variation. first: the first such row, (step, place), and what would give it. causes: what would give them -> how
+    many. without_logits: rows whose logits were not recorded. left_out: settings that are not examined.
+    """
+
+    checked: int = 0
+    off: int = 0
+    worst: float = 0.0
+    first: tuple[int, int, str] | None = None
+    causes: Counter = field(default_factory=Counter)
+    without_logits: int = 0
+    left_out: set[str] = field(default_factory=set)
+
+    def add(self, other: "RowsSeen") -> None:
+        """Add what another shard shows."""
+        self.checked += other.checked
+        self.off += other.off
+        self.worst = max(self.worst, other.worst)
+        self.causes += other.causes
+        self.without_logits += other.without_logits
+        self.left_out |= other.left_out
+
+
+def rows_against_settings(shard: Shard, header: Header) -> RowsSeen:
+    """Compare every row of which the logits were recorded with what the request's settings give."""
+    arrays, seen = shard.arrays, RowsSeen()
+    rows = len(arrays["draft_known"])
+    if "logits" not in arrays:
+        seen.without_logits = rows
+        return seen
+    row = 0
+    for step in range(shard.steps):
+        which = arrays["settings"][step]
+        settings = header.settings | (shard.settings[which] if which >= 0 else {})
+        drafts = shard.cut("draft_tokens", step)
+        history = shard.cut("history", step) if "history" in arrays else None
+        for place in range(len(drafts) + 1):
+            _compare(arrays, row, settings, history, drafts[:place], (step, place), header, seen)
+            row += 1
+    return seen
+
+
+def _compare(
+    arrays: Mapping[str, Array], row: int, settings: Mapping[str, Any], history: Array | None, drafts: Array,
+    where: tuple[int, int], header: Header, seen: RowsSeen,
+) -> None:  # fmt: skip
+    entries = slice(arrays["row_offsets"][row], arrays["row_offsets"][row + 1])
+    logits, p = arrays["logits"][entries].astype(float), arrays["target"][entries].astype(float)
+    if np.isnan(logits).any():
+        seen.without_logits += 1
+        return
+    strange = {name for name in settings if name in SETTINGS and name not in (*EXAMINED, *ENDS)}
+    strange |= {name for name in NEEDS_HISTORY if name in settings and history is None}
+    if strange:
+        seen.left_out |= strange
+        return
+    ids, allowed = arrays["ids"][entries], ROW_OFF[header.dtype]
+    text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
+    rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
+    seen.checked += 1
+    distance = _distance(p, made(logits, rest, ids, settings, text))
+    if distance <= allowed:
+        return
+    seen.off += 1
+    seen.worst = max(seen.worst, 1.0 if np.isnan(distance) else distance)
+    cause = _cause(p, logits, rest, ids, settings, text, drafts, allowed)
+    seen.causes[cause] += 1
+    seen.first = seen.first or (*where, cause)
+
+
+def _distance(p: Array, bounds: tuple[Array, Array]) -> float:
+    """Return the least total variation, on what is listed, from any row with these entries kept for certain, or not."""
+    scores, certain = bounds
+    undecided = (certain == 0) & (p > 0)
+    kept = (certain > 0) | undecided
+    weights = (
+        np.where(kept, np.exp(scores - scores[kept].max(initial=-np.inf)), 0.0) if kept.any() else np.zeros(len(p))
+    )
+    total = weights.sum()
+    expected = weights / total * p.sum() if total > 0 else weights
+    return float(np.abs(p - expected).sum() / 2)
+
+
+def made(
+    logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the scores of what is listed under the settings, and of each whether it stays: 1, -1, or 0 where what is
+    not listed decides it.
+
+    rest: log sum exp of the logits that are not listed, and how many they are. text: the tokens that penalties count.
+    """
+    scores, certain = logits.copy(), np.ones(len(logits), dtype=int)
+    outside, count = rest
+    temperature = settings.get("temperature", 1)
+    for name in ORDERS.get(str(settings.get("order", USUAL_ORDER)), ORDERS[USUAL_ORDER]):
+        value = settings.get(name)
+        if value is None or (temperature == 0 and name in CUTS):
+            continue
+        if name == "temperature":
+            scores = scores / value
+            if count and np.isfinite(outside):  # the most that the others can add up to
+                outside = max(outside / value, (1 - 1 / value) * np.log(count) + outside / value)
+        elif name == "logit_bias":
+            scores = scores + np.array([value.get(str(t), value.get(int(t), 0.0)) for t in ids])
+        elif name == "repetition_penalty":
+            there = np.isin(ids, text)
+            scores = np.where(there, np.where(scores > 0, scores / value, scores * value), scores)
+        elif name == "presence_penalty":
+            scores = scores - value * np.isin(ids, text)
+        elif name == "frequency_penalty":
+            times = Counter(text.tolist())
+            scores = scores - value * np.array([times[int(t)] for t in ids])
+        else:
+            cut = {"top_k": _top_k, "top_p": _top_p, "min_p": _min_p}.get(name)
+            if cut:
+                certain = np.minimum(certain, cut(scores, certain, outside, value))
+                outside = outside if name != "top_k" else -np.inf
+    if temperature == 0:
+        certain = np.where(scores == scores.max(), 1, -1)
+    return scores, certain
+
+
+def _near(values: Array, threshold: float) -> Array:
+    return np.abs(values - threshold) <= 1e-4 * np.maximum(np.abs(values), abs(threshold))
+
+
+TIED = 1e-5
+"""Difference of two scores within which engines may cut either first."""
+
+
+def _top_k(scores: Array, certain: Array, outside: float, k: int) -> Array:
+    there = np.sort(np.where(certain >= 0, scores, -np.inf))
+    if not 0 < k < len(scores) or there[-k] == -np.inf:
+        return np.ones(len(scores), dtype=int)
+    least = there[-k]
+    tied = np.abs(scores - least) <= TIED
+    more_than_k = (there >= least - TIED).sum() > k
+    return np.where(tied, 0 if more_than_k else 1, np.where(scores > least, 1, -1))
+
+
+def _top_p(scores: Array, certain: Array, outside: float, p: float) -> Array:
+    if p >= 1:
+        return np.ones(len(scores), dtype=int)
+    order = np.argsort(-scores, kind="stable")
+    top = scores.max()
+    weights, stays = np.exp(scores[order] - top), certain[order]
+    rest = np.exp(outside - top) if np.isfinite(outside) else 0.0
+    some, every = weights * (stays > 0), weights * (stays >= 0)
+    totals = some.sum(), every.sum() + rest
+    before = np.cumsum(some) - some, np.cumsum(every) - every
+    shares = np.stack([b / t for b in before for t in totals])
+    kept = np.where((shares < p).all(0), 1, np.where((shares >= p).all(0), -1, 0))
+    kept = np.where(_near(shares, p).any(0), 0, kept)
+    group = np.cumsum(np.concatenate([[True], np.diff(scores[order]) < -TIED]))
+    for number in np.unique(group[kept <= 0]):
+        mine = group == number
+        if len(set(kept[mine].tolist())) > 1:
+            kept[mine] = 0
+    out = np.empty(len(scores), dtype=int)
+    out[order] = kept
+    return out
+
+
+def _min_p(scores: Array, certain: Array, outside: float, p: float) -> Array:
+    odds = np.exp(scores - scores.max())
+    return np.where(_near(odds, p), 0, np.where(odds >= p, 1, -1))
+
+
+def _cause(
+    p: Array, logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array,
+    drafts: Array, allowed: float,
+) -> str:  # fmt: skip
+    """Return in words under which other settings the row would be right."""
+    if not (p >= 0).all():
+        return "not a number"
+
+    def fits(changed: Mapping[str, Any], of: Array = text) -> bool:
+        return _distance(p, made(logits, rest, ids, changed, of)) <= allowed
+
+    used = [name for name in EXAMINED if settings.get(name) is not None]
+    for name in used:
+        if fits({k: v for k, v in settings.items() if k != name}):
+            return f"made without {name}"
+    if len(drafts) and fits(settings, text[: len(text) - len(drafts)]):
+        return "penalties do not count the drafted tokens"
+    for order in ORDERS:
+        if order != settings.get("order", USUAL_ORDER) and fits({**settings, "order": order}):
+            return f"made in the order of {order}"
+    fitted = _fitted_temperature(p, logits)
+    if fitted and fits({**settings, "temperature": fitted}):
+        return f"made at temperature {fitted:.3g}"
+    if fits({}):
+        return "made without any setting"
+    return "made otherwise than its settings say"
+
+
+def _fitted_temperature(p: Array, logits: Array) -> float | None:
+    """Return the temperature at which the two most probable tokens have this ratio, if there is one."""
+    best = np.argsort(-p)[:2]
+    if len(best) < 2 or not (p[best] > 0).all():
+        return None
+    ratio, difference = np.log(p[best[0]] / p[best[1]]), logits[best[0]] - logits[best[1]]
+    return float(difference / ratio) if ratio > 0 and difference > 0 else None

@@ -1,0 +1,46 @@
+"""What a report on recorded steps shows in addition to its claims: lines and the table of gains."""
+
+from collections.abc import Mapping
+from typing import Any
+
+OPTIMUM = "block"
+"""The rule that accepts most of all that are valid in one iteration (Theorem 2)."""
+
+
+def interval(mean: float, low: float, high: float) -> str:
+    """Return a mean with its interval: 0.21 [0.18, 0.24]."""
+    return f"{mean:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def steps_lines(steps: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what was judged, as (name, text)."""
+    header, judged, counts = steps["header"], steps["judged"], steps["counts"]
+    recorded = f"{counts.get('recorded', 0):,} of {counts.get('seen', 0):,}"
+    lost = f", {counts['dropped']:,} dropped" if counts.get("dropped") else ""
+    lines = [
+        ("rule", f"{steps['rule']}, V = {header['vocabulary']:,}, {header['dtype']}"),
+        ("recorded", f"{recorded} steps in {steps['shards']} shards{lost}"),
+        ("judged", f"{judged['steps']:,} sampled and {judged['greedy']:,} greedy steps, {judged['emitted']:,} tokens"),
+    ]
+    if likely := steps["behaves_like"]:
+        lines.append(("behaves like", "; or ".join(f"{one['title']} ({one['name']})" if one["name"] != one["title"]
+                                                   else one["title"] for one in likely)))  # fmt: skip
+    limits = sorted(n for n in steps["limits"].values() if n is not None)
+    if limits:
+        lines.append(
+            ("would have shown", f"half of {len(steps['limits'])} faults by step {limits[len(limits) // 2]:,}")
+        )
+    if acceptance := steps["acceptance"]:
+        best = acceptance["rules"][OPTIMUM]["gain"]
+        lines.append(("accepted", f"{interval(*acceptance['measured'])} drafted tokens a step"))
+        lines.append((OPTIMUM, f"would accept {interval(*best)} more than {acceptance['over']}, on the same steps"))
+    return lines
+
+
+def gain_rows(steps: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return a row for each rule: its name, accepted tokens a step, and the gain, with intervals of 95 %."""
+    acceptance = steps["acceptance"]
+    if not acceptance:
+        return []
+    rows = [("measured", interval(*acceptance["measured"]), "")]
+    return rows + [(name, interval(*of["expected"]), interval(*of["gain"])) for name, of in acceptance["rules"].items()]

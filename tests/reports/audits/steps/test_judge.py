@@ -1,0 +1,237 @@
+"""Recorded steps: right engines are not refuted, wrong ones are, within few steps, and the bug is named."""
+
+import json
+
+import numpy as np
+import pytest
+
+from draftproof.models.recorded_steps import Recording
+from draftproof.reports.audits.steps.judge import RecordingJudge
+from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.verifiers.conditional.drawing import drawn
+from draftproof.verifiers.conditional.rules import RULES
+
+from .recordings import GAMMA, V, record, softmax
+
+
+def judge_of(folder, **options):
+    return RecordingJudge(Recording.open(folder), **options).run()
+
+
+NAMED = {
+    "M01": 30, "M03": 10, "M05": 20, "M07": 20, "M08": 20, "M11": 10, "M12": 10, "M13": 40, "M16": 30, "M19": 20,
+    "M20": 20, "M21": 10, "M23": 10, "M25": 250, "M30": 120, "M31": 40, "M51": 30,
+}  # fmt: skip
+"""Bugs of token verification, and the step by which they are refuted and named."""
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_known_bug_is_refuted_within_few_steps_and_named(name, tmp_path):
+    record(tmp_path, name, steps=NAMED[name] + 30)
+    judge = judge_of(tmp_path)
+    assert judge.steps.fortune.refuted_at is not None and judge.steps.fortune.refuted_at < NAMED[name]
+    assert name in [law.name for law in judge.likely()]
+
+
+@pytest.mark.parametrize(("name", "steps"), [("M37", 200), ("M38", 50), ("M39", 600), ("M41", 900)])
+def test_a_known_bug_of_block_verification_is_refuted_and_named(name, steps, tmp_path):
+    record(tmp_path, name, steps=steps, rule="block", gamma=4)
+    judge = judge_of(tmp_path)
+    assert judge.steps.fortune.refuted_at is not None
+    assert name in [law.name for law in judge.likely()]
+
+
+@pytest.mark.parametrize(
+    ("verify", "rule"), [("C10", "token"), ("C06", "token"), ("C04", "block"), ("C05", "block"), ("C02", "equality")]
+)
+def test_right_rules_are_not_refuted(verify, rule, tmp_path):
+    record(tmp_path, verify, steps=400, rule=rule)
+    report = audit_steps(tmp_path)
+    assert report.verdict == "inconclusive" and not any(e.refuted for e in report.evidence)
+    assert {e.claim for e in report.evidence} == {"follows-rule", "lossless", "drafts", "batch"}
+    assert report.steps["judged"]["steps"] == 400 and report.steps["counts"]["seen"] == 400
+
+
+@pytest.mark.parametrize(
+    ("verify", "claimed"), [("C10", "block"), ("C04", "token"), ("C02", "token"), ("C10", "equality")]
+)
+def test_another_rule_than_the_one_claimed_is_refuted(verify, claimed, tmp_path):
+    record(tmp_path, verify, steps=900, rule=claimed, gamma=4)
+    assert judge_of(tmp_path).steps.fortune.refuted_at is not None
+
+
+def temperature_in_the_copy(step):
+    step.verify_target = softmax(step.logits, 1.2)
+
+
+def rows_of_a_neighbour(step):
+    step.verify_target = softmax(step.rng.normal(size=step.logits.shape) * 2.5)
+
+
+def q_of_another_step(step):
+    step.verify_draft = np.roll(step.draft, 1, axis=0)
+
+
+def row_cast_to_bfloat16_before_the_residual(step):
+    step.verify_target = np.round(step.target * 128) / 128
+    step.verify_target /= step.verify_target.sum(-1, keepdims=True)
+
+
+def top_p_on_one_side(step):
+    rows = step.target.copy()
+    for row in rows:
+        order = np.argsort(-row)
+        row[order[np.searchsorted(np.cumsum(row[order]), 0.8) + 1 :]] = 0
+    step.verify_target = rows / rows.sum(-1, keepdims=True)
+
+
+def bonus_at_another_temperature(step):
+    step.verify_target = np.concatenate([step.target[:-1], softmax(step.logits[-1:], 0.5)])
+
+
+def drafts_resampled_after_q(step):
+    step.drafts = [int(step.rng.choice(len(row), p=row)) for row in softmax(step.draft_logits, 2.0)]
+
+
+def cache_one_token_off(step):
+    step.verify_target = np.concatenate([step.target[:1], step.target[:-1]])
+
+
+def shard_of_the_vocabulary_left_out(step):
+    rows = step.target.copy()
+    rows[:, V * 3 // 8 : V // 2] = 0
+    step.verify_target = rows / rows.sum(-1, keepdims=True)
+
+
+def penalties_over_rejected_drafts(step):
+    rows = step.target.copy()
+    rows[:, step.drafts] *= 0.5
+    step.verify_target = rows / rows.sum(-1, keepdims=True)
+
+
+AROUND = [
+    temperature_in_the_copy, rows_of_a_neighbour, q_of_another_step, row_cast_to_bfloat16_before_the_residual,
+    top_p_on_one_side, bonus_at_another_temperature, drafts_resampled_after_q, cache_one_token_off,
+    shard_of_the_vocabulary_left_out, penalties_over_rejected_drafts,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", AROUND, ids=lambda f: f.__name__)
+def test_a_fault_around_the_function_is_refuted(fault, tmp_path):
+    record(tmp_path, steps=250, fault=fault)
+    report = audit_steps(tmp_path)
+    refuted = {e.claim for e in report.evidence if e.refuted}
+    assert ("drafts" if fault is drafts_resampled_after_q else "follows-rule") in refuted
+    assert report.verdict == "refuted"
+
+
+def test_the_bonus_row_and_the_temperature_are_named(tmp_path):
+    record(tmp_path, steps=400, fault=temperature_in_the_copy)
+    assert "target at 1.25 times its temperature" in [law.name for law in judge_of(tmp_path).likely()]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
+    """Of 100 recordings whose outcomes are drawn from the rule itself, as many reach 1/20 as may."""
+    record(tmp_path, steps=64, listed=V)
+    recording = Recording.open(tmp_path)
+    from draftproof.models.recorded_steps import chains
+    from draftproof.reports.audits.steps.bets import bets_on_steps, hypotheses
+    from draftproof.reports.audits.steps.purses import StepPurse
+
+    part = next(chains(recording.read(recording.shards[0]), recording.header, 64))
+    law, against, generator = RULES[rule].law, hypotheses(rule), np.random.default_rng(3)
+    reached = 0
+    for _ in range(100):
+        steps, listed = drawn(law, part.steps, generator)
+        assert listed.all()
+        purse = StepPurse([h.name for h in against], alpha=0.05)
+        purse.add(bets_on_steps(law, against, steps, recording.header.epsilon))
+        reached += purse.fortune.refuted_at is not None
+    assert reached <= 12  # Binomial(100, 0.05) is above with probability 0.002
+
+
+def test_the_result_does_not_depend_on_how_shards_are_judged(tmp_path):
+    record(tmp_path, "M30", steps=200, shard_steps=50)
+    one, four = (audit_steps(tmp_path, jobs=jobs).as_json() for jobs in (1, 4))
+    assert json.dumps(one) == json.dumps(four)
+
+
+def test_a_fault_at_one_place_of_the_batch_is_said_of_that_place(tmp_path):
+    count = iter(range(10**6))
+
+    def fault(step):
+        if next(count) % 3 == 1:
+            cache_one_token_off(step)
+
+    record(tmp_path, steps=600, fault=fault)
+    [batch] = [e for e in audit_steps(tmp_path).evidence if e.claim == "batch"]
+    assert batch.refuted and "place in the batch 1" in batch.witness.sequence
+    assert "0" not in batch.witness.sequence.split("batch")[1]
+
+
+def test_limits_say_by_which_step_a_bug_would_have_shown(tmp_path):
+    record(tmp_path, steps=256)
+    limits = judge_of(tmp_path).limits()
+    assert limits["M11"] < 80 < limits["M30"] < 2000
+    for name in ("M11", "M30"):
+        wrong = tmp_path / name
+        record(wrong, name, steps=limits[name], seed=8)
+        assert judge_of(wrong).steps.fortune.refuted_at < limits[name]
+
+
+def test_acceptance_of_every_rule_on_the_same_steps(tmp_path):
+    record(tmp_path, "C10", steps=500, gamma=4)
+    report = audit_steps(tmp_path)
+    gains = report.steps["acceptance"]["rules"]
+    measured, low, high = report.steps["acceptance"]["measured"]
+    assert gains["token"]["gain"] == [0, 0, 0] and low <= gains["token"]["expected"][0] <= high
+    assert gains["block"]["gain"][1] > 0 > gains["equality"]["gain"][2]
+    block = tmp_path / "block"
+    record(block, "C04", steps=500, gamma=4, rule="block", seed=1)
+    other = audit_steps(block).steps["acceptance"]
+    assert other["measured"][1] <= gains["block"]["expected"][0] <= other["measured"][2]
+    assert measured < other["measured"][0] + 0.5
+
+
+def test_the_witness_is_a_problem_of_three_tokens(tmp_path):
+    from draftproof.models.problem import problem_from
+
+    record(tmp_path, "M11", steps=50)
+    witness = audit_steps(tmp_path).shown_refutation().witness
+    problem = problem_from(witness.problem)
+    assert problem.vocabulary == 3 and problem.gamma == GAMMA
+    assert (
+        "never, under token verification" in witness.expected and "steps-000000.safetensors, step" in witness.sequence
+    )
+
+
+def test_recorded_uniforms_replay_the_step(tmp_path):
+    def with_uniforms(verify_wrong):
+        numbers = {}
+
+        def verify(target, draft, tokens, rng):
+            numbers["u"] = rng.random(len(tokens)) if not verify_wrong else numbers.get("u", rng.random(len(tokens)))
+            for i, x in enumerate(tokens):
+                if not numbers["u"][i] < target[i][x] / draft[i][x]:
+                    rest = np.maximum(target[i] - draft[i], 0)
+                    return [*tokens[:i], rng.choice(len(rest), p=rest / rest.sum())]
+            return [*tokens, rng.choice(target.shape[1], p=target[-1])]
+
+        return verify, lambda step: {"uniforms": numbers["u"]}
+
+    for wrong in (False, True):
+        folder = tmp_path / str(wrong)
+        verify, more = with_uniforms(wrong)
+        record(folder, verify, steps=100, more=more)
+        report = audit_steps(folder)
+        assert report.steps["judged"]["replayed"] == 100
+        assert ("uniform-reused" in report.findings) is wrong
+
+    def lenient(target, draft, tokens, rng):
+        return verify(np.minimum(target * 1.0, 1.0), draft * 0.98, tokens, rng)
+
+    verify, more = with_uniforms(False)
+    record(tmp_path / "lenient", lenient, steps=300, more=more)
+    [e] = [e for e in audit_steps(tmp_path / "lenient").evidence if e.claim == "follows-rule"]
+    assert e.refuted and "its uniforms accept" in e.witness.why

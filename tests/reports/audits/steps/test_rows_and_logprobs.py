@@ -1,0 +1,92 @@
+"""Recorded rows against logits and settings; reported logprobs against rows."""
+
+import numpy as np
+import pytest
+
+from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
+from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.reports.audits.steps.settings_of_rows import made
+
+from .recordings import record, softmax
+
+SETTINGS = (
+    {"temperature": 0.7}, {"temperature": 1.4, "top_k": 20}, {"top_p": 0.83}, {"min_p": 0.05, "temperature": 0.9},
+    {"temperature": 0.8, "top_k": 40, "top_p": 0.91}, {"presence_penalty": 0.8}, {"repetition_penalty": 1.3},
+    {"frequency_penalty": 0.4, "temperature": 0.6}, {"logit_bias": {"3": 2.0, "7": -4.0}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("order", ["vllm", "mlx-lm"])
+def test_rows_are_those_of_our_definitions_of_the_settings(settings, order):
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        logits, text = rng.normal(size=60) * 2, tuple(rng.integers(0, 60, 9).tolist())
+        expected = modified(softmax(logits).tolist(), TextRequest((), text, 99, settings), ORDERS[order])
+        shifted = np.log(softmax(logits))  # penalties of repetition depend on where zero is
+        scores, stays = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
+        row = np.where(stays == 1, np.exp(scores - scores.max()), 0)
+        decided = stays != 0
+        assert decided.mean() > 0.9
+        assert (row / row.sum())[decided] == pytest.approx(np.array(expected)[decided], abs=1e-9) or not decided.all()
+
+
+def made_at(**settings):
+    """A fault: the engine's rows are made under these settings, and not those of the request."""
+
+    def fault(step):
+        step.logits = np.round(step.logits)  # far from every cut
+        step.logits += np.arange(step.logits.shape[1]) / 500
+        logits = np.log(softmax(step.logits))
+        rows = [
+            modified(softmax(row).tolist(), TextRequest((), (), 99, settings), ORDERS["vllm"]) for row in logits
+        ]  # fmt: skip
+        step.target = step.verify_target = np.array(rows)
+
+    return fault
+
+
+def rows_of(folder):
+    return next(e for e in audit_steps(folder).evidence if e.claim == "rows")
+
+
+def with_logits(step):
+    return {"logits": step.logits}
+
+
+def test_rows_as_asked_hold(tmp_path):
+    asked = {"temperature": 0.7, "top_k": 50, "top_p": 0.9}
+    record(tmp_path, steps=12, settings=asked, vocabulary=30, fault=made_at(**asked), more=with_logits)
+    evidence = rows_of(tmp_path)
+    assert evidence.holds and evidence.total_variation == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "cause"),
+    [
+        ({"temperature": 0.7}, {"temperature": 1.0}, "made without temperature"),
+        ({"temperature": 0.7}, {"temperature": 1.3}, "made at temperature 1.3"),
+        ({"top_k": 20, "temperature": 0.7}, {"temperature": 0.7}, "made without top_k"),
+        ({"top_p": 0.8, "min_p": 0.1}, {"top_p": 0.8}, "made without min_p"),
+    ],
+    ids=str,
+)
+def test_rows_under_other_settings_are_refuted_and_the_cause_named(asked, used, cause, tmp_path):
+    record(tmp_path, steps=12, settings=asked, vocabulary=30, fault=made_at(**used), more=with_logits)
+    evidence = rows_of(tmp_path)
+    assert evidence.refuted and evidence.witness.why == cause
+    assert "steps-000000.safetensors, step 0" in evidence.witness.sequence
+
+
+@pytest.mark.parametrize(("by", "verdict"), [(0.0, "holds"), (1e-3, "refuted")])
+def test_reported_logprobs_are_those_of_the_rows(by, verdict, tmp_path):
+    seen = {}
+
+    def verify(target, draft, tokens, rng):
+        y = int(rng.choice(len(target[0]), p=target[0]))
+        seen["p"] = target[0][y]
+        return [y]
+
+    record(tmp_path, verify, steps=30, rule="unknown", more=lambda step: {"logprobs": [np.log(seen["p"]) + by]})
+    [logprobs] = [e for e in audit_steps(tmp_path).evidence if e.claim == "logprobs"]
+    assert logprobs.verdict == verdict

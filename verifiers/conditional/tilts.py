@@ -1,0 +1,172 @@
+"""Alternatives to a rule that no known bug has to explain: coins and replacements that are off by some amount."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, logit
+
+from .laws import Draw, StepLaw, Weights, from_target
+from .mutants import draft_tempered, normal, target_tempered, tempered, total, with_draft, with_target
+from .rules import from_argmax
+from .steps import Array, PairRows, Steps
+
+ODDS = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Shifts of the logarithm of a coin's odds, up and down."""
+
+SHARES = (0.01, 0.03, 0.1, 0.3)
+"""Shares of coins that come up, or do not, whatever the rows say."""
+
+TEMPERATURES = (0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
+"""Temperatures of one model's rows over those recorded."""
+
+MIXED = (0.1, 0.5, 0.9)
+"""Shares of replacements that are drawn otherwise."""
+
+PARTS = 8
+"""Parts of the vocabulary, by id, each of which may be missing."""
+
+
+def tilts(law: StepLaw, gamma: int) -> list[StepLaw]:
+    """Return alternatives to a rule with up to gamma drafted tokens."""
+    return [*_of_coins(law, gamma), *_of_rows(law), *_of_replacements(law), *_of_bonus(law)]
+
+
+def _of_coins(law: StepLaw, gamma: int) -> list[StepLaw]:
+    def changed(name: str, change: Callable[[Array, Steps], Array]) -> StepLaw:
+        return replace(law, name=name, title=name, accept=lambda steps: change(law.coins(steps), steps))
+
+    found = []
+    for shift in [*ODDS, *(-shift for shift in ODDS)]:
+        found.append(changed(
+            f"odds of acceptance times {np.exp(shift):.3g}",
+            lambda coins, steps, d=shift: np.where((coins > 0) & (coins < 1), expit(logit(coins) + d), coins),
+        ))  # fmt: skip
+    for share in SHARES:
+        found.append(changed(
+            f"{share:.0%} of rejected tokens accepted", lambda coins, steps, s=share: coins + s * (1 - coins)
+        ))  # fmt: skip
+        found.append(changed(
+            f"{share:.0%} of accepted tokens rejected", lambda coins, steps, s=share: coins * (1 - s)
+        ))  # fmt: skip
+    for place in range(gamma):
+        found.append(changed(
+            f"token {place + 1} accepted whatever the rows say",
+            lambda coins, steps, i=place: np.where(np.arange(steps.gamma) == i, coins + 0.9 * (1 - coins), coins),
+        ))  # fmt: skip
+    found.append(changed(
+        "the last token accepted whatever the rows say",
+        lambda coins, steps: np.where(
+            np.arange(steps.gamma) == steps.lengths[:, None] - 1, coins + 0.9 * (1 - coins), coins
+        ),
+    ))  # fmt: skip
+    return found
+
+
+def _of_rows(law: StepLaw) -> list[StepLaw]:
+    found = []
+    for t in TEMPERATURES:
+        found.append(replace(
+            law, name=f"target at {t:g} times its temperature", title=f"target at {t:g} times its temperature",
+            change=lambda steps, t=t: with_target(steps.rows, target_tempered(steps.rows, t)),
+        ))  # fmt: skip
+        found.append(replace(
+            law, name=f"draft at {t:g} times its temperature", title=f"draft at {t:g} times its temperature",
+            change=lambda steps, t=t: with_draft(steps.rows, draft_tempered(steps.rows, t)),
+        ))  # fmt: skip
+    found.append(replace(
+        law, name="draft's rows of the place before", title="draft's rows of the place before",
+        change=_draft_of_the_place_before, replace=None,
+    ))  # fmt: skip
+    return found
+
+
+def _draft_of_the_place_before(steps: Steps) -> PairRows:
+    """Return rows whose draft has, of the drafted tokens, what it gave them one place before."""
+    draft = steps.rows.draft.copy()
+    if steps.gamma > 1:
+        before = np.zeros_like(steps.q)
+        for i in range(1, steps.gamma):
+            same = steps.rows.ids[:, i - 1] == steps.tokens[:, i, None]
+            before[:, i] = np.where(same, steps.rows.draft[:, i - 1], 0.0).sum(-1)
+        n, i = np.nonzero(steps.drafted[:, 1:])
+        draft[n, i + 1, steps.at_token[n, i + 1]] = before[n, i + 1]
+    return steps.rows._replace(draft=draft)
+
+
+def _once(draw: Draw, steps: Steps, rows: PairRows) -> Weights:
+    """Return the weights of a draw at tau, computed once."""
+    if rows is not steps.end:
+        return draw(steps, rows)
+    if (draw, "weights") not in steps.kept:
+        steps.kept[draw, "weights"] = draw(steps, rows)
+    return steps.kept[draw, "weights"]
+
+
+def mixed(first: Draw, second: Draw, share: float) -> Draw:
+    """Return a draw that is the second in this share of cases."""
+
+    def draw(steps: Steps, rows: PairRows) -> Weights:
+        a, b = (_once(draw, steps, rows) for draw in (first, second))
+        rest = (1 - share) * a.rest / total(a) + share * b.rest / total(b)
+        return Weights((1 - share) * normal(a) + share * normal(b), rest)
+
+    return draw
+
+
+def _from_draft(steps: Steps, rows: PairRows) -> Weights:
+    return Weights(rows.draft, rows.rest_draft.sum(-1))
+
+
+def _evenly(steps: Steps, rows: PairRows) -> Weights:
+    return Weights((rows.ids >= 0).astype(float), rows.rest_count.astype(float))
+
+
+def _drafted_again(steps: Steps, rows: PairRows) -> Weights:
+    chosen = np.arange(rows.target.shape[-1]) == steps.rejected[:, None]
+    return Weights(chosen.astype(float), np.zeros(steps.count))
+
+
+def _hotter(draw: Draw, temperature: float) -> Draw:
+    def changed(steps: Steps, rows: PairRows) -> Weights:
+        weights = _once(draw, steps, rows)
+        share = weights.rest / total(weights)
+        return tempered(normal(weights), share, rows.rest_count, rows.highest.max(-1) / total(weights), temperature)
+
+    return changed
+
+
+def _without_part(draw: Draw, part: int) -> Draw:
+    def changed(steps: Steps, rows: PairRows) -> Weights:
+        weights = _once(draw, steps, rows)
+        inside = rows.ids * PARTS // steps.vocabulary == part
+        return Weights(np.where(inside, 0.05 * weights.listed, weights.listed), weights.rest)
+
+    return changed
+
+
+def _of_replacements(law: StepLaw) -> list[StepLaw]:
+    own = law.replace
+    assert own is not None
+    others = {
+        "from the target": from_target, "from the draft": _from_draft, "from all tokens evenly": _evenly,
+        "the most probable token": from_argmax, "the rejected token": _drafted_again,
+    }  # fmt: skip
+    found = {
+        f"{share:.0%} of replacements {'' if name.startswith('the') else 'drawn '}{name}": mixed(own, other, share)
+        for name, other in others.items() for share in MIXED
+    }  # fmt: skip
+    found |= {f"replacements at {t:g} times the temperature": _hotter(own, t) for t in (0.5, 0.8, 1.25, 2.0)}
+    found |= {f"replacements not from part {k + 1} of {PARTS} of the ids": _without_part(own, k) for k in range(PARTS)}
+    return [replace(law, name=name, title=name, replace=draw) for name, draw in found.items()]
+
+
+def _of_bonus(law: StepLaw) -> list[StepLaw]:
+    own = law.bonus
+    found = {f"bonus token at {t:g} times the temperature": _hotter(own, t) for t in (0.5, 0.8, 0.9, 1.1, 1.25, 2.0)}
+    found |= {f"{share:.0%} of bonus tokens the most probable": mixed(own, from_argmax, share) for share in MIXED}
+    found |= {f"{share:.0%} of bonus tokens drawn evenly": mixed(own, _evenly, share) for share in MIXED}
+    found |= {f"bonus tokens not from part {k + 1} of {PARTS} of the ids": _without_part(own, k) for k in range(PARTS)}
+    laws = [replace(law, name=name, title=name, bonus=draw) for name, draw in found.items()]
+    return [*laws, replace(law, name="bonus token from the row before", title="bonus token from the row before",
+                           bonus_row=1)]  # fmt: skip
