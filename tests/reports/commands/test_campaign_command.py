@@ -162,18 +162,6 @@ def test_ctrl_c_and_a_cancelled_job_keep_the_checkpoint_and_say_how_to_go_on(tmp
     assert "was begun with seed 0, and 1 is asked for" in other.err
 
 
-def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
-    arguments = ["block", "--problem", PAPER, "--samples", 50_000, "--checkpoint", tmp_path / "campaign.json",
-                 "--workers", 1, "--json", tmp_path / "report.json"]  # fmt: skip
-    reports = []
-    for _ in range(2):
-        assert campaign(*arguments).status == 0
-        reports.append(json.loads((tmp_path / "report.json").read_text()))
-    assert [report["campaign"]["resumed"] for report in reports] == [0, 50_000]
-    assert reports[0]["campaign"]["counts"] == reports[1]["campaign"]["counts"]
-    assert reports[0]["evidence"] == reports[1]["evidence"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

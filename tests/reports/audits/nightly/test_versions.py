@@ -95,13 +95,6 @@ def test_how_a_function_is_called_is_part_of_its_version(history, file):
     assert [(check["draws"], check["current"]) for check in report["checks"]] == [(3000, False), (3000, True)]
 
 
-def test_what_its_owner_calls_it_stands_beside_the_digest(file):
-    plain, seven, eight = (version_of(f"{file}:verify", stated=stated) for stated in (None, "7 beta", "8"))
-    assert (seven, eight) == (f"7 beta {plain}", f"8 {plain}")
-    file.write_text(RIGHT + "\n")
-    assert version_of(f"{file}:verify", stated="8") != eight
-
-
 def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated(tmp_path, file, nightly):
     file.write_text(LOCKED)
     with pytest.raises(RunFailed, match="its versions cannot be distinguished"):

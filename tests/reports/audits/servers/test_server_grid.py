@@ -14,7 +14,6 @@ from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoding_settings import ORDERS
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.engines.cells import decoder_problem
-from draftproof.reports.audits.servers.dialects import DIALECTS
 from draftproof.reports.audits.servers.grid_audit import audit_grid
 from draftproof.reports.audits.servers.next_tokens import NextRows, NextTokens, fit
 from draftproof.reports.audits.servers.reported import Reported, reported
@@ -216,9 +215,3 @@ def test_logprobs_are_read_in_both_forms_and_anything_else_is_none():
     assert [reported(said, WORDS.token) for said in (None, 3, {}, {"tokens": ["0"], "token_logprobs": []})] == [
         None
     ] * 4
-
-
-def test_every_word_of_a_dialect_is_a_setting_and_its_order_is_known():
-    for dialect in DIALECTS.values():
-        assert dialect.order in ORDERS
-        assert {*dialect.names} <= {*ORDERS[dialect.order], "n", "stop"}
