@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from draftproof.verifiers.batched.keyed_uniforms import Seeds
-from draftproof.verifiers.batched.rows import rows_of
+from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 
@@ -32,14 +32,23 @@ def logits32(target, draft, tokens):
     return rows_of(target.log().float() + 40, draft.log().float() - 40, tokens, logits=True)
 
 
+def logits64(target, draft, tokens):
+    return rows_of(target.log(), draft.log(), tokens, logits=True)
+
+
+def in_torch(target, draft, tokens):
+    """As where there is no numba."""
+    return Probabilities(target.float(), draft.float(), tokens)
+
+
 def as_on_cuda(target, draft, tokens):
     """Nothing is looked at on the way."""
-    rows = probabilities32(target, draft, tokens)
+    rows = in_torch(target, draft, tokens)
     rows.waits = True
     return rows
 
 
-FORMS = [probabilities32, probabilities64, logits32, as_on_cuda]
+FORMS = [probabilities32, probabilities64, logits32, logits64, in_torch, as_on_cuda]
 
 
 def on(device, chance):
