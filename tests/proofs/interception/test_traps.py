@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.laws.small_measurement import measured
@@ -58,3 +59,44 @@ def test_the_law_is_the_true_one_or_none(plain, name):
 @pytest.mark.parametrize("name", table("torch_traps.py", "TRUE"))
 def test_the_law_of_torch_code_is_the_true_one_or_none(torched, name):
     check(torched, "torch_traps.py", name)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("import os\ndef f(target_probs, draft_probs, draft_tokens):\n    os.fork()\n    return [0]\n", None),
+        ("def f(target_probs, draft_probs, draft_tokens):\n    raise ValueError('\\ud800 \\x1b[31m')\n",
+        "raises on every call"),
+        ("def f(target_probs, draft_probs, draft_tokens):\n    return [10**5000]\n", None),
+        ("import subprocess, os\ndef f(target_probs, draft_probs, draft_tokens):\n"
+         "    subprocess.Popen(['sleep', '30'], start_new_session=True, close_fds=False)\n    os._exit(3)\n",
+         "exit status 3"),
+    ],
+    ids=["forks", "unprintable message", "huge token", "daemon holds the pipe"],
+)  # fmt: skip
+def test_the_parent_survives_what_the_child_does(tmp_path, source, text):
+    from draftproof.reports.audits.api import audit
+
+    file = tmp_path / "hostile.py"
+    file.write_text(source)
+    report = audit(f"{file}:f", [toy(1), drawn(2, 1, "generic")], timeout=3)
+    assert report.text()
+    if text is not None:
+        assert text in report.failure["message"]
+
+
+def test_one_problem_that_cannot_be_repeated_takes_back_the_laws_of_all(tmp_path):
+    from draftproof.reports.audits.api import audit
+
+    file = tmp_path / "sometimes.py"
+    file.write_text(
+        "calls = []\n"
+        "def f(target_probs, draft_probs, draft_tokens, rng):\n"
+        "    calls.append(1)\n"
+        "    if len(target_probs[0]) == 4 and len(calls) % 2:\n"
+        "        return [0]\n"
+        "    return [rng.choice(len(target_probs[0]), p=target_probs[0])]\n"
+    )
+    report = audit(f"{file}:f", [drawn(3, 1, "generic"), drawn(4, 1, "zeros")], samples=1000)
+    exact = [e for e in report.evidence if e.method == "interception"]
+    assert {e.verdict for e in exact} == {"no-evidence"}

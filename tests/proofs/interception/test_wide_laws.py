@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from draftproof.benchmarks.choose_wide_battery import LONGER, again
@@ -144,3 +145,29 @@ def test_a_bad_specification_is_one_clear_line(spec, says):
     with pytest.raises(ValueError, match=says) as error:
         load_problem(spec, any_problem_from)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("problem", [wide(9, 2), wide(1003, 2)], ids=lambda p: p.name)
+def test_noise_of_a_token_that_must_not_win_is_written_over(sandbox, problem):
+    measurement, evidence = judged(sandbox, "by_race_without_the_rejected", problem)
+    assert (evidence.verdict, measurement.unknown, measurement.reason) == ("holds", 0.0, None)
+    measurement, evidence = judged(sandbox, "by_race_without_the_next", problem)
+    assert evidence.verdict == "refuted" and evidence.total_variation > 1e-5
+
+
+def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbox):
+    """On a row small enough to write out both laws."""
+    problem = wide(8, 2, seed=3)
+    measurement, evidence = judged(sandbox, "last_ids_swapped", problem)
+    law: dict = {}
+    for prefix, row in measurement.emitted.items():
+        for token, mass in enumerate(row):
+            law[(*prefix, token)] = law.get((*prefix, token), 0.0) + mass
+    apart = 0.0
+    for x in np.ndindex(8, 8, 8):
+        target = completed = 1.0
+        rows = [problem.target_row(x[:i]) for i in range(3)]
+        target = np.prod([rows[i][x[i]] for i in range(3)])
+        completed = sum(law.get(x[: n + 1], 0.0) * np.prod([rows[i][x[i]] for i in range(n + 1, 3)]) for n in range(3))
+        apart += abs(target - completed) / 2
+    assert evidence.total_variation == pytest.approx(apart, rel=1e-12)

@@ -85,3 +85,14 @@ def test_a_race_of_all_rows_at_once_has_a_law_where_a_residual_has_no_mass(torch
         measurement = measured_wide(problem, "float64", sandbox.law(problem))
         assert (measurement.unknown, measurement.reason) == (0.0, None), measurement.reason
         assert judge(measurement)[0].verdict == verdict and measurement.paths < 100
+
+
+def test_code_that_writes_to_its_softmax_has_a_law_and_changed_logits_are_refuted(torch_child):
+    laws, problem, sandbox = {}, wide(40_000, 1), torch_child("float64")
+    for name in ("writes_to_its_softmax", "changes_its_logits"):
+        sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        assert measurement.unknown == 0.0, measurement.reason
+        laws[name] = judge(measurement)[0]
+    assert laws["writes_to_its_softmax"].holds and laws["writes_to_its_softmax"].total_variation < 1e-12
+    assert laws["changes_its_logits"].refuted
