@@ -51,18 +51,28 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
     return min(max(from_one_end(masses, had), from_one_end(masses[::-1], had[::-1])) * (1 + SURE), 1.0)
 
 
+SMALL_REST = 1e-9
+"""Rest of a row that any entry outside of what a sum distinguishes may take: float64's, which excuses no lost id."""
+
+
 def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice: float) -> "ndarray":
     """Return the most by which a look-up in a computed running sum, in any order, moves each entry of a row.
 
-    min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``. A more of the first and the
-    last entry, and of the first and last that are not 0: one takes the rest of a row that was divided by another sum.
+    min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``. One entry takes the rest of
+    a row that was divided by another sum, A more: the first or the last, or the first or the last that is not 0. If A
+    is at most SMALL_REST any entry outside of those may: code knows its last entry by its own row, in which there may
+    be one that is lost in the sum. A larger A at every entry would excuse ids that are lost.
     Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
     off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
     shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0
     moved = off + lost * shares + 2 * thresholds + lattice
     if len(there := masses.nonzero()[0]):
-        moved[[*{0, int(there[0]), int(there[-1]), len(moved) - 1}]] += lost
+        if lost <= SMALL_REST:
+            moved[: there[0] + 1] += lost
+            moved[there[-1] + (there[0] == there[-1]) :] += lost
+        else:
+            moved[[*{0, int(there[0]), int(there[-1]), len(moved) - 1}]] += lost
     return moved
 
 

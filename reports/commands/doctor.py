@@ -22,6 +22,7 @@ FOR = {
     "campaign": "campaign: compiled, and on a cluster",
     "nightly": "nightly: its history in a file or on a server",
     "compliance": "compliance: its PDF",
+    "steps": "steps, and recording in an engine's process",
     "prove": "prove by sympy and z3",
     "test": "the pytest plugin",
 }
