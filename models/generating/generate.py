@@ -24,7 +24,7 @@ def verifier_for(
     paths, gamma, batched: of a rule for trees, as in ``path_verifier``.
     """
     if isinstance(verifier, TreeReference) or verifier in TREE_REFERENCES or paths != 1:
-        rule = verifier if isinstance(verifier, TreeReference) else getattr(verifier, "name", verifier)
+        rule = verifier if isinstance(verifier, TreeReference | str) else verifier.name
         return path_verifier(rule, paths, gamma, batched), SeveralPaths
     return loop_verifier(verifier), DecodingLoop
 
