@@ -106,6 +106,7 @@ class Recording:
             raise InputError(f"{place / 'header.json'}: dtype {header.dtype!r}, expected one of {', '.join(ROUNDING)}")
         if header.edges and not np.allclose(header.edges, EDGES):
             raise InputError(f"{place / 'header.json'}: other edges of classes than version {VERSION} has")
+        checked_numbers(header.settings, str(place / "header.json"))
         digest = hashlib.sha256((place / "header.json").read_bytes()).hexdigest()[:16]
         return cls(place, header, digest, sorted(place.glob("steps-*.safetensors")))
 
@@ -122,10 +123,37 @@ class Recording:
             raise InputError(f"{path.name}: cannot be read ({error}); expected a whole shard") from None
         if about.get("recording") != self.digest:
             raise InputError(f"{path.name}: of another recording than header.json")
-        counts = {name: int(about.get(name, 0)) for name in ("seen", "recorded", "dropped", "failed")}
-        shard = Shard(path.name, counts, about.get("error", ""), json.loads(about.get("settings", "[]")), arrays)
+        try:
+            counts = {name: int(about.get(name, 0)) for name in ("seen", "recorded", "dropped", "failed")}
+            settings = json.loads(about.get("settings", "[]"))
+        except ValueError as error:
+            raise InputError(f"{path.name}: metadata that cannot be read ({error})") from None
+        if not isinstance(settings, list):
+            raise InputError(f"{path.name}: settings {settings!r}, expected a list")
+        for one in settings:
+            checked_numbers(one, path.name)
+        shard = Shard(path.name, counts, about.get("error", ""), settings, arrays)
         _checked(shard, self.header)
         return shard
+
+
+NUMBERS = (
+    "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+)  # fmt: skip
+"""Settings that are numbers, or absent."""
+
+
+def checked_numbers(settings: Any, where: str) -> None:
+    """Check the form of a request's settings. Raises: InputError naming the first that is of another."""
+    if not isinstance(settings, dict):
+        raise InputError(f"{where}: settings {settings!r}, expected an object")
+    for name in NUMBERS:
+        value = settings.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or value < -1):
+            raise InputError(f"{where}: {name} is {value!r}, expected a number")
+    bias = settings.get("logit_bias") or {}
+    if not isinstance(bias, dict) or not all(isinstance(b, (int, float)) for b in bias.values()):
+        raise InputError(f"{where}: logit_bias is {bias!r}, expected numbers by token")
 
 
 ARRAYS = {
@@ -162,6 +190,9 @@ def _checked(shard: Shard, header: Header) -> None:
     for key, size in (ARRAYS | OPTIONAL).items():
         if key in arrays and len(arrays[key]) != sizes[size]:
             raise InputError(f"{name}: {key} has {len(arrays[key])} entries, expected {sizes[size]} ({size})")
+    which = arrays["settings"]
+    if len(which) and not -1 <= which.min() <= which.max() < len(shard.settings):
+        raise InputError(f"{name}: settings number {which.max()}, expected -1..{len(shard.settings) - 1}")
     for key in ("draft_tokens", "ids"):
         outside = np.flatnonzero((arrays[key] < 0) | (arrays[key] >= header.vocabulary))
         if len(outside):
@@ -210,7 +241,10 @@ class Chains(NamedTuple):
 
 
 def chains(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[Chains]:
-    """Yield the steps of a shard that drafted a chain, or nothing, and emitted a token; so many at a time."""
+    """Yield the steps of a shard that drafted a chain, or nothing, and emitted a token; so many at a time.
+
+    Raises: InputError for a row that does not list the step's own tokens.
+    """
     arrays = shard.arrays
     lengths, emitted = np.diff(arrays["draft_offsets"]), np.diff(arrays["emitted_offsets"])
     chain = np.arange(len(arrays["draft_tokens"])) - np.repeat(arrays["draft_offsets"][:-1], lengths) - 1
@@ -218,7 +252,11 @@ def chains(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[Cha
     usable = np.flatnonzero((emitted > 0) & ((lengths == 0) | (broken == 0)))
     for start in range(0, len(usable), at_once):
         index = usable[start : start + at_once]
-        yield _part(arrays, header, index, lengths[index], emitted[index])
+        try:
+            part = _part(arrays, header, index, lengths[index], emitted[index])
+        except InputError as error:
+            raise InputError(f"{shard.name}: {error}") from None
+        yield part
 
 
 def _part(
@@ -238,6 +276,11 @@ def _part(
     rows = _rows(arrays, header, arrays["draft_offsets"][index] + index, lengths)
     at_token = _found(rows.ids[:, :-1], tokens)
     at_last = _found(rows.ids, np.repeat(last[:, None], gamma + 1, axis=1))
+    listed = np.take_along_axis(rows.ids[:, :-1], at_token[..., None], 2)[..., 0] == tokens
+    ends = np.take_along_axis(rows.ids, at_last[..., None], 2)[..., 0] == last[:, None]
+    missing = (inside & ~listed).any(1) | (~ends & (np.arange(gamma + 1) <= lengths[:, None])).any(1)
+    if (missing := missing & (last < header.vocabulary)).any():
+        raise InputError(f"step {index[missing.argmax()]}: a row does not list the step's own tokens")
     steps = Steps(header.vocabulary, lengths, tokens, emitted - 1, last, rows, at_token, at_last)
     return Chains(index, steps, matches, last < header.vocabulary)
 
@@ -262,14 +305,18 @@ def _rows(arrays: dict[str, np.ndarray], header: Header, first: np.ndarray, leng
     ids = np.full((count, gamma + 1, widest), -1)
     ids[listed] = arrays["ids"][flat]
     found, rest = {}, {}
-    for key in ("target", "draft"):
+    highest = np.where(inside[..., None], arrays["highest"][number], 0.0).astype(float)
+    off = np.zeros((count, gamma + 1))
+    for column, key in enumerate(("target", "draft")):
         values = np.zeros((count, gamma + 1, widest))
         values[listed] = arrays[key][flat]
         masses = np.where(inside[..., None], arrays[f"rest_{key}"][number], 0.0).astype(float)
         total = values.sum(-1) + masses.sum(-1)
-        total[total == 0] = 1.0
+        there = total > 0
+        off += np.where(there, np.abs(total - 1), 0.0)
+        total[~there] = 1.0
+        highest[..., column] /= total
         found[key], rest[key] = values / total[..., None], masses / total[..., None]
     counts = np.where(inside, arrays["rest_count"][number], 0)
-    highest = np.where(inside[..., None], arrays["highest"][number], 0.0).astype(float)
     natural = np.where(inside, arrays["natural"][number], widest)
-    return PairRows(ids, found["target"], found["draft"], rest["target"], rest["draft"], counts, highest, natural)
+    return PairRows(ids, found["target"], found["draft"], rest["target"], rest["draft"], counts, highest, natural, off)

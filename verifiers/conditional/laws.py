@@ -1,7 +1,7 @@
 """The law of one step's outcome (tau, Y), given the drafted tokens and the rows: how it is made and evaluated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +53,7 @@ class StepLaw:
     replace: draws Y behind a rejected token; None: of tau alone a law is known.
     bonus: draws Y behind the last token. bonus_row: from the row so many places before the last.
     row: the replacement is drawn from the row so many places behind.
-    change: puts other rows in the place of the recorded ones, [N, G + 1, ...].
+    change: returns the steps with other rows in the place of the recorded ones.
     """
 
     name: str
@@ -64,12 +64,12 @@ class StepLaw:
     bonus: Draw = from_target
     row: int = 0
     bonus_row: int = 0
-    change: Callable[[Steps], PairRows] | None = None
+    change: Callable[[Steps], Steps] | None = None
 
     def seen(self, steps: Steps) -> Steps:
         """Return the steps with the rows that the rule works with."""
         if self.change and self.change not in steps.kept:
-            steps.kept[self.change] = replace(steps, rows=self.change(steps))
+            steps.kept[self.change] = self.change(steps)
         return steps.kept[self.change] if self.change else steps
 
     def coins(self, steps: Steps) -> Array:

@@ -55,14 +55,21 @@ def draft_tempered(rows: PairRows, temperature: float) -> Weights:
     return tempered(rows.draft, rows.rest_draft.sum(-1), rows.rest_count, rows.highest[..., 1], temperature)
 
 
-def with_target(rows: PairRows, target: Weights) -> PairRows:
-    """Return the rows with another target. What is not listed has all that it can have."""
-    return _with_rest(rows, target.rest / total(target))._replace(target=normal(target))
+def with_target(steps: Steps, change: Callable[[PairRows], Weights]) -> Steps:
+    """Return the steps with another target. What is not listed has all that it can have.
+
+    A row is divided by the sum that it has before Y is seen, so that coins do not depend on Y.
+    """
+    before, now = change(steps.before), change(steps.rows)
+    rows = _with_rest(steps.rows, before.rest / total(before))
+    return replace(steps, rows=rows._replace(target=now.listed / total(before)[..., None]), counted=True)
 
 
-def with_draft(rows: PairRows, draft: Weights) -> PairRows:
-    """Return the rows with another draft. What is not listed has all of the target and nothing of the draft."""
-    return _with_rest(rows, rows.rest_target.sum(-1))._replace(draft=normal(draft))
+def with_draft(steps: Steps, change: Callable[[PairRows], Weights]) -> Steps:
+    """Return the steps with another draft. What is not listed has all of the target and nothing of the draft."""
+    before, now = change(steps.before), change(steps.rows)
+    rows = _with_rest(steps.rows, steps.before.rest_target.sum(-1))
+    return replace(steps, rows=rows._replace(draft=now.listed / total(before)[..., None]), counted=True)
 
 
 def _with_rest(rows: PairRows, mass: Array) -> PairRows:
@@ -75,8 +82,8 @@ def _softmax(values: Array, rows: PairRows) -> Weights:
     return Weights(np.where(rows.ids >= 0, np.exp(values), 0.0), np.exp(rows.highest.max(-1)) * rows.rest_count)
 
 
-def _changed_draft(change: Callable[[PairRows], Weights]) -> Callable[[Steps], PairRows]:
-    return lambda steps: with_draft(steps.rows, change(steps.rows))
+def _changed_draft(change: Callable[[PairRows], Weights]) -> Callable[[Steps], Steps]:
+    return lambda steps: with_draft(steps, change)
 
 
 def _truncated_away(rows: PairRows) -> Weights:
@@ -119,9 +126,7 @@ def _softmax_of_residual(steps: Steps, rows: PairRows) -> Weights:
 
 
 def _mode_of_residual(steps: Steps, rows: PairRows) -> Weights:
-    listed = excess(rows)[0]
-    best = np.arange(listed.shape[-1]) == listed.argmax(-1)[:, None]
-    return Weights(best.astype(float), np.zeros(steps.count))
+    return Weights(steps.mode(excess(rows)[0], rows), np.zeros(steps.count))
 
 
 def _stale_buffer(steps: Steps, rows: PairRows) -> Weights:
@@ -146,14 +151,18 @@ def _first_accepted(steps: Steps) -> Array:
     return np.where(np.arange(steps.gamma) == 0, 1.0, coins)
 
 
-def _penalised(steps: Steps) -> PairRows:
-    """Return rows of which a token has half as much for every time that it was drafted before."""
-    target = steps.rows.target.copy()
-    for j, tokens in enumerate(steps.tokens.T):
-        drafted = (steps.rows.ids == tokens[:, None, None]) & (tokens[:, None, None] >= 0)
-        drafted[:, : j + 1] = False
-        target = np.where(drafted, target / 2, target)
-    return with_target(steps.rows, Weights(target, steps.rows.rest_target.sum(-1)))
+def _penalised(steps: Steps) -> Steps:
+    """Return steps in whose rows a token has half as much for every time that it was drafted before."""
+
+    def change(rows: PairRows) -> Weights:
+        target = rows.target.copy()
+        for j, tokens in enumerate(steps.tokens.T):
+            drafted = (rows.ids == tokens[:, None, None]) & (tokens[:, None, None] >= 0)
+            drafted[:, : j + 1] = False
+            target = np.where(drafted, target / 2, target)
+        return Weights(target, rows.rest_target.sum(-1))
+
+    return with_target(steps, change)
 
 
 def _placeholder_surplus(steps: Steps) -> Array:
@@ -225,7 +234,7 @@ TOKEN_MUTANTS = (
     replace(TOKEN, name="M20", title="q of a sampler for tokens of a beam search",
             change=_changed_draft(lambda rows: draft_tempered(rows, 2.0))),
     replace(TOKEN, name="M21", title="target at default temperature",
-            change=lambda steps: with_target(steps.rows, target_tempered(steps.rows, 2.0))),
+            change=lambda steps: with_target(steps, lambda rows: target_tempered(rows, 2.0))),
     replace(TOKEN, name="M22", title="drafted tokens penalised twice", change=_penalised),
     StepLaw("M23", "target zeroed in place before the test", lambda steps: np.zeros((steps.count, steps.gamma)),
             without_rejected),

@@ -74,14 +74,9 @@ def _from_greedy_residual(steps: Steps, rows: PairRows) -> Weights:
     return Weights(listed, most)
 
 
-def argmax_row(rows: PairRows) -> Array:
-    """Return 1 at the target's most probable token and 0 elsewhere, [..., K]."""
-    return (np.arange(rows.target.shape[-1]) == rows.target.argmax(-1)[..., None]).astype(float)
-
-
 def from_argmax(steps: Steps, rows: PairRows) -> Weights:
     """Return the target's most probable token."""
-    return Weights(argmax_row(rows), np.zeros(steps.count))
+    return Weights(steps.mode(rows.target, rows), np.zeros(steps.count))
 
 
 def without_rejected(steps: Steps, rows: PairRows) -> Weights:
@@ -91,8 +86,12 @@ def without_rejected(steps: Steps, rows: PairRows) -> Weights:
 
 
 def is_argmax(steps: Steps) -> Array:
-    """Return 1 where the drafted token is the target's most probable one, [N, G]."""
-    return (steps.rows.target[:, :-1].argmax(-1) == steps.at_token).astype(float)
+    """Return 1 where the drafted token is the target's most probable one, of equals the first, [N, G]."""
+    rows = PairRows(*(values[:, :-1] for values in steps.rows))
+    top = np.maximum(rows.target.max(-1), rows.highest[..., 0])
+    natural = np.arange(rows.ids.shape[-1]) < rows.natural[..., None]
+    earlier = natural & (rows.target >= top[..., None]) & (rows.ids < steps.tokens[..., None])
+    return ((steps.p >= top) & (steps.p > 0) & ~earlier.any(-1)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -141,6 +140,13 @@ SUBTRACTS = frozenset(("token", "block", "greedy-block"))
 """Rules whose replacement is drawn from a difference, in which rounding is as large as its terms."""
 
 
+LATTICE = 2.0**-24
+"""Distance of two neighbouring uniforms in float32."""
+
+FINE = 2.0**-40
+"""Unit roundoff from which an engine's uniforms are taken to be float32."""
+
+
 def at_most(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
     """Return bounds of log Pr(tau) and log Pr(Y | tau) from above, [N] each, where every operation rounds by epsilon.
 
@@ -149,23 +155,28 @@ def at_most(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
     verification of exactly 1, stays.
     Guarantee: no outcome is more probable under the rounded rule, so that a bet against these bounds is fair.
     """
-    off = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1) + _open(law, steps)
+    sums = steps.rows.off[:, :-1]
+    sums = np.cumsum(sums, axis=1) + steps.rows.off[:, 1:] if law.longest else sums
+    off = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1) + _open(law, steps) + sums
+    grain = LATTICE if epsilon > FINE else 0.0
     coins, every, tau = law.coins(steps), np.arange(steps.count), steps.emitted
-    high = np.minimum(coins * (1 + off) + (off * (coins > 0) if law.longest else 0.0), 1.0)
-    low = np.maximum(coins * (1 - off) - off, 0.0) if law.longest else np.where(coins < 1, coins * (1 - off), 1.0)
+    added = off if law.longest else grain
+    high = np.minimum(coins * (1 + off) + np.where(coins > 0, added + grain, 0.0), 1.0)
+    sure = (coins >= 1) & ((steps.ratio >= 1 + off) if law.name == "token" else not law.longest)
+    low = np.where(sure, 1.0, np.maximum(coins * (1 - off) - added - grain, 0.0))
     place = np.arange(1, steps.gamma + 1)
     came_up = (place == tau[:, None]) if law.longest else (place <= tau[:, None])
     failed = (place > tau[:, None]) if law.longest else (place == tau[:, None] + 1)
     stops = np.where(came_up, high, 1.0).prod(1) * np.where(failed & steps.drafted, 1 - low, 1.0).prod(1)
     tokens = law.tokens(steps)
     assert tokens is not None
-    tokens = tokens * (1 + 4 * epsilon)
+    tokens = tokens * (1 + 4 * epsilon + steps.end.off)
     if law.name in SUBTRACTS:
         rows, survival = steps.end, survival_at_end(steps, np.inf if law.name == "greedy-block" else 1.0)
         survival = survival if law.longest else np.ones(steps.count)
         listed, least, _ = excess(rows, survival)
         total, at = listed.sum(-1) + least, steps.at_last[every, tau]
-        scale = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1)
+        scale = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1) + rows.off
         p, q = survival * rows.target[every, at], rows.draft[every, at]
         weight = np.maximum(p * (1 + scale) - q * (1 - scale), 0.0)
         moved = np.divide(weight, total, out=np.ones(steps.count), where=total > weight)

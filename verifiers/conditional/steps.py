@@ -27,6 +27,7 @@ class PairRows(NamedTuple):
     rest_count: [N], how many are not listed
     highest: [N, 2], the largest probability among those, of the target and of the draft
     natural: [N], how many of the first tokens listed are listed for their probability, not for their part in the step
+    off: [N], how far the sums of both rows were from 1 before they were divided by them
     """
 
     ids: Array
@@ -37,6 +38,7 @@ class PairRows(NamedTuple):
     rest_count: Array
     highest: Array
     natural: Array
+    off: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,7 @@ class Steps:
     rows: of the places 0..G, arrays [N, G + 1, ...] of ``PairRows``; the draft's row behind the last token is 0
     at_token: [N, G], place of X_{i+1} in the list of row i
     at_last: [N, G + 1], place of Y in the list of each row
+    counted: whether what is not listed counts Y, too, where it is listed only because it came out
     """
 
     vocabulary: int
@@ -61,6 +64,7 @@ class Steps:
     rows: PairRows
     at_token: Array
     at_last: Array
+    counted: bool = False
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
@@ -135,6 +139,19 @@ class Steps:
         ids[entries] = -1
         return rows._replace(ids=ids, rest_count=count, highest=highest, **moved)
 
+    def mode(self, values: Array, rows: PairRows) -> Array:
+        """Return 1 at the largest value of a row and 0 elsewhere, [N, K]; 0 everywhere where it may be another token's.
+
+        values: [N, K], of rows at one place of each step. The list is taken as it is known before Y is seen.
+        """
+        drafted = (rows.ids[:, None, :] == self.tokens[:, :, None]).any(1) & (rows.ids >= 0)
+        known = (np.arange(values.shape[-1]) < rows.natural[:, None]) | drafted
+        largest = np.where(known, values, -1.0)
+        others = np.maximum(np.where(known, 0.0, values).max(-1, initial=0.0), rows.highest[:, 0])
+        best = largest.max(-1, initial=-1.0)
+        chosen = np.arange(values.shape[-1]) == largest.argmax(-1)[:, None]
+        return (chosen & (best >= others)[:, None]).astype(float)
+
     @cached_property
     def end(self) -> PairRows:
         """Return the rows from which Y was drawn: those at place tau, [N, ...]."""
@@ -190,9 +207,9 @@ def surplus_behind(steps: Steps, survival: Array) -> tuple[Array, Array]:
     listed = np.maximum(survival[..., None] * rows.target - rows.draft, 0.0)
     target, draft = rows.rest_target, rows.rest_draft
     shown = np.nonzero(steps.shown[:, 1:])
-    if len(shown[0]):
-        entries = (*shown, steps.at_last[:, 1:][shown])
-        listed[entries] = 0.0
+    entries = (*shown, steps.at_last[:, 1:][shown])
+    listed[entries] = 0.0
+    if len(shown[0]) and not steps.counted:
         p, q = rows.target[entries], rows.draft[entries]
         with np.errstate(divide="ignore", invalid="ignore"):
             place = np.where(p > 0, np.searchsorted(EDGES, p / q, side="right"), 0)

@@ -68,11 +68,11 @@ def _of_rows(law: StepLaw) -> list[StepLaw]:
     for t in TEMPERATURES:
         found.append(replace(
             law, name=f"target at {t:g} times its temperature", title=f"target at {t:g} times its temperature",
-            change=lambda steps, t=t: with_target(steps.rows, target_tempered(steps.rows, t)),
+            change=lambda steps, t=t: with_target(steps, lambda rows: target_tempered(rows, t)),
         ))  # fmt: skip
         found.append(replace(
             law, name=f"draft at {t:g} times its temperature", title=f"draft at {t:g} times its temperature",
-            change=lambda steps, t=t: with_draft(steps.rows, draft_tempered(steps.rows, t)),
+            change=lambda steps, t=t: with_draft(steps, lambda rows: draft_tempered(rows, t)),
         ))  # fmt: skip
     found.append(replace(
         law, name="draft's rows of the place before", title="draft's rows of the place before",
@@ -81,8 +81,8 @@ def _of_rows(law: StepLaw) -> list[StepLaw]:
     return found
 
 
-def _draft_of_the_place_before(steps: Steps) -> PairRows:
-    """Return rows whose draft has, of the drafted tokens, what it gave them one place before."""
+def _draft_of_the_place_before(steps: Steps) -> Steps:
+    """Return steps whose draft has, of the drafted tokens, what it gave them one place before."""
     draft = steps.rows.draft.copy()
     if steps.gamma > 1:
         before = np.zeros_like(steps.q)
@@ -91,7 +91,7 @@ def _draft_of_the_place_before(steps: Steps) -> PairRows:
             before[:, i] = np.where(same, steps.rows.draft[:, i - 1], 0.0).sum(-1)
         n, i = np.nonzero(steps.drafted[:, 1:])
         draft[n, i + 1, steps.at_token[n, i + 1]] = before[n, i + 1]
-    return steps.rows._replace(draft=draft)
+    return replace(steps, rows=steps.rows._replace(draft=draft))
 
 
 def _once(draw: Draw, steps: Steps, rows: PairRows) -> Weights:

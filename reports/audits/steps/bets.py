@@ -108,7 +108,7 @@ def bets_on_tokens(
             k += 1
         ratio = np.where(possible, before / own, 1.0)
         logs[k] = np.where(np.isnan(ratio), 0.0, np.log1p(0.5 * (ratio - 1)))
-    return LogBets(np.where(possible, logs - np.log1p(4 * epsilon), 0.0), possible)
+    return LogBets(np.where(possible, logs - np.log1p(4 * epsilon + rows.off), 0.0), possible)
 
 
 def _nuclei(rows: PairRows, values: Array, at: Array) -> list[tuple[Array, Array]]:

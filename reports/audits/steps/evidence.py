@@ -79,7 +79,7 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     yield _made(judge, "follows-rule", witness, _betting(judge, fortune.steps, [fortune], needed))
 
 
-def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse, why_not: str = "") -> Iterator[Evidence]:
+def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse) -> Iterator[Evidence]:
     if not purse.tokens:
         return
     detail = _betting(judge, purse.tokens, list(purse.fortunes), {
@@ -87,10 +87,8 @@ def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse, why_not: st
         for name in SETS
     })  # fmt: skip
     won = purse.refuting
-    if won is None or why_not:
-        bound = 1.0 if why_not else max(detail.limits.values())
-        made = _made(judge, claim, None, detail, bound=bound)
-        yield made.undecided(why_not) if why_not else made
+    if won is None:
+        yield _made(judge, claim, None, detail, bound=max(detail.limits.values()))
         return
     evidence = purse.tilts.fortunes.get(str(won.family), 0.0)
     seen = f"a fortune of e^{evidence:.1f}" if evidence < inf else "a token that the row excludes"
@@ -99,11 +97,7 @@ def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse, why_not: st
 
 
 def _lossless(judge: RecordingJudge) -> Iterator[Evidence]:
-    header, why_not = judge.recording.header, ""
-    whole = header.chosen.one_of == 1 and not judge.counts.get("dropped")
-    if judge.rule == "greedy-block" and not whole:
-        why_not = "greedy block verification changes the target of later steps, and not every step is recorded"
-    yield from _of_tokens(judge, "lossless", judge.texts, why_not)
+    yield from _of_tokens(judge, "lossless", judge.texts)
 
 
 def _drafts(judge: RecordingJudge) -> Iterator[Evidence]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from math import inf, log
 from multiprocessing import get_context
@@ -129,14 +130,11 @@ class RecordingJudge:
 
     def _sample(self) -> Steps | None:
         for path in self.recording.shards:
-            try:
-                shard = self.recording.read(path)
-            except InputError:
-                continue
-            for part in chains(shard, self.recording.header, LIMIT_STEPS):
-                drafted = part.steps.part(part.matches & part.inside & (part.steps.lengths > 0))
-                if drafted.count >= LIMIT_STEPS // 4:
-                    return drafted
+            with suppress(InputError):
+                for part in chains(self.recording.read(path), self.recording.header, LIMIT_STEPS):
+                    drafted = part.steps.part(part.matches & part.inside & (part.steps.lengths > 0))
+                    if drafted.count >= LIMIT_STEPS // 4:
+                        return drafted
         return None
 
 

@@ -102,6 +102,8 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
     header, sentences = judge.recording.header, []
     if judge.rule == UNKNOWN_RULE:
         sentences.append("whether the engine follows its rule: the recording claims none (--rule)")
+    if judge.rule == "greedy-block":
+        sentences.append("whether texts follow the target: greedy block verification changes the rows of later steps")
     for why, number in judge.left_out.items():
         sentences.append(f"{number:,} steps: {why}")
     if dropped := judge.counts.get("dropped"):
@@ -112,6 +114,8 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
         sentences.append("whether the recorded rows are those of the settings: no logits were recorded")
     elif judge.rows.left_out:
         sentences.append(f"rows under {', '.join(sorted(judge.rows.left_out))}")
+    if judge.rows.beyond:
+        sentences.append(f"{judge.rows.beyond:,} rows whose cut lies beyond the tokens that are listed")
     if not judge.replayed:
         sentences.append("the engine's own random numbers: none were recorded")
     if not any(map(len, judge.logprobs)):

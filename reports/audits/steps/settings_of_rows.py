@@ -42,6 +42,7 @@ class RowsSeen:
     first: tuple[int, int, str] | None = None
     causes: Counter = field(default_factory=Counter)
     without_logits: int = 0
+    beyond: int = 0
     left_out: set[str] = field(default_factory=set)
 
     def add(self, other: "RowsSeen") -> None:
@@ -51,6 +52,7 @@ class RowsSeen:
         self.worst = max(self.worst, other.worst)
         self.causes += other.causes
         self.without_logits += other.without_logits
+        self.beyond += other.beyond
         self.left_out |= other.left_out
 
 
@@ -90,15 +92,51 @@ def _compare(
     ids, allowed = arrays["ids"][entries], ROW_OFF[header.dtype]
     text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
+    bounds = made(logits, rest, ids, settings, text)
+    unlisted = float(arrays["rest_target"][row].sum())
+    distance, outside = _distance(p, bounds), _off_the_list(bounds, unlisted, rest, settings)
+    if outside is None and distance <= allowed:
+        seen.beyond += 1
+        return
     seen.checked += 1
-    distance = _distance(p, made(logits, rest, ids, settings, text))
+    distance = np.nan if np.isnan(distance) else max(distance, outside or 0.0)
     if distance <= allowed:
+        seen.worst = max(seen.worst, distance)
         return
     seen.off += 1
     seen.worst = max(seen.worst, 1.0 if np.isnan(distance) else distance)
     cause = _cause(p, logits, rest, ids, settings, text, drafts, allowed)
     seen.causes[cause] += 1
     seen.first = seen.first or (*where, cause)
+
+
+def _off_the_list(
+    bounds: tuple[Array, Array], unlisted: float, rest: tuple[float, int], settings: Mapping[str, Any]
+) -> float | None:
+    """Return how far the mass that is not listed is from what the settings give; None if the list does not tell."""
+    scores, certain = bounds
+    cuts = (settings.get("top_k") or 0) > 0 or (settings.get("top_p") or 1) < 1 or (settings.get("min_p") or 0) > 0
+    if (certain == -1).any() or settings.get("temperature") == 0:
+        return unlisted  # what is less probable than a token that is cut is cut, too
+    if not rest[1]:
+        return 0.0
+    if cuts:
+        return None
+    temperature = settings.get("temperature", 1)
+    if any(settings.get(name) for name in (*NEEDS_HISTORY, "logit_bias")):
+        return 0.0
+    listed = float(np.exp(scores - scores.max()).sum())
+    most = float(np.exp(_rest_at(rest, temperature) - scores.max()))
+    share = most / (listed + most)
+    return max(unlisted - share, 0.0) if temperature != 1 else abs(unlisted - share)
+
+
+def _rest_at(rest: tuple[float, int], temperature: float) -> float:
+    """Return the most that log sum exp of what is not listed can be at a temperature."""
+    outside, count = rest
+    if not count or not np.isfinite(outside):
+        return -np.inf
+    return max(outside / temperature, (1 - 1 / temperature) * np.log(count) + outside / temperature)
 
 
 def _distance(p: Array, bounds: tuple[Array, Array]) -> float:
@@ -131,8 +169,7 @@ def made(
             continue
         if name == "temperature":
             scores = scores / value
-            if count and np.isfinite(outside):  # the most that the others can add up to
-                outside = max(outside / value, (1 - 1 / value) * np.log(count) + outside / value)
+            outside = _rest_at((outside, count), value)
         elif name == "logit_bias":
             scores = scores + np.array([value.get(str(t), value.get(int(t), 0.0)) for t in ids])
         elif name == "repetition_penalty":

@@ -104,7 +104,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         part = _usable(part, sums, shard, found)
         if not len(part.places):
             continue
-        greedy = _greedy(shard, header, part.places)
+        greedy = _greedy(shard, header, part.places) | (rule == "greedy")
         _judge_greedy(shard, header, part, greedy, found)
         known = _draft_known(shard, part)
         sampled = ~greedy & known
@@ -124,7 +124,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
             more["accepted"].append(steps.emitted)
             more["drafted"].append(steps.lengths)
             more["request"].append(shard.arrays["request"][part.places[sampled]])
-        _bet_on_tokens(part, ~greedy, shard, header, generator, parts)
+        _bet_on_tokens(part, ~greedy, rule != "greedy-block", shard, header, generator, parts)
         _logprobs(shard, part, found)
     found.left_out["a tree"] = int((emitted > 0).sum()) - chained
     found.left_out = +found.left_out
@@ -199,7 +199,7 @@ def _judge_greedy(shard: Shard, header: Header, part: Chains, greedy: Array, fou
     """Show greedy steps that emitted a token that is not the most probable one."""
     steps = part.steps
     found.greedy += int(greedy.sum())
-    top = steps.rows.target.max(-1)
+    top = np.maximum(steps.rows.target.max(-1), steps.rows.highest[..., 0])
     least = top * (1 - TIE * header.epsilon)
     kept = np.arange(steps.gamma) < steps.emitted[:, None]
     wrong = (kept & (steps.p < least[:, :-1])).any(1)
@@ -250,8 +250,13 @@ def _replay(law: StepLaw, steps: Steps, shard: Shard, index: Array, header: Head
         found.differences.append(Shown(Place(shard.name, int(index[k])), why, np.inf))
 
 
-def _bet_on_tokens(part: Chains, sampled: Array, shard: Shard, header: Header, generator: Any, parts: dict) -> None:
-    """Bet on every emitted token under the target's rows, and on every drafted one under the draft's."""
+def _bet_on_tokens(
+    part: Chains, sampled: Array, texts: bool, shard: Shard, header: Header, generator: Any, parts: dict
+) -> None:
+    """Bet on every emitted token under the target's rows, and on every drafted one under the draft's.
+
+    texts: whether emitted tokens follow the rows of their step: those of greedy block verification do not.
+    """
     steps, first = part.steps, shard.arrays["draft_offsets"][part.places] + part.places
     known = shard.arrays["draft_known"]
     both = np.concatenate([steps.tokens, np.full((steps.count, 1), -1)], axis=1)
@@ -260,7 +265,7 @@ def _bet_on_tokens(part: Chains, sampled: Array, shard: Shard, header: Header, g
     every = np.arange(steps.count)
     at[every, steps.emitted] = steps.at_last[every, steps.emitted]
     both[every, steps.emitted] = steps.last
-    emitted = (places <= steps.emitted[:, None]) & sampled[:, None]
+    emitted = (places <= steps.emitted[:, None]) & sampled[:, None] & texts
     drafted = np.zeros_like(emitted)
     number = np.minimum(first[:, None] + places, len(known) - 1)
     drafted[:, :-1] = steps.drafted & (known[number[:, :-1]] == DRAFT_ROW) & sampled[:, None]

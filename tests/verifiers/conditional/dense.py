@@ -24,7 +24,8 @@ def steps_of(target, draft, drafts, emitted, listed=LISTED):
             ids[n, i, : len(row)] = row
             for name, out in values.items():
                 out[n, i, : len(row)] = getattr(rows, name)[i]
-    rest = {name: np.array([getattr(rows, name) for rows in both]) for name in PairRows._fields[3:]}
+    rest = {name: np.array([getattr(rows, name) for rows in both]) for name in PairRows._fields[3:-1]}
+    rest["off"] = np.zeros((count, gamma + 1))
     assert rest["rest_target"].shape == (count, gamma + 1, CLASSES)
     tokens = np.array(drafts).reshape(count, gamma)
     last = np.array([out[-1] for out in emitted])

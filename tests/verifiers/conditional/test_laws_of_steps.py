@@ -73,11 +73,23 @@ def hypotheses(gamma):
     return [*rules, *TOKEN_MUTANTS, *BLOCK_MUTANTS, *(t for law in rules for t in tilts(law, gamma))]
 
 
-@pytest.mark.parametrize("listed", [256, 3])
-def test_no_hypothesis_bets_more_than_it_has(listed):
-    """Over all outcomes of one step its probabilities add up to at most 1, however few tokens are listed."""
+def dirichlet_rows():
     rng = np.random.default_rng(5)
-    target, draft = rng.dirichlet(np.full(9, 0.4), size=3), rng.dirichlet(np.full(9, 0.4), size=2)
+    return rng.dirichlet(np.full(9, 0.4), size=3), rng.dirichlet(np.full(9, 0.4), size=2)
+
+
+def rows_whose_mode_is_not_listed():
+    """The draft's likely tokens alone are listed: the target's mode, and the residual's, are among the others."""
+    draft = np.array([*[0.3, 0.3, 0.3], *[0.1 / 6] * 6])
+    target = np.array([*[0.05] * 3, *[0.85 / 6] * 6])
+    return np.stack([target] * 3), np.stack([draft] * 2)
+
+
+@pytest.mark.parametrize("rows", [dirichlet_rows, rows_whose_mode_is_not_listed])
+@pytest.mark.parametrize("listed", [256, 3])
+def test_no_hypothesis_bets_more_than_it_has(listed, rows):
+    """Over all outcomes of one step its probabilities add up to at most 1, however few tokens are listed."""
+    target, draft = rows()
     drafts = (4, 7)
     outcomes = [(*drafts[:tau], y) for tau in range(3) for y in range(9)]
     count = len(outcomes)

@@ -235,3 +235,42 @@ def test_recorded_uniforms_replay_the_step(tmp_path):
     record(tmp_path / "lenient", lenient, steps=300, more=more)
     [e] = [e for e in audit_steps(tmp_path / "lenient").evidence if e.claim == "follows-rule"]
     assert e.refuted and "its uniforms accept" in e.witness.why
+
+
+def test_a_right_engine_whose_modes_are_not_listed_is_not_refuted(tmp_path):
+    """The draft's likely tokens are listed; the residual's likely ones are among the others."""
+
+    def fault(step):
+        step.target = step.verify_target = np.stack([[*[0.05] * 8, *[0.6 / 52] * 52]] * 4)
+        draft = np.array([*[0.112] * 8, *[0.104 / 52] * 52])
+        step.draft = step.verify_draft = np.stack([draft] * 3)
+        step.drafts = [int(step.rng.choice(60, p=draft)) for _ in range(3)]
+
+    record(tmp_path, steps=300, fault=fault, vocabulary=60, listed=8)
+    assert not any(e.refuted for e in audit_steps(tmp_path).evidence)
+
+
+def test_of_equal_tokens_a_greedy_engine_may_take_either(tmp_path):
+    def fault(step):
+        step.target[:, :2] = step.target.max()
+        step.target /= step.target.sum(-1, keepdims=True)
+        step.verify_target = step.target
+
+    def last_of_equals(target, draft, tokens, rng):
+        out = []
+        for row, token in zip(target, [*tokens, -1]):
+            out.append(int(np.flatnonzero(row == row.max())[-1]))
+            if out[-1] != token:
+                break
+        return out
+
+    record(tmp_path, last_of_equals, steps=50, rule="greedy", fault=fault)
+    report = audit_steps(tmp_path)
+    assert not any(e.refuted for e in report.evidence) and report.steps["judged"]["greedy"] == 50
+
+
+def test_the_text_of_greedy_block_verification_is_not_judged(tmp_path):
+    record(tmp_path, "C04", steps=50, rule="greedy-block")
+    report = audit_steps(tmp_path)
+    assert "lossless" not in {e.claim for e in report.evidence}
+    assert any("greedy block verification changes the rows" in line for line in report.not_examined)

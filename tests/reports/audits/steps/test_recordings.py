@@ -178,6 +178,8 @@ def rewritten(folder, change):
         (lambda a: a["draft_tokens"].__setitem__(0, 10**6), "draft_tokens has the token 1000000, expected 0..299"),
         (lambda a: a.update(emitted_offsets=a["emitted_offsets"] * 0), "emitted has"),
         (lambda a: a["draft_offsets"].__setitem__(1, 10**6), "draft_offsets does not rise"),
+        (lambda a: a["settings"].__setitem__(0, 3), "settings number 3, expected -1..-1"),
+        (lambda a: a.update(ids=(a["ids"] + 1) % 300), "a row does not list the step's own tokens"),
     ],
 )
 def test_a_damaged_shard_is_named_and_the_others_are_judged(change, says, tmp_path):
@@ -186,6 +188,17 @@ def test_a_damaged_shard_is_named_and_the_others_are_judged(change, says, tmp_pa
     report = audit_steps(tmp_path)
     assert report.steps["shards"] == 1 and report.steps["judged"]["steps"] == 20
     assert says in report.findings["unreadable"] and "steps-000000.safetensors" in report.findings["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [({"temperature": "0.7"}, "temperature is '0.7', expected a number"), ({"logit_bias": [1]}, "logit_bias is [1]")],
+)
+def test_settings_of_another_form_are_one_line(settings, says, tmp_path):
+    record(tmp_path, steps=5, settings=settings)
+    with pytest.raises(InputError) as error:
+        audit_steps(tmp_path)
+    assert says in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_step_that_emits_more_than_it_may_is_named(tmp_path):

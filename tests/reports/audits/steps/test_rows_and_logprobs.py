@@ -58,7 +58,7 @@ def test_rows_as_asked_hold(tmp_path):
     asked = {"temperature": 0.7, "top_k": 50, "top_p": 0.9}
     record(tmp_path, steps=12, settings=asked, vocabulary=30, fault=made_at(**asked), more=with_logits)
     evidence = rows_of(tmp_path)
-    assert evidence.holds and evidence.total_variation == 0
+    assert evidence.holds and evidence.total_variation < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,33 @@ def test_rows_under_other_settings_are_refuted_and_the_cause_named(asked, used, 
     evidence = rows_of(tmp_path)
     assert evidence.refuted and evidence.witness.why == cause
     assert "steps-000000.safetensors, step 0" in evidence.witness.sequence
+
+
+@pytest.mark.parametrize("asked", [{"top_k": 60}, {"top_p": 0.9}, {"top_k": 12}], ids=str)
+def test_a_cut_beyond_the_list_is_not_said_to_hold(asked, tmp_path):
+    """Flat rows of which 30 tokens are listed, and no cut was made."""
+
+    def flat(step):
+        step.logits = step.logits / 10
+        step.target = step.verify_target = softmax(step.logits)
+
+    record(tmp_path, steps=12, settings=asked, fault=flat, more=with_logits, listed=30)
+    report = audit_steps(tmp_path)
+    claims = {e.claim: e for e in report.evidence}
+    if asked == {"top_k": 12}:
+        assert claims["rows"].refuted and claims["rows"].total_variation > 0.1
+    else:
+        assert "rows" not in claims
+        assert any("rows whose cut lies beyond the tokens that are listed" in line for line in report.not_examined)
+
+
+@pytest.mark.parametrize(("temperature", "verdict"), [(1.0, "holds"), (0.6, "refuted")])
+def test_the_mass_that_is_not_listed_is_compared(temperature, verdict, tmp_path):
+    def fault(step):
+        step.target = step.verify_target = softmax(step.logits, 1.0)
+
+    record(tmp_path, steps=12, settings={"temperature": temperature}, fault=fault, more=with_logits, listed=20)
+    assert rows_of(tmp_path).verdict == verdict
 
 
 @pytest.mark.parametrize(("by", "verdict"), [(0.0, "holds"), (1e-3, "refuted")])
