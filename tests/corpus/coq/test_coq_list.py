@@ -94,7 +94,7 @@ def test_a_list_that_does_not_agree_is_noticed(tmp_path, file, right, wrong, sai
 def test_the_tests_that_need_coq_are_where_make_mechanized_looks():
     here = Path(__file__).parent
     mark = re.compile(r"^ *(pytestmark = |@)?pytest\.mark\.mechanized\b", re.M)
-    marked = [file for file in here.parents[2].rglob("test_*.py") if mark.search(file.read_text())]
+    marked = [file for file in here.parents[1].rglob("test_*.py") if mark.search(file.read_text())]
     assert len(marked) == 2 and {file.parent for file in marked} == {here}
 
 
