@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .models.files import write_atomically
+from .verifiers.conditional.form import DRAFT_ROW, FORM, NO_DRAFT_ROW, POINT_MASS, UNKNOWN, VERSION, joined
 from .verifiers.conditional.sparse import CLASSES, EDGES, LISTED, Reduced, reduced
 
-FORM = "draftproof-recorded-steps"
-VERSION = 1
-
-NO_DRAFT_ROW, DRAFT_ROW, POINT_MASS, UNKNOWN = range(4)
-"""What is known of the draft at a row: nothing is drafted there, its row, that it is the drafted token, nothing."""
-
 SHARD_STEPS = 512
-"""Steps of a shard, if not told otherwise."""
+"""Number of steps in a shard by default."""
 
 WAITING = 64
 """Steps that may wait to be reduced; further ones are dropped and counted."""
@@ -91,7 +87,7 @@ class Recorder:
         place = self.folder / "header.json"
         if place.exists() and place.read_text(encoding="utf-8") != text:
             raise ValueError(f"{place}: of another recording; expected an empty folder, or one with the same header")
-        _write(place, text.encode())
+        write_atomically(place, text)
         self._number = len(list(self.folder.glob("steps-*.safetensors")))
         self.seen = self.recorded = self.dropped = self.failed = 0
         self.error = ""
@@ -215,7 +211,7 @@ class Recorder:
         arrays = _arrays(steps, self._values, settings)
         about["settings"] = json.dumps(list(settings.values()))
         data = self._save(arrays, metadata=about)
-        _write(self.folder / f"steps-{self._number:06d}.safetensors", data)
+        write_atomically(self.folder / f"steps-{self._number:06d}.safetensors", data)
         self._number += 1
 
 
@@ -295,10 +291,6 @@ def _offsets(lengths: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
 
 
-def _joined(parts: Sequence[np.ndarray], kind: Any) -> np.ndarray:
-    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind)
-
-
 def _arrays(steps: list[tuple[_Step, Reduced]], values: Any, settings: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return the arrays of a shard. settings: filled with those of its requests, by their text."""
     items = [item for item, _ in steps]
@@ -313,19 +305,19 @@ def _arrays(steps: list[tuple[_Step, Reduced]], values: Any, settings: dict[str,
     arrays |= {
         "settings": np.array(which, dtype=np.int32),
         "draft_offsets": _offsets([len(item.drafts) for item in items]),
-        "draft_tokens": _joined([item.drafts for item in items], np.int32),
-        "draft_parents": _joined([item.parents for item in items], np.int32),
+        "draft_tokens": joined([item.drafts for item in items], np.int32),
+        "draft_parents": joined([item.parents for item in items], np.int32),
         "emitted_offsets": _offsets([len(item.emitted) for item in items]),
-        "emitted": _joined([item.emitted for item in items], np.int32),
+        "emitted": joined([item.emitted for item in items], np.int32),
         "row_offsets": _offsets([len(ids) for ids in listed]),
-        "ids": _joined(listed, np.int32),
-        "target": _joined([row for _, rows in steps for row in rows.target], values),
-        "draft": _joined([row for _, rows in steps for row in rows.draft], values),
-        "draft_known": _joined(
+        "ids": joined(listed, np.int32),
+        "target": joined([row for _, rows in steps for row in rows.target], values),
+        "draft": joined([row for _, rows in steps for row in rows.draft], values),
+        "draft_known": joined(
             [_known(item) for item in items], np.uint8
         ),
-        "natural": _joined([rows.natural for _, rows in steps], np.int32),
-        "rest_count": _joined([rows.rest_count for _, rows in steps], np.int32),
+        "natural": joined([rows.natural for _, rows in steps], np.int32),
+        "rest_count": joined([rows.rest_count for _, rows in steps], np.int32),
     }  # fmt: skip
     for name, width in (("rest_target", CLASSES), ("rest_draft", CLASSES), ("highest", 2)):
         parts = [getattr(rows, name) for _, rows in steps]
@@ -340,14 +332,14 @@ def _optional(steps: list[tuple[_Step, Reduced]], values: Any) -> dict[str, np.n
         parts = [item.fields[name] for item, _ in steps]
         if any(part is not None for part in parts):
             sizes = [len(getattr(item, of)) for item, _ in steps]
-            arrays[name] = _joined(
+            arrays[name] = joined(
                 [np.full(n, np.nan) if part is None else part[:n] for n, part in zip(sizes, parts)], np.float64
             )
     if any(item.fields["history"] is not None for item, _ in steps):
         parts = [item.fields["history"] if item.fields["history"] is not None else [] for item, _ in steps]
         arrays |= {
             "history_offsets": _offsets([*map(len, parts)]),
-            "history": _joined([*map(np.array, parts)], np.int32),
+            "history": joined([*map(np.array, parts)], np.int32),
         }
     if any(item.fields["logits"] is not None for item, _ in steps):
         listed, rest = [], []
@@ -357,7 +349,7 @@ def _optional(steps: list[tuple[_Step, Reduced]], values: Any) -> dict[str, np.n
                 row = None if logits is None else logits[k]
                 listed.append(np.full(len(ids), np.nan) if row is None else row[ids])
                 rest.append(np.nan if row is None else _log_sum(np.delete(row, ids)))
-        arrays |= {"logits": _joined(listed, values), "logits_rest": np.array(rest, dtype=np.float64)}
+        arrays |= {"logits": joined(listed, values), "logits_rest": np.array(rest, dtype=np.float64)}
     return arrays
 
 
@@ -365,13 +357,3 @@ def _log_sum(logits: np.ndarray) -> float:
     """Return log sum exp; -inf of nothing."""
     top = logits.max(initial=-np.inf)
     return float(top + np.log(np.exp(logits - top).sum())) if np.isfinite(top) else -np.inf
-
-
-def _write(place: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    part = place.with_name(place.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, place)

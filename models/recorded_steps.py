@@ -10,19 +10,19 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from ..verifiers.conditional.form import FORM, VERSION
 from ..verifiers.conditional.sparse import CLASSES, EDGES
 from ..verifiers.conditional.steps import PairRows, Steps
 from .errors import InputError
 from .json_files import read_file
 from .libraries import require
 
-FORM, VERSION = "draftproof-recorded-steps", 1
-
-NO_DRAFT_ROW, DRAFT_ROW, POINT_MASS, UNKNOWN = range(4)
-"""What is known of the draft at a row, as ``draftproof.recording`` writes it."""
-
 ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Unit roundoff of the types that engines compute rows in."""
+
+ROW_OFF = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 2e-2}
+"""Most that rounding explains, by the type of the engine's rows: of a row's sum from 1, and of its total variation from
+what its settings give."""
 
 AT_ONCE = 128
 """Steps that are judged together: their rows are in memory, padded."""
@@ -84,7 +84,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """A folder of recorded steps. shards: files that are whole. broken: (file, what is wrong) of the others."""
+    """A folder of recorded steps. digest: of its header, which each shard repeats. shards: its files, in order."""
 
     folder: Path
     header: Header
@@ -273,7 +273,7 @@ def _part(
     seen = places < (emitted - 1)[:, None]
     before[seen] = arrays["emitted"][(at[:, None] + places)[seen]]
     matches = ((before == tokens) | ~seen).all(1)
-    rows = _rows(arrays, header, arrays["draft_offsets"][index] + index, lengths)
+    rows = _rows(arrays, arrays["draft_offsets"][index] + index, lengths)
     at_token = _found(rows.ids[:, :-1], tokens)
     at_last = _found(rows.ids, np.repeat(last[:, None], gamma + 1, axis=1))
     listed = np.take_along_axis(rows.ids[:, :-1], at_token[..., None], 2)[..., 0] == tokens
@@ -290,7 +290,7 @@ def _found(ids: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     return (ids == tokens[..., None]).argmax(-1)
 
 
-def _rows(arrays: dict[str, np.ndarray], header: Header, first: np.ndarray, lengths: np.ndarray) -> PairRows:
+def _rows(arrays: dict[str, np.ndarray], first: np.ndarray, lengths: np.ndarray) -> PairRows:
     """Return the rows first, first + 1, ... of each step, padded, divided by their sums."""
     count, gamma = len(first), int(lengths.max(initial=0))
     places = np.arange(gamma + 1)

@@ -88,10 +88,16 @@ class StepLaw:
         """Return Pr(Y | tau) of what was emitted, [N]; None if it is not known."""
         if self.replace is None:
             return None
-        places = self.places(steps)
-        rows = steps.end if not (self.row or self.bonus_row) else steps.rows_at(places)
-        at = steps.at_last[np.arange(steps.count), places]
-        return np.where(steps.bonus, self.bonus(steps, rows).probability(at), self.replace(steps, rows).probability(at))
+        return np.where(steps.bonus, self._of(steps, self.bonus), self._of(steps, self.replace))
+
+    def _of(self, steps: Steps, draw: Draw) -> Array:
+        """Return the probability of Y under one of the draws, [N]: laws that share it compute it once."""
+        key = draw, self.row, self.bonus_row
+        if key not in steps.kept:
+            places = self.places(steps)
+            rows = steps.rows_at(places) if self.row or self.bonus_row else steps.end
+            steps.kept[key] = draw(steps, rows).probability(steps.at_last[np.arange(steps.count), places])
+        return steps.kept[key]
 
     def places(self, steps: Steps) -> Array:
         """Return the place of the row from which Y is drawn, [N]."""

@@ -19,7 +19,7 @@ from .rules import (
 )  # fmt: skip
 from .steps import Array, PairRows, Steps, excess
 
-TOKEN, BLOCK = RULES["token"].law, RULES["block"].law
+TOKEN = RULES["token"]
 
 
 def total(weights: Weights) -> Array:
@@ -204,7 +204,7 @@ class _ShorterOfTwo(StepLaw):
 
 
 def _greedy_in_plain_loop() -> StepLaw:
-    return replace(RULES["greedy-block"].law, name="M40", title="greedy block verification in the plain loop")
+    return replace(RULES["greedy-block"], name="M40", title="greedy block verification in the plain loop")
 
 
 def _everything(steps: Steps) -> Array:

@@ -1,7 +1,6 @@
 """The published rules as laws of a step, and how far rounding can move them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -94,47 +93,17 @@ def is_argmax(steps: Steps) -> Array:
     return ((steps.p >= top) & (steps.p > 0) & ~earlier.any(-1)).astype(float)
 
 
-@dataclass(frozen=True)
-class StepRule:
-    """A rule whose law of a step is known.
-
-    law: the law. lossless: whether the text that it emits follows the target. source: where it was published.
-    """
-
-    law: StepLaw
-    source: str
-    lossless: bool = True
-
-
 RULES = {
-    rule.law.name: rule
-    for rule in (
-        StepRule(StepLaw("token", "token verification", ratio_capped), "Sun et al. 2025, Algorithm 1"),
-        StepRule(
-            StepLaw("block", "block verification", block_accept, from_block_residual, longest=True),
-            "Sun et al. 2025, Algorithm 2",
-        ),
-        StepRule(
-            StepLaw(
-                "greedy-block", "greedy block verification", greedy_block_accept, _from_greedy_residual, longest=True
-            ),
-            "Sun et al. 2025, Algorithm 4",
-        ),
-        StepRule(
-            StepLaw("equality", "equality with a sample of the target", lambda steps: steps.p, without_rejected),
-            "transformers, generate with candidates; llama.cpp",
-        ),
-        StepRule(
-            StepLaw(
-                "greedy", "equality with the target's most probable token", is_argmax, from_argmax, bonus=from_argmax
-            ),
-            "Stern et al. 2018",
-            lossless=False,
-        ),
+    law.name: law
+    for law in (
+        StepLaw("token", "token verification", ratio_capped),
+        StepLaw("block", "block verification", block_accept, from_block_residual, longest=True),
+        StepLaw("greedy-block", "greedy block verification", greedy_block_accept, _from_greedy_residual, longest=True),
+        StepLaw("equality", "equality with a sample of the target", lambda steps: steps.p, without_rejected),
+        StepLaw("greedy", "equality with the target's most probable token", is_argmax, from_argmax, bonus=from_argmax),
     )
 }
 """The rules by the name that a recording claims."""
-
 
 SUBTRACTS = frozenset(("token", "block", "greedy-block"))
 """Rules whose replacement is drawn from a difference, in which rounding is as large as its terms."""
@@ -151,8 +120,9 @@ def at_most(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
     """Return bounds of log Pr(tau) and log Pr(Y | tau) from above, [N] each, where every operation rounds by epsilon.
 
     A coin of token verification may be off by 4 epsilon of itself, one of block verification by 4 G epsilon and that
-    much of 1 (it is a difference of sums); a weight p - q by 2 epsilon (p + q). A coin of exactly 0, and one of token
-    verification of exactly 1, stays.
+    much of 1 (it is a difference of sums); a weight p - q by as much of p and of q. Rows whose sums are off 1 by more
+    may be used as they are, and a uniform of a coarser type lies on a lattice of 2^-24. What the tokens that are not
+    listed leave open is allowed for. A coin of 0 stays, and one of token verification that is 1 whatever is allowed.
     Guarantee: no outcome is more probable under the rounded rule, so that a bet against these bounds is fair.
     """
     sums = steps.rows.off[:, :-1]

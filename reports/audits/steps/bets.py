@@ -42,8 +42,8 @@ class LogBets(NamedTuple):
 
 def hypotheses(rule: str) -> list[StepLaw]:
     """Return what a rule is tested against: its known bugs, those of the other rules, and its tilts."""
-    law = RULES[rule].law
-    others = [other.law for name, other in RULES.items() if name != rule]
+    law = RULES[rule]
+    others = [other for name, other in RULES.items() if name != rule]
     bugs = (*TOKEN_MUTANTS, *BLOCK_MUTANTS) if rule in ("token", "block") else ()
     same = {"token": "M42", "greedy-block": "M40"}.get(rule)
     return [*others, *(bug for bug in bugs if bug.name != same), *tilts(law, MOST_DRAFTED)]

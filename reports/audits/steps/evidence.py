@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 
+from ....models.recorded_steps import ROW_OFF
 from ....stattests.arguments import BETA
 from ....stattests.betting import Fortune
 from ....stattests.sequence_design import detectable_shift
@@ -15,7 +16,6 @@ from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method
 from ..replay import command_line
 from .judge import RecordingJudge, repeated_uniforms
 from .purses import SHARE, TokenPurse
-from .settings_of_rows import ROW_OFF
 from .witness import witness_of
 
 PROBLEM = "recorded steps"
@@ -65,7 +65,7 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
         return
     witness, fortune = None, judge.steps.fortune
-    name = RULES[judge.rule].law.title
+    name = RULES[judge.rule].title
     if judge.impossible:
         witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}")
     elif judge.differences:

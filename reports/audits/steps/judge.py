@@ -117,7 +117,7 @@ class RecordingJudge:
         sample = self._sample()
         if sample is None or not self.against:
             return {}
-        law, generator, found = RULES[self.rule].law, np.random.default_rng(self.seed), dict[str, int | None]()
+        law, generator, found = RULES[self.rule], np.random.default_rng(self.seed), dict[str, int | None]()
         needed = log(len(self.against) * 4 / ALPHA)
         for other in self.against:
             outcomes = other if other.replace else StepLaw(other.name, other.title, other.accept, law.replace,

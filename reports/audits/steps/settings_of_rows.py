@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from ....models.decoding_settings import CUTS, ENDS, ORDERS, SETTINGS
-from ....models.recorded_steps import Header, Shard
+from ....models.recorded_steps import ROW_OFF, Header, Shard
 
 Array = np.ndarray
-
-ROW_OFF = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 2e-2}
-"""Total variation of a row from what its settings give that rounding explains, by the type of the engine's rows."""
 
 EXAMINED = (
     "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....models.recorded_steps import DRAFT_ROW, UNKNOWN, Chains, Header, Recording, Shard, chains, row_sums
+from ....models.recorded_steps import ROW_OFF, Chains, Header, Recording, Shard, chains, row_sums
+from ....verifiers.conditional.form import DRAFT_ROW, UNKNOWN, joined
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.rules import RULES, expected_accepted
 from ....verifiers.conditional.steps import Steps
@@ -16,9 +17,6 @@ from .bets import ON_TOKENS, LogBets, bets_on_steps, bets_on_tokens, hypotheses,
 from .settings_of_rows import RowsSeen, rows_against_settings
 
 Array = np.ndarray
-
-SUM_OFF = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 2e-2}
-"""Most that the sum of a row may be from 1, by the type of the engine's rows."""
 
 TIE = 8
 """Roundings within which two probabilities are a tie: either may be the most probable token."""
@@ -88,7 +86,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     """Judge a shard. rule: the one that is claimed, or unknown. Raises: InputError if it cannot be read."""
     shard, header = recording.read(path), recording.header
     found = Found(shard.name, shard.counts, shard.error)
-    law = RULES[rule].law if rule in RULES else None
+    law = RULES.get(rule)
     against = hypotheses(rule) if law else []
     sums = _sums_off(shard, header, found)
     generator = np.random.default_rng([seed, int("".join(filter(str.isdigit, path.stem)) or 0)])
@@ -118,8 +116,8 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
             _replay(law, steps, shard, part.places[sampled], header, found)
         if steps.count:
             for name, other in RULES.items():
-                expected[name].append(expected_accepted(other.law, steps))
-            reached = RULES["block"].law.stops(steps)[:, ::-1].cumsum(1)[:, ::-1][:, 1:]
+                expected[name].append(expected_accepted(other, steps))
+            reached = RULES["block"].stops(steps)[:, ::-1].cumsum(1)[:, ::-1][:, 1:]
             best.append(np.pad(reached, ((0, 0), (0, max(0, longest - steps.gamma)))))
             more["accepted"].append(steps.emitted)
             more["drafted"].append(steps.lengths)
@@ -129,26 +127,22 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     found.left_out["a tree"] = int((emitted > 0).sum()) - chained
     found.left_out = +found.left_out
     found.steps = LogBets.joined(parts["steps"], len(against))
-    found.slot, found.length = (_together(parts[name], int) for name in ("slot", "length"))
+    found.slot, found.length = (joined(parts[name], int) for name in ("slot", "length"))
     found.texts, found.drafts = (LogBets.joined(parts[name], len(ON_TOKENS)) for name in ("texts", "drafts"))
-    found.text_transform, found.draft_transform = _together(parts["u"], float), _together(parts["v"], float)
-    found.accepted, found.drafted = (_together(more[name], float) for name in ("accepted", "drafted"))
-    found.request = _together(more["request"], int)
+    found.text_transform, found.draft_transform = joined(parts["u"], float), joined(parts["v"], float)
+    found.accepted, found.drafted = (joined(more[name], float) for name in ("accepted", "drafted"))
+    found.request = joined(more["request"], int)
     found.best = np.concatenate([np.zeros((0, longest)), *best])
-    found.expected = {name: _together(values, float) for name, values in expected.items()}
+    found.expected = {name: joined(values, float) for name, values in expected.items()}
     found.rows = rows_against_settings(shard, header)
     return found
-
-
-def _together(parts: Sequence[Array], kind: Any) -> Array:
-    return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind)
 
 
 def _sums_off(shard: Shard, header: Header, found: Found) -> Array:
     """Return which steps have a row whose sum is off, [steps], and note the first."""
     sums, arrays = row_sums(shard), shard.arrays
     drafted = arrays["draft_known"] == DRAFT_ROW
-    off = ~(np.abs(sums - 1) <= SUM_OFF[header.dtype])
+    off = ~(np.abs(sums - 1) <= ROW_OFF[header.dtype])
     off[:, 1] &= drafted
     step_of = np.repeat(np.arange(shard.steps), np.diff(arrays["draft_offsets"]) + 1)
     wrong = np.flatnonzero(off.any(1))

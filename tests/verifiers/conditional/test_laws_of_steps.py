@@ -57,7 +57,7 @@ def test_a_rule_has_the_law_of_its_verifier(name, emitted_by):
     for problem in PROBLEMS:
         steps, cases = every_outcome(problem)
         blocks = emitted_by(CONTROLS[RIGHT[name]].measured, problem)
-        of_rule = probabilities(RULES[name].law, steps)
+        of_rule = probabilities(RULES[name], steps)
         for k, (drafts, out) in enumerate(cases):
             if drafts in blocks:
                 assert of_rule[k] == pytest.approx(float(blocks[drafts].get(out, 0)), abs=1e-12)
@@ -69,7 +69,7 @@ def test_every_mutant_of_the_zoo_has_a_law_or_is_named():
 
 
 def hypotheses(gamma):
-    rules = [rule.law for rule in RULES.values()]
+    rules = [*RULES.values()]
     return [*rules, *TOKEN_MUTANTS, *BLOCK_MUTANTS, *(t for law in rules for t in tilts(law, gamma))]
 
 
@@ -113,9 +113,9 @@ def test_few_listed_tokens_leave_the_law_of_token_verification_as_it_is():
     ]
     whole, few = (steps_of(target, draft, drafts, outcomes, listed) for listed in (400, 20))
     assert few.rows.ids.shape[-1] < 30
-    exact, close = (probabilities(RULES["token"].law, steps) for steps in (whole, few))
+    exact, close = (probabilities(RULES["token"], steps) for steps in (whole, few))
     assert close == pytest.approx(exact, rel=1e-9)
-    law = RULES["block"].law
+    law = RULES["block"]
     exact, close = (probabilities(law, steps) for steps in (whole, few))
     assert close != pytest.approx(exact, rel=1e-9)
     assert (exact <= np.exp(sum(at_most(law, few, 0.0))) * (1 + 1e-12)).all()
@@ -138,8 +138,7 @@ def test_rounding_makes_no_outcome_less_probable(name):
         steps, _ = every_outcome(problem)
         for epsilon in (0.0, 2.0**-24, 2.0**-8):
             own, most = (
-                np.exp(sum(pair))
-                for pair in (RULES[name].law.log_likelihood(steps), at_most(RULES[name].law, steps, epsilon))
+                np.exp(sum(pair)) for pair in (RULES[name].log_likelihood(steps), at_most(RULES[name], steps, epsilon))
             )
             assert (own <= most * (1 + 1e-12)).all()
             assert (most[own > 1e-3] < own[own > 1e-3] * (1 + 200 * epsilon + 1e-12) + 200 * epsilon).all()
@@ -150,6 +149,6 @@ def test_block_verification_is_expected_to_accept_most():
     steps, cases = every_outcome(problem)
     weights = np.array([np.prod([float(problem.draft.row(x[:i])[x[i]]) for i in range(3)]) for x, _ in cases])
     token, block, equality = (
-        weights @ expected_accepted(RULES[name].law, steps) for name in ("token", "block", "equality")
+        weights @ expected_accepted(RULES[name], steps) for name in ("token", "block", "equality")
     )
     assert block > token > equality
