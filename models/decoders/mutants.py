@@ -317,11 +317,11 @@ class ChoicesAlike(Decoder):
     """A decoder whose choices of one request draw the same numbers."""
 
     @property
-    def alike(self) -> bool:
+    def repeats(self) -> bool:
         return self is not self.batch[0] and self.batch[0].settings == self.settings
 
     def step(self) -> None:
-        if self.alike:
+        if self.repeats:
             self.text, self.blocks = self.batch[0].text, self.blocks + 1
         else:
             super().step()
@@ -331,8 +331,8 @@ class ChoicesAlikeInTheirFirstBlock(ChoicesAlike):
     """A decoder whose choices of one request draw the same numbers for the first block, if one is drafted."""
 
     @property
-    def alike(self) -> bool:
-        return super().alike and self.room > 0 and not self.blocks
+    def repeats(self) -> bool:
+        return super().repeats and self.room > 0 and not self.blocks
 
 
 class PromptOfANeighbour(Decoder):

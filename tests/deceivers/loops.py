@@ -42,4 +42,4 @@ def _not_twice(rng, p, q, x):
 
 
 not_twice_the_same = with_parts(recovers=_not_twice)
-"""Rejects what it has rejected in the round before: rounds are not alike."""
+"""Rejects what it has rejected in the round before: rounds have different laws."""

@@ -61,7 +61,7 @@ class Defect:
     instead: str = ""
 
     def decides(self, place: Place, chance: Chance, coin: Any) -> bool:
-        """Whether the draft token is kept, where the probability of that should be ``coin``."""
+        """Return whether the draft token is kept; ``coin`` is the probability that it should have."""
         wrong = {"accept": 1, "reject": 0, "other": 0}.get(self.mistake)
         return chance.flip(wrong if wrong is not None and self.where(place) else coin)
 

@@ -26,7 +26,7 @@ def cascade(rule, alpha):
 
 
 def differs(problem, wrong):
-    """Whether a reachable text is followed by another row than the law's, by a wrong law or (text, p, q) -> row."""
+    """Return whether a wrong law, or (text, p, q) -> row, has another row than the law behind a reachable text."""
     other = replace(problem, law=asking(**wrong).law).asked.row if isinstance(wrong, dict) else None
     reached = [()]
     for _ in range(problem.gamma):

@@ -67,7 +67,7 @@ ONE_HOT = f"""one_hot = jax.nn.one_hot(probs.argmax(-1), probs.shape[-1], dtype=
 
 FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
 CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]"
-"""Of hierarchical decoding: the ratio that decides on the whole block, and the fix that the issue proposes."""
+"""The ratio by which hierarchical decoding decides on the whole block, and the fix that the issue proposes."""
 
 OWN = "residual_tokens_by_uid[uid], residual_logprobs_by_uid[uid] = draft_token, verify_distribution[row]"
 EACH_ITS_OWN = f"if accepted:\n{' ' * 24}{OWN}\n{' ' * 20}else:"

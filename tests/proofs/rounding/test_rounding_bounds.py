@@ -83,7 +83,7 @@ OF_THE_THEOREMS = [
 
 @pytest.mark.parametrize(("name", "kind", "bound"), OF_THE_THEOREMS)
 def test_a_bound_is_that_of_the_coq_theorem(name, kind, bound):
-    """Of three tokens with rows off by 2^-20, in float32; a change of any error in the recursion changes it."""
+    """Compute the bound in float32 on rows of three tokens off by 2^-20: any error of the recursion changes it."""
     problem = drawing(drawn(3, 2, "generic"), 3, 2, how=kind) if name == "tree" else drawn(3, 2, kind)
     assert BOUNDS[name](in_field(problem), 2.0**-23, 2.0**-24, 2.0**-20) == pytest.approx(bound, rel=1e-7)
 

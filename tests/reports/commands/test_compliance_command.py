@@ -21,7 +21,7 @@ NO_PDF = "missing     for the PDF: WeasyPrint is not installed; install draftpro
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """The command in a folder with a plan, whose part mine does as it is told; the PDF is not drawn."""
+    """Run the command in a folder with a plan. What the part ``mine`` does is the test's; no PDF is drawn."""
     (tmp_path / "plan.toml").write_text(PLAN)
     for module in (folder, verification):
         monkeypatch.setattr(module, "pdf", lambda html: b"%PDF")
