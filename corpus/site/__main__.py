@@ -1,14 +1,16 @@
 """Write the published pages: ``python -m draftproof.corpus.site engines --out DIR`` and ``... vectors --out FILE``."""
 
+import json
 from pathlib import Path
 
 import click
 
 from draftproof.models.errors import InputError
 from draftproof.reports.commands.exit_status import REFUTED, WRONG_USE, stop
-from draftproof.reports.commands.output import write_text
+from draftproof.reports.commands.output import as_json, write_text
 
 from .evidence_command import evidence
+from .evidence_folder import TABLES
 from .zoo import zoo
 
 
@@ -52,6 +54,21 @@ def vectors(file: str) -> None:
     from draftproof.corpus.site.vectors_of_zoo import judged
 
     write_text(file, page(judged()))
+
+
+@site.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def judge(folders: tuple[Path, ...]) -> None:
+    """Judge the orderings of kept tables again from their cells, and write tables.json and tables.md with them."""
+    from draftproof_paper.pages.page import markdown
+    from draftproof_paper.tables.report import judged_again
+
+    for folder in folders:
+        report = json.loads((folder / TABLES).read_text(encoding="utf-8"))
+        # Other parts stay: they would differ by the rounding of this machine's arithmetic alone.
+        report["orderings"] = judged_again(folder, report["cells"]["of"])["orderings"]
+        write_text(folder / TABLES, as_json(report))
+        write_text(folder / "tables.md", markdown(report))
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from draftproof_paper.tables.paired import PairedOrder
+from draftproof_paper.tables.paired import GREATER, LESS, PairedOrder
 from draftproof_paper.tables.plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 
 CONFIDENCE_LEVEL = 0.95
@@ -137,6 +137,9 @@ CALLS, BLOCKS, CLOCK = "calls of two runs", "same blocks", "wall clock"
 PERCENT_OF_GAMMA, TOKENS, RELATIVE = "% of gamma", "tokens a call", "% of both"
 UNIT_FACTORS = {PERCENT_OF_GAMMA: 100, TOKENS: 1, RELATIVE: 100}
 
+THEOREM_2 = "Theorem 2 of Sun et al. 2025, one iteration, every context"
+"""The theorem that block verification expects no fewer accepted tokens of the same blocks than token verification."""
+
 FASTER = (("block", "token"), ("block", PLAIN), ("token", PLAIN),
           *((better, rule) for rule in PATH_VERIFIERS for better in ("block", "token")))  # fmt: skip
 """Which the paper's tables have as faster, those of several paths in every row of Table 5."""
@@ -158,6 +161,7 @@ class Ordering(NamedTuple):
     bound: the values lie within -bound and bound
     temperatures: of the cells that have values
     values: those of one cell, in order; none in a cell that lacks a part of it
+    theorem: the theorem by which no value has a negative mean, whatever came before; "" where there is none
     """
 
     statement: str
@@ -167,6 +171,7 @@ class Ordering(NamedTuple):
     bound: float
     temperatures: Sequence[float]
     values: Callable[[MeasurementCell], Sequence[float]]
+    theorem: str = ""
 
     def observed(self, cells: Iterable[MeasurementCell]) -> list[float]:
         """Return the values of all cells."""
@@ -206,7 +211,8 @@ def _on_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[
             where = f"T = {t:g}, drafter {drafter + 1}"
             for gamma in plan.gammas_above_1:
                 values = partial(quantities.gain, drafter, gamma)
-                yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, (t,), values)
+                setting = f"{where}, gamma {gamma}"
+                yield Ordering("block > token", BLOCKS, setting, TOKENS, gamma, (t,), values, THEOREM_2)
             for low, high in pairwise(plan.gammas_above_1):
                 values = partial(quantities.growth, [drafter], high, low)
                 # tau lies in 0..gamma, and token verification's does not fall as the block gets longer: so within
@@ -317,30 +323,35 @@ def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
 def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) -> list[dict[str, Any]]:
     """Return every ordering with its verdict, from observations in the order in which they were made.
 
-    verdict: confirmed if the interval of the mean lies above 0, refuted if below, else undecided or not measured
+    verdict: confirmed, refuted, undecided or not measured. Where the sign is a theorem, by the bet against "no mean is
+        above 0"; else confirmed if the interval of the mean lies above 0, refuted if below
+    theorem: what says that no mean is below 0: a verdict confirms the code, and what is new is the size
     alpha: the ordering's share of the error rate, fixed by the plan
     n, mean, lower, upper: of the observations
-    log_e: of the bet against "never above 0" or against "never below", the larger one (a narrower hypothesis than that
-        of the verdict)
+    log_e: of the bet against "never above 0" or against "never below", the larger one
     detectable: a mean further from 0 would have been decided, at the variance observed
     needed: of what is undecided, about how many observations would decide it, at the mean and variance observed; None
         for a mean of 0
     Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could
-    be expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
-    Source: ``paired``.
+    be expected each time given all before, whenever one looks, or stops. With probability at least 1 - alpha no verdict
+    is wrong. Source: ``paired``.
     """
     planned = planned_orderings(plan, totals)
     return [_verdict_row(ordering, totals, alpha / len(planned)) for ordering in planned]
 
 
 def _verdict_row(ordering: Ordering, totals: Totals, alpha: float) -> dict[str, Any]:
-    row = {**{name: getattr(ordering, name) for name in ("statement", "measure", "where", "unit")}, "alpha": alpha}
+    names = ("statement", "measure", "where", "unit", *(("theorem",) if ordering.theorem else ()))
+    row = {**{name: getattr(ordering, name) for name in names}, "alpha": alpha}
     observed = ordering.observed(totals.cells)
     if not observed:
         return {**row, "verdict": "not measured", "n": 0}
     order = PairedOrder(ordering.bound, alpha)
     standing = order.observe(observed)
-    verdict = "confirmed" if standing.lower > 0 else "refuted" if standing.upper < 0 else "undecided"
+    above, below = standing.lower > 0, standing.upper < 0
+    if ordering.theorem:
+        above, below = standing.verdict == GREATER, standing.verdict == LESS
+    verdict = "confirmed" if above else "refuted" if below else "undecided"
     return {
         **row,
         "verdict": verdict,

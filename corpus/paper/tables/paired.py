@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike
 from draftproof.models.errors import InputError
 from draftproof.stattests.arguments import checked_rates
 from draftproof.stattests.betting import STEPS_AT_ONCE, fortune_paths
-from draftproof.stattests.mean import STAKES
-from draftproof.stattests.power import log_mean_exp, log_sum_exp, root
+from draftproof.stattests.power import log_mean_exp, root
 
-PAIRED_STAKES = STAKES[1:]
-"""Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
+PAIRED_STAKES = 0.9 * 2.0 ** -np.arange(8)
+"""Shares l of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
+
+MOST_LOST = 0.95
+"""Share of a fortune that one difference may lose in the bets of the interval: it limits the guesses."""
 
 MOST_NEEDED = 1e9
 """Pairs beyond which the number needed is not stated."""
@@ -51,17 +53,19 @@ class PairedOrder:
 
     E_t = mean over shares l of prod over s <= t of (1 + l d_s / b), and the same with -d_s. The verdict is "greater"
     once E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
-    Interval: all m with mean over l of exp(l (S - t m) / (2 b) - psi(l) V / (4 b^2)) < 2 / alpha on either side,
-    S = sum of d_s, V = sum of (d_s - mean of those before)^2, psi(l) = -log(1 - l) - l.
+    Interval: all m with mean over l of prod over s <= t of (1 + l (d_s - c_s) / b) exp(l (c_s - m) / b) < 2 / alpha,
+    and the same of -d_s, -c_s, -m. c_s is a guess: the mean of those before, or the largest number with which a bet can
+    lose no more than MOST_LOST, if that is less.
+    Since 1 + x <= exp(x), each factor has the conditional mean exp(l (E[d_s | past] - m) / b) at most.
     bound: b, in the unit of the differences
     Guarantee: if no conditional mean E[d_t | past] is above 0, Pr(ever "greater") <= alpha / 2; if none is below 0,
     Pr(ever "less") <= alpha / 2; with both, an order is ever reported of equals with probability at most alpha,
     whenever one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, whether
-    or not the conditional means are equal. The verdict comes earlier than the interval leaves 0: its hypothesis is the
-    narrower one.
+    or not the conditional means are equal. The verdict may come before the interval leaves 0: its hypothesis is the
+    narrower one. With small differences the interval is sqrt(2 log(2 / alpha)) standard errors wide at best.
     Raises: InputError for a bound that is not positive and a rate outside of (0, 1).
-    Source: Waudby-Smith and Ramdas 2024 (bets; the mixture over fixed shares is ours); Howard, Ramdas, McAuliffe,
-    Sekhon 2021, Theorem 4 (the interval); Ville 1939.
+    Source: Waudby-Smith and Ramdas 2024 (bets); the interval for means that move and the mixture over fixed shares are
+    ours; Ville 1939.
     """
 
     def __init__(self, bound: float, alpha: float = 1e-6):
@@ -70,7 +74,8 @@ class PairedOrder:
         self.bound, self.alpha = float(bound), alpha
         self._logs = np.zeros((2, len(PAIRED_STAKES)))
         self._highest = np.zeros(2)
-        self._sum = self._spread = 0.0
+        self._guessed = np.zeros((2, len(PAIRED_STAKES)))
+        self._sum = 0.0
         self._n = 0
 
     def observe(self, differences: ArrayLike) -> PairedResult:
@@ -99,11 +104,22 @@ class PairedOrder:
         if not self._n:
             raise InputError("no differences were observed")
         greater, less = (float(e) for e in self._highest)
-        mean, radius = self._sum / self._n, _radius(self._spread, self.alpha) / self._n
         goal = log(2 / self.alpha)
         verdict = UNDECIDED if (greater >= goal) == (less >= goal) else GREATER if greater >= goal else LESS
-        lower, upper = (self.bound * float(np.clip(mean + sign * radius, -1, 1)) for sign in (-1, 1))
-        return PairedResult(self.bound * mean, lower, upper, self._n, greater, less, verdict)
+        mean, lower, upper = self._sum / self._n, self._end(0), -self._end(1)
+        return PairedResult(self.bound * mean, self.bound * lower, self.bound * upper, self._n, greater, less, verdict)
+
+    def _end(self, side: int, times: float = 1.0) -> float:
+        """Return the largest m, in units of b, that the bets of one side refute: -1 at least.
+
+        side: 0 of d, 1 of -d. times: as if so many times the differences had been seen, alike.
+        """
+        goal = log(2 / self.alpha)
+
+        def won(m: float) -> float:
+            return float(log_mean_exp(times * (self._guessed[side] - PAIRED_STAKES * self._n * m))) - goal
+
+        return -1.0 if won(-1.0) <= 0 else root(won, -1.0, 1.0, relative=1e-12)
 
     def pairs_needed(self) -> int | None:
         """Estimate how many pairs it takes for the interval to leave 0, if mean and variance stay as they are.
@@ -111,18 +127,13 @@ class PairedOrder:
         None where the mean is 0, or more than MOST_NEEDED would be needed. Guarantee: none, it is an extrapolation.
         Raises: InputError before the first.
         """
-        mean, n = abs(self.standing.mean) / self.bound, self._n
-
-        def beyond(times: float) -> float:
-            return _radius(self._spread * times, self.alpha) / (n * times) - mean
-
-        if beyond(1) <= 0:
+        n, side = self._n, 0 if self._sum > 0 else 1
+        if self._end(side) > 0:
             return n
-        if beyond(MOST_NEEDED / n) >= 0:
+        if not self._sum or self._end(side, MOST_NEEDED / n) <= 0:
             return None
-        return ceil(
-            n * exp(root(lambda times: beyond(exp(times)), 0.0, log(MOST_NEEDED / n), relative=1e-6)) * (1 - 1e-9)
-        )
+        times = exp(root(lambda log_times: self._end(side, exp(log_times)), 0.0, log(MOST_NEEDED / n), relative=1e-6))
+        return ceil(n * times * (1 - 1e-9))
 
     def _settle(self, shares: np.ndarray) -> None:
         staked = np.outer(PAIRED_STAKES, shares)
@@ -132,16 +143,12 @@ class PairedOrder:
         sums = self._sum + np.concatenate([[0.0], np.cumsum(shares)])
         # The guess for each difference depends on those before it only: their mean, with one 0 to begin with.
         guesses = sums[:-1] / np.arange(self._n + 1, self._n + len(shares) + 1)
-        self._spread += float(((shares - guesses) ** 2).sum())
+        most = (MOST_LOST / PAIRED_STAKES - 1)[:, None]
+        for side, sign in enumerate((1, -1)):
+            guessed = np.minimum(sign * guesses, most)
+            self._guessed[side] += np.log1p(PAIRED_STAKES[:, None] * (sign * shares - guessed)).sum(axis=1)
+            self._guessed[side] += PAIRED_STAKES * guessed.sum(axis=1)
         self._sum, self._n = float(sums[-1]), self._n + len(shares)
-
-
-def _radius(spread: float, alpha: float) -> float:
-    """Return how far the sum of d / b is from the sum of its conditional means, at most."""
-    price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
-    goal = log(2 * len(PAIRED_STAKES) / alpha)
-    most = float(((goal + price) * 2 / PAIRED_STAKES).min()) * (1 + 1e-9)
-    return root(lambda s: float(log_sum_exp(PAIRED_STAKES * s / 2 - price)) - goal, 0.0, most, relative=1e-12)
 
 
 def _checked_bound(bound: float) -> None:

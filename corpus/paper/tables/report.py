@@ -1,6 +1,9 @@
 """The report of the tables in its JSON form, from the cells, with what must be equal at T = 0 and at gamma = 1."""
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from draftproof_paper.tables.orderings import CONFIDENCE_LEVEL, ORDERINGS_ALPHA, Totals, orderings
@@ -98,3 +101,14 @@ def tables_report(
         "figures": {"3": acceptance_lengths(plan, totals), "5": improvements(plan, totals)},
         "orderings": orderings(plan, totals), "equalities": equalities(plan, totals),
     }  # fmt: skip
+
+
+def judged_again(folder: Path, planned: int) -> dict[str, Any]:
+    """Return the report of a run from its cells alone, without models. planned: how many cells the plan has."""
+    head, *rows = map(json.loads, (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines())
+    settings = head["settings"]
+    names = {field.name for field in fields(TablesPlan)}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    plan = TablesPlan(**{name: value for name, value in given.items() if name in names})
+    cells = {MeasurementCell(*row["key"]): row["row"] for row in rows}
+    return tables_report(plan, settings, cells, planned)

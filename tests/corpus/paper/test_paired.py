@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from draftproof.models.errors import InputError
-from draftproof_paper.tables.paired import PAIRED_STAKES, PairedOrder
+from draftproof_paper.tables.paired import MOST_LOST, PAIRED_STAKES, PairedOrder
 
 ALPHA = 0.05
 
@@ -70,17 +70,63 @@ def test_evidence_and_interval_are_what_the_equations_say():
     differences = np.random.default_rng(24).normal(0.3, 1.0, size=60).clip(-2, 2)
     bound, alpha = 2.0, 0.1
     found = PairedOrder(bound, alpha).observe(differences)
-    fortunes, best, spread = np.ones((2, len(PAIRED_STAKES))), np.ones(2), 0.0
-    for t, d in enumerate(differences / bound):
+    fortunes, best = np.ones((2, len(PAIRED_STAKES))), np.ones(2)
+    for d in differences / bound:
         fortunes *= 1 + np.array([[1], [-1]]) * PAIRED_STAKES * d
         best = np.maximum(best, fortunes.mean(axis=1))
-        spread += (d - differences[:t].sum() / bound / (t + 1)) ** 2
     assert [exp(found.log_e_greater), exp(found.log_e_less)] == pytest.approx(best.tolist())
     assert found.mean == pytest.approx(differences.mean())
     for end, sign in ((found.lower, 1), (found.upper, -1)):
-        apart = sign * (differences.sum() - 60 * end) / bound
-        cost = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
-        assert np.exp(PAIRED_STAKES * apart / 2 - cost).mean() == pytest.approx(2 / alpha)
+        fortune = np.ones(len(PAIRED_STAKES))
+        for t, d in enumerate(sign * differences / bound):
+            guess = np.minimum(sign * differences[:t].sum() / bound / (t + 1), MOST_LOST / PAIRED_STAKES - 1)
+            fortune *= (1 + PAIRED_STAKES * (d - guess)) * np.exp(PAIRED_STAKES * (guess - sign * end / bound))
+        assert fortune.mean() == pytest.approx(2 / alpha)
+
+
+def moving_means(rng, n):
+    """Return differences and their conditional means, which follow what came before and reach both ends."""
+    differences, means, last = np.empty(n), np.empty(n), 0.0
+    for t, u in enumerate(rng.random(n)):
+        means[t] = 0.9 if last > 0.5 else -0.6 if last < 0 else 0.1
+        last = 1.0 if u < (1 + means[t]) / 2 else -1.0
+        if means[t] == 0.1:
+            last = rng.uniform(-0.1, 0.3)
+        differences[t] = last
+    return differences, means
+
+
+def outside(order_of, runs, alpha):
+    """Return how often the interval missed the mean of the conditional means at the end, on either side."""
+    rng, missed = np.random.default_rng(25), [0, 0]
+    for _ in range(runs):
+        differences, means = moving_means(rng, 120)
+        found = order_of(alpha).observe(differences)
+        missed[0] += found.lower > means.mean()
+        missed[1] += found.upper < means.mean()
+    return missed
+
+
+class WithoutPrice(PairedOrder):
+    """An interval whose guesses look at the difference that they are about."""
+
+    def _settle(self, shares):
+        super()._settle(shares)
+        self._guessed[:] = PAIRED_STAKES * np.array([[self._sum], [-self._sum]])
+
+
+def test_the_interval_holds_the_mean_of_means_that_move_at_the_stated_rate():
+    alpha, runs = 0.2, 400
+    assert max(outside(lambda rate: PairedOrder(1.0, rate), runs, alpha)) <= binom.isf(1e-6, runs, alpha / 2)
+    assert max(outside(lambda rate: WithoutPrice(1.0, rate), runs, alpha)) > binom.isf(1e-6, runs, alpha / 2)
+
+
+@pytest.mark.parametrize("deviation", [0.1, 0.2, 0.5])
+def test_the_interval_of_2000_differences_is_at_most_4_standard_errors_wide(deviation):
+    """Ville's inequality allows 3.0 at this rate, and the normal distribution 2.3."""
+    differences = np.random.default_rng(26).normal(0, deviation, size=2000).clip(-1, 1)
+    found, error = PairedOrder(1.0, 0.02).observe(differences), deviation / 2000**0.5
+    assert found.upper - found.mean < 4 * error and found.mean - found.lower < 4 * error
 
 
 def test_the_verdict_comes_when_the_fortune_reaches_twice_one_over_alpha_and_not_before():

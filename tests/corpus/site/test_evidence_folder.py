@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from draftproof.corpus.site.evidence_folder import HEAD, kept
 from draftproof.models.errors import InputError
 from draftproof.reports.commands.output import as_json
 from draftproof.tests.reports.report_schema import validate
-from draftproof_paper.tables.plan import MeasurementCell, TablesPlan
-from draftproof_paper.tables.report import tables_report
+from draftproof_paper.tables.report import judged_again
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = sorted(folder for folder in (ROOT / "corpus" / "site" / "evidence").glob("*") if folder.is_dir())
@@ -49,14 +47,8 @@ TABLES = [folder for folder in FOLDERS if (folder / "tables.json").is_file()]
 def must_be_of_its_cells(folder):
     """Raises if the tables of a folder are not what its cells give."""
     report = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
-    settings, rows = stored(folder / "cells.jsonl")
-    assert report["settings"] == settings
-    names = {field.name for field in fields(TablesPlan)}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-    plan = TablesPlan(**{name: value for name, value in given.items() if name in names})
-    cells = {MeasurementCell(*key): row for key, row in rows.items()}
-    again = json.loads(as_json(tables_report(plan, settings, cells, report["cells"]["of"])))
-    for part in ("cells", "orderings", "equalities", "tables", "figures"):
+    again = json.loads(as_json(judged_again(folder, report["cells"]["of"])))
+    for part in ("settings", "cells", "orderings", "equalities", "tables", "figures"):
         assert close(again[part], report[part]), part
     return report
 
@@ -69,11 +61,6 @@ def close(a, b):
         return len(a) == len(b) and all(map(close, a, b))
     numbers = isinstance(a, float) and isinstance(b, (int, float))
     return a == pytest.approx(b, rel=1e-9, abs=1e-12) if numbers else a == b
-
-
-def stored(file):
-    head, *rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return head["settings"], {tuple(row["key"]): row["row"] for row in rows}
 
 
 @pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
