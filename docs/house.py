@@ -15,6 +15,7 @@ from draftproof import stattests
 from draftproof.corpus.site import bugs
 from draftproof.corpus.site.engines_page import kept_survey
 from draftproof.corpus.site.grid import grid_page, kept_grids
+from draftproof.corpus.site.kept_orderings import counts_table, decided_table, equalities_table, gains_table
 from draftproof.corpus.site.rounding_table import table
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
@@ -213,11 +214,19 @@ def wrong_decoders(page: str) -> str:
     return page.replace(MADE_HERE, "\n".join(lines))
 
 
+def end_to_end(page: str) -> str:
+    """The page of end-to-end runs, with the orderings of those that are kept."""
+    tables = {"gains": gains_table, "decided": decided_table, "counts": counts_table, "equalities": equalities_table}
+    for name, made in tables.items():
+        page = page.replace(f"<!-- made by house.py: {name} -->", made())
+    return page
+
+
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
-    "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "engines": engines,
-    "glossary": glossary, "history": history, "index": index, "index-survey": index_survey, "python": statistics,
-    "rounding": rounding,
+    "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "end-to-end": end_to_end,
+    "engines": engines, "glossary": glossary, "history": history, "index": index, "index-survey": index_survey,
+    "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

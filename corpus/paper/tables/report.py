@@ -107,8 +107,7 @@ def judged_again(folder: Path, planned: int) -> dict[str, Any]:
     """Return the report of a run from its cells alone, without models. planned: how many cells the plan has."""
     head, *rows = map(json.loads, (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines())
     settings = head["settings"]
-    names = {field.name for field in fields(TablesPlan)}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-    plan = TablesPlan(**{name: value for name, value in given.items() if name in names})
+    given: dict[str, Any] = {field.name: settings[field.name] for field in fields(TablesPlan) if field.name in settings}
+    plan = TablesPlan(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
     cells = {MeasurementCell(*row["key"]): row["row"] for row in rows}
     return tables_report(plan, settings, cells, planned)
