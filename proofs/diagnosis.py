@@ -38,11 +38,12 @@ def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
 class Diagnosis(NamedTuple):
     """A list of the mutants that behave as a verifier.
 
-    same: what is said of each. mutants: how many it was compared with.
+    same: what is said of each. mutants: how many it was compared with. left_out: how many more fail the claim.
     """
 
     same: list[dict[str, Any]]
     mutants: int
+    left_out: int
 
 
 def diagnose(
@@ -62,11 +63,12 @@ def diagnose(
     problem.
     """
     same, mutants = [], 0
-    for entry in (e for e in entries if chosen and claim in e.refutes):
+    failing = [entry for entry in entries if chosen and claim in entry.refutes]
+    for entry in failing:
         forms = [_compared(chosen, form, measure, claim) for form in entry.forms]
         same += [form for form in forms if form]
         mutants += None not in forms
-    return Diagnosis(same, mutants)
+    return Diagnosis(same, mutants, len(failing) - mutants)
 
 
 def _compared(

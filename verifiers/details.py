@@ -21,7 +21,7 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     detection_limit: the deviation that samples would have shown, where the bound is another number.
     law: that the problem declares, in words, where it is not the target's.
     too_wide: whether drift is too wide to judge.
-    out_of_scope: whether nothing is decided for its time, its number of ways or its style alone: a verdict may leave
+    out_of_scope: whether nothing is decided for its number of ways or its style alone: a verdict may leave
         it out.
     """
 

@@ -67,7 +67,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
         except NeverReturned as late:
             known = {"never_returned": str(late)}
             if wide and not _never_returns(subject, rows, block):
-                known = {**UNKNOWN, "reason": f"{SLOW} {late}", "findings": {}}
+                known = {**UNKNOWN, "neutral": False, "reason": f"{SLOW} {late}", "findings": {}}
             yield {"block": list(block), **known}
             break
         yield from before

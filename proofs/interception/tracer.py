@@ -59,7 +59,7 @@ class NotInterceptable(BaseException):
 
     It is no Exception, so that an ``except Exception`` of third-party code does not swallow it.
 
-    neutral: whether right code does so too, so that the reason says nothing of it: its time, its paths, or its style.
+    neutral: whether right code does so too, so that the reason says nothing of it: its paths, or its style.
     """
 
     def __init__(self, reason: str, neutral: bool = False):
@@ -155,7 +155,7 @@ class Tracer(Branching):
     def mind_the_time(self) -> None:
         """Give up if the audit has no time for further paths."""
         if time.process_time() > self.exploration.until:
-            self.give_up(NOT_REACHED, True)
+            self.give_up(NOT_REACHED)
 
     def _ends_here(self) -> bool:
         """Check whether the remaining paths have so little probability that it can be added to the resolution."""

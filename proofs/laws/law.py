@@ -92,7 +92,7 @@ class Law:
     certain: tolerance of the dtypes that were observed; less than ``tolerance`` if others may have been used.
     paths: number of ways the random numbers can fall.
     reason: why no law is known; None if it is.
-    out_of_scope: whether the reason is time, the number of paths or an untraced style, and nothing was seen.
+    out_of_scope: whether the reason is the number of paths or an untraced style, and nothing was seen.
     findings: kind -> what else was noticed.
     missed: total variation of a law by calls that random requests could have failed to show.
     between_levels: total variation that may hide between the levels of noise at which races were looked at.

@@ -13,7 +13,6 @@ from ...models.rationals import as_float
 from ...proofs.laws.reference_laws import acceptance_ccdf, output_law
 from ...proofs.laws.small_law import Measurement
 from ...proofs.statements import standing, summary
-from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
@@ -25,17 +24,16 @@ from .scope import ReportScope, scope
 def deciding(evidence: Sequence[Evidence], claims: Collection[str]) -> list[Evidence]:
     """Return the evidence on these claims by which the verdict is given.
 
-    Wide problems on which nothing is decided for their time, their number of ways or the style of the code are left
-    out (``Evidence.out_of_scope``), if everything else holds and a wide problem is among that, in each precision and
-    for each claim of theirs; and any problem that was not reached within the time of the audit, if a problem is among
-    it. Else nothing is left out.
+    Wide problems on which nothing is decided for their number of ways or the style of the code are left out
+    (``Evidence.out_of_scope``), if everything else holds and a wide problem is among that, in each precision and for
+    each claim of theirs. Else nothing is left out. What was not decided for time never is: else the set that a verdict
+    speaks of would depend on the machine.
     """
     every = [e for e in evidence if e.claim in claims and e.verdict != NOT_CLAIMED]
     left_out = [e for e in every if e.out_of_scope]
     rest = [e for e in every if not e.out_of_scope]
-    decided = {(e.claim, e.dtype) for e in rest if e.holds}
     wide = {(e.claim, e.dtype) for e in rest if e.holds and e.detail.wide}
-    needed = all((e.claim, e.dtype) in (decided if e.why_undecided == NOT_REACHED else wide) for e in left_out)
+    needed = all((e.claim, e.dtype) in wide for e in left_out)
     return rest if needed and all(e.holds for e in rest) else every
 
 
@@ -242,9 +240,9 @@ class Report:
         ]
         if known or not self.compared:
             return known
-        return [
-            (f"none of {self.compared['mutants']} known bugs behaves like this ({_compared_on(self.compared)})", "")
-        ]
+        said = f"none of {self.compared['mutants']} known bugs behaves like this ({_compared_on(self.compared)})"
+        left_out = self.compared.get("left_out", 0)
+        return [(said + (f"; {left_out} more could not be compared" if left_out else ""), "")]
 
     def shown_refutation(self) -> Evidence | None:
         """Return the refutation to show first: the one on the smallest problem."""

@@ -70,9 +70,13 @@ class Same(Closed, kw_only=True):
 
 
 class Compared(Closed, kw_only=True):
-    """A comparison of a subject that fails a claim with mutants that fail it: how many, and on which problems."""
+    """A comparison of a subject that fails a claim with mutants that fail it: how many, and on which problems.
+
+    left_out: how many more it could not be compared with.
+    """
 
     mutants: Count
+    left_out: Count = 0
     claim: str
     problems: list[str]
 

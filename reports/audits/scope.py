@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...models.wide import LEAST_EXCHANGED
+from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .positions import TOGETHER, decided_positions, how_decided, ranges
@@ -325,6 +326,11 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     every = {(e.claim, e.case) for e in deciding}
     held = {(e.claim, e.case) for e in deciding if e.verdict == HOLDS}
     if report.verdict == "inconclusive":
+        late = {(e.claim, e.case) for e in deciding if e.why_undecided == NOT_REACHED} - held
+        if late and every - held <= late:
+            names, late_names = ({case[0] for _, case in some} for some in (every, late))
+            done = f"{len(names - late_names)} of {counted(len(names), 'problem')}"
+            return f"inconclusive: out of time after {done}; a larger --processor-time decides the rest"
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
 
@@ -335,11 +341,7 @@ def _of_steps(verdict: str, steps: Mapping[str, Any]) -> str:
     if verdict == "refuted":
         like = f"; behaves like: {steps['behaves_like'][0]['title']}" if steps["behaves_like"] else ""
         at = steps["refuted_at"]
-        return (
-            f"refuted by step {at + 1:,} of {number:,}{like}"
-            if at is not None
-            else f"refuted in {number:,} steps{like}"
-        )
+        return f"refuted {f'in {number:,} steps' if at is None else f'by step {at + 1:,} of {number:,}'}{like}"
     shown = sorted(n for n in steps["limits"].values() if n is not None and n <= number)
     would = f"; {len(shown)} of {len(steps['limits'])} faults would have shown" if steps["limits"] else ""
     return f"{verdict}: not refuted in {number:,} recorded steps{would}"

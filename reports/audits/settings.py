@@ -7,12 +7,6 @@ from ...models.problem import AnyProblem
 from ...models.wide import WideProblem
 from ...proofs.sandbox import MEMORY
 
-QUICK = 13.0
-"""Seconds of processor time with ``quick``. With what a command takes to start, 15."""
-
-QUICK_SLOW = 27.0
-"""The same for tensors, draft trees and subjects whose random numbers are inputs. With what a command takes, 30."""
-
 QUICK_REQUESTS = 60_000
 """Requests with ``quick`` to a subject whose random numbers are inputs. The rest confirms laws, 400 at least."""
 
@@ -30,15 +24,15 @@ class AuditSettings:
 
     problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
     wide: the wide problems in that case; None for the wide battery, and one drawn from the seed.
-    quick: whether to leave out wide problems.
+    quick: whether to leave out wide problems and long blocks.
     levels: "exact" and "statistical": the second if the first has no law, or alone for all problems.
     claims: those that decide the verdict.
     drafting: ways to draw trees, of those that the function is meant for; all of them if none is named.
     uniform_bits: bits of the uniforms that decide, if they have fewer than the rows' precision needs. What that lattice
       moves a law by is then allowed, and the verdict says so.
     seed: for samples, and for the problems that an audit draws for itself.
-    processor_time: seconds of processor time for everything except loading the subject. None means no limit, or QUICK
-      with ``quick``. What is not reached is no part of the verdict.
+    processor_time: seconds of processor time for everything except loading the subject; None means no limit. Where a
+      problem is not reached the audit is inconclusive.
     timeout: seconds for one problem (see ``proofs.sandbox``).
     memory: GiB of the child process.
     samples: of a problem without an exact law.

@@ -47,13 +47,13 @@ from .parameters import (
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
               help="Samples a problem where the law cannot be computed.")  # fmt: skip
-@click.option("--processor-time", type=Finite(min=1), metavar="S", show_default="no limit; with --quick 15, or 30 of "
-              "tensors, draft trees and programs", help="Seconds of processor time for the whole audit: what is not "
-              "reached by then is not decided.")  # fmt: skip
+@click.option("--processor-time", type=Finite(min=1), metavar="S", show_default="no limit",
+              help="Seconds of processor time for the whole audit. If a problem is not reached by then, the audit is "
+              "inconclusive.")  # fmt: skip
 @timeout_option(60.0, 0.1, "Seconds of processor time for the import and for each problem: half for its first call, "
                 "a sixth for a later one.")  # fmt: skip
 @memory_option()
-@click.option("--quick", is_flag=True, help="Small problems alone: no wide vocabularies, no long blocks.")
+@click.option("--quick", is_flag=True, help="Small problems alone, all of them: no wide vocabularies, no long blocks.")
 def command(
     subject: str | None,
     program: str | None,

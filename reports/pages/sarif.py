@@ -29,6 +29,8 @@ def sarif(report: Report) -> dict[str, Any]:
     decided = any(e.claim in report.claims for e in certain)
     if report.verdict == "refuted" and len(certain) < len(refuted) and not decided:
         notes.append("refuted by samples, at the error rate of the report: not certain, so no result stands here")
+    if report.verdict == "inconclusive":
+        notes.append(report.reading)
     if report.scope and report.scope.not_decided:
         notes.append(f"not decided on {on_what_not(report.scope.not_decided)}: the verdict does not speak of it")
     place = _place(report.subject["name"])

@@ -23,9 +23,6 @@ KEPT = Path(__file__).with_name("verdicts.json")
 SAME = 1e-9
 """Relative difference of two total variations that counts as none: the order of a sum may change."""
 
-PLENTY = 600.0
-"""Seconds of processor time of an audit: enough that a slow machine decides nothing."""
-
 WIDE_SUBJECTS = ("wide", "not_followed")
 """Modules of ``tests/subjects`` whose verifiers' laws are measured on wide rows."""
 
@@ -53,9 +50,7 @@ def shown(report: Any) -> dict[str, Any]:
 
 def of_audit(target: str, **settings: Any) -> dict[str, Any]:
     from draftproof.reports.audits.api import audit
-    from draftproof.reports.audits.functions import session
 
-    session.QUICK = session.QUICK_SLOW = PLENTY
     return shown(audit(target, **settings))
 
 

@@ -16,6 +16,8 @@ from draftproof.proofs.time_limits import NOT_REACHED, ProcessorTime, TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import exact_laws
 from draftproof.reports.audits.functions.session import TOO_LONG
+from draftproof.reports.commands.exit_status import INCONCLUSIVE, of_verdict
+from draftproof.reports.pages.sarif import sarif
 from draftproof.tests.subjects import driven
 
 pytestmark = pytest.mark.interception
@@ -74,12 +76,20 @@ def only_in_laws(monkeypatch):
 
 
 @pytest.mark.usefixtures("only_in_laws")
-def test_what_is_not_reached_is_not_decided_and_the_verdict_is_by_scope():
+def test_where_a_problem_is_not_reached_nothing_is_green():
     report = audit(RIGHT, PROBLEMS, processor_time=4.0)
-    assert report.verdict == "holds"
-    (left,) = report.scope.not_decided
-    assert (left.problem, left.vocabulary, left.reason) == (PROBLEMS[1].name, 6, NOT_REACHED)
-    assert report.scope.vocabularies == [2] and f"not decided on 1 (V = 6: {NOT_REACHED})" in report.reading
+    assert report.verdict == "inconclusive"
+    assert report.reading.startswith("inconclusive: out of time after 7 of 8 problems; a larger --processor-time")
+    assert report.reading in str(sarif(report)["runs"][0]["invocations"])
+    assert of_verdict(report.verdict, require_decision=True) == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(None, math.inf), (200.0, 200.0)])
+def test_a_quick_audit_has_no_clock_of_its_own_and_obeys_the_one_it_is_given(asked, seconds, monkeypatch):
+    seen = []
+    monkeypatch.setattr(exact_laws.ExactLaws, "_measure_all", lambda self: seen.append(self.session.time.seconds))
+    audit(RIGHT, quick=True, processor_time=asked, explain=False)
+    assert seen == [seconds]
 
 
 @pytest.mark.parametrize("subject", [RIGHT, f"{driven.__file__}:token"])

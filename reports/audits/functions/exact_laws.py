@@ -1,7 +1,6 @@
 """The exact laws of a function on all small problems: measured, withdrawn where a check contradicts them, judged."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ....models.errors import RunFailed
 from ....models.problem import Problem
@@ -106,8 +105,7 @@ class ExactLaws:
         return law
 
     def _lawless(self, problem: Problem, reason: str) -> Measurement:
-        lawless = self.session.law_from(problem, ()).withdrawn(reason)
-        return replace(lawless, out_of_scope=reason == NOT_REACHED)
+        return self.session.law_from(problem, ()).withdrawn(reason)
 
     def _restarted(self) -> bool:
         """Start a fresh child after a crash, so that the remaining problems are examined; False if that fails."""

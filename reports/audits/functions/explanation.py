@@ -99,7 +99,8 @@ class Explanation:
         self.session.report.diagnosis += found.same
         if found.mutants:
             names = [m.problem.name for m in chosen]
-            self.session.report.compared = {"mutants": found.mutants, "claim": claim, "problems": names}
+            about = {"mutants": found.mutants, "left_out": found.left_out, "claim": claim, "problems": names}
+            self.session.report.compared = about
 
     def _others(self, claim: str) -> list[Problem]:
         """Return small problems that tell mutants apart; trees are drawn as for a subject that verifies trees."""

@@ -22,7 +22,7 @@ from ..completed_law import Counts
 from ..replay import audit_words, with_replay
 from ..report import Report
 from ..sandboxed import probe_problems, sampled
-from ..settings import QUICK, QUICK_REQUESTS, QUICK_SLOW, AuditSettings
+from ..settings import QUICK_REQUESTS, AuditSettings
 from ..subject import SubjectSpec
 from .problems import drawn_for, ways_of
 
@@ -84,9 +84,8 @@ class FunctionSession:
         self.trees = ways_of(self.subject, tuple(about["convention"].get("trees", ())), self.settings)
         self.problems = drawn_for(self.subject, self.trees, self.problems, self.settings)
         slow = self.driven or self.trees or about["convention"].get("array") == "torch"
-        quick = (QUICK_SLOW if slow else QUICK) if self.settings.quick else math.inf
         self.real_calls = FEW_REAL_CALLS if slow and self.settings.quick else REAL_CALLS
-        self.time.seconds = min(self.settings.processor_time or quick, quick) / len(self.subject.dtypes)
+        self.time.seconds = (self.settings.processor_time or math.inf) / len(self.subject.dtypes)
         return about
 
     def failed(self, failure: RunFailed, doing: str) -> str:
@@ -111,7 +110,7 @@ class FunctionSession:
         law = self.law_from(problem, answers)
         if limited:
             self.took[problem.name] = self.time.spent() - before
-        return replace(law, out_of_scope=law.reason == NOT_REACHED)
+        return law
 
     def law_from(self, problem: Problem, answers: Iterable[Mapping[str, Any]]) -> Measurement:
         """Return the law that the child's answers make up, judged as this audit judges."""

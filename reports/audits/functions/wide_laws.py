@@ -163,13 +163,13 @@ class WideLaws:
         number = next((k for k, one in enumerate(self.problems) if one is problem), 0)
         session.settings.progress(problem.name, number, len(self.problems))
         if not (left := session.time.left(SHARE)):
-            return self._lawless(problem, NOT_REACHED, True)
+            return self._lawless(problem, NOT_REACHED)
         try:
             law = measured_wide(problem, session.dtype, session.sandbox.law(problem, paths=paths, seconds=left))
         except RunFailed as failure:
             if failure.kind not in ("timeout", "memory"):
                 raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
-            law = self._lawless(problem, str(failure), failure.kind == "timeout")
+            law = self._lawless(problem, str(failure))
             session.start()
         session.report.notice(law.findings)
         return law.on_lattice(session.settings.uniform_bits)

@@ -14,7 +14,6 @@ from draftproof.models.wide import wide
 from draftproof.proofs.interception.loading import load
 from draftproof.proofs.shrink import shrink, size
 from draftproof.reports.audits.functions import problems as functions
-from draftproof.reports.audits.functions import session
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.explanation import Explanation
 from draftproof.reports.audits.report import Report
@@ -38,7 +37,6 @@ PARTS = [
 
 @pytest.mark.parametrize("entry", PARTS, ids=lambda e: e.name)
 def test_the_zoo_every_mutant_is_refuted_and_every_control_cleared(entry, monkeypatch):
-    monkeypatch.setattr(session, "QUICK", 3600.0)
     if entry.name == OFTEN:
         monkeypatch.setattr(functions, "audit_battery", lambda: audit_battery()[::3])
     report, row = audit_entry(entry)

@@ -129,8 +129,8 @@ def test_where_no_known_bug_behaves_so_that_is_said_with_the_number_that_was_com
 def test_a_mutant_whose_law_is_not_known_or_hidden_by_a_lattice_does_not_count_as_compared():
     law, other = law_of(moved=0.1), law_of(moved=0.3)
     entries = [MUTANTS["M01"], MUTANTS["M11"]]
-    assert diagnose([law], entries, lambda e, m: other) == ([], 2)
-    assert diagnose([law], entries, lambda e, m: None) == ([], 0)
-    assert diagnose([law], entries, lambda e, m: other.withdrawn("odd")) == ([], 0)
-    assert diagnose([replace(law, grain=0.9)], entries, lambda e, m: other) == ([], 0)
+    assert diagnose([law], entries, lambda e, m: other) == ([], 2, 0)
+    assert diagnose([law], entries, lambda e, m: None) == ([], 0, 2)
+    assert diagnose([law], entries, lambda e, m: other.withdrawn("odd")) == ([], 0, 2)
+    assert diagnose([replace(law, grain=0.9)], entries, lambda e, m: other) == ([], 0, 2)
     assert [same["mutant"] for same in diagnose([law], entries, lambda e, m: law).same] == ["M01", "M11"]
