@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from ..models.errors import RunFailed
+from ..models.errors import RunFailed, printable
 from .time_limits import TimeLimits
 
 LAST = 2000
@@ -94,7 +94,7 @@ class LineProcess:
         try:
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.writing_end,
-                pass_fds=[printed.writing_end for printed in outputs], start_new_session=True, **options,
+                pass_fds=[printed.writing_end for printed in outputs], **{"start_new_session": True, **options},
             )  # fmt: skip
         except OSError:
             for printed in self._printed:
@@ -105,16 +105,24 @@ class LineProcess:
                 printed.started()
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
+        os.set_blocking(self._requests.fileno(), False)
         if sys.platform == "linux":  # a row of a whole vocabulary is a line of megabytes
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, AT_ONCE)
-        self._unread, self._deadline = bytearray(), 0.0
+            for pipe in (self._requests, self._answers):
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, AT_ONCE)
+        self._unsent, self._unread, self._deadline = bytearray(), bytearray(), 0.0
 
     def write(self, request: Mapping[str, Any]) -> None:
         """Send a line. Raises: RunFailed if the process has ended."""
+        self._send(json.dumps(request).encode() + b"\n")
+
+    def _send(self, text: bytes = b"") -> None:
+        """Send as much as the pipe takes. The rest goes while the answer is waited for."""
+        self._unsent += text
         try:
-            self._requests.write(json.dumps(request).encode() + b"\n")
-            self._requests.flush()
+            del self._unsent[: os.write(self._requests.fileno(), self._unsent)]
+        except BlockingIOError:
+            pass
         except OSError:
             raise self._ended() from None
 
@@ -123,12 +131,23 @@ class LineProcess:
 
         Raises: RunFailed if none comes until the deadline, or the process has ended.
         """
+        looked_at = at_least
+        while (end := self._unread.find(b"\n", looked_at)) < 0:
+            looked_at = max(at_least, len(self._unread))
+            self._unread += self._received()
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
+        return line
+
+    def _received(self) -> bytes:
+        """Wait for more of the answers. Raises: as ``read``."""
         with selectors.DefaultSelector() as selector:
             for pipe in (self._answers, *(printed.reading_end for printed in self._printed)):
                 selector.register(pipe, selectors.EVENT_READ)
-            patience, looked_at = 0.5, at_least
-            while (end := self._unread.find(b"\n", looked_at)) < 0:
-                looked_at = max(at_least, len(self._unread))
+            if self._unsent:
+                selector.register(self._requests, selectors.EVENT_WRITE)
+            patience = 0.5
+            while True:
                 left = self._deadline - time.monotonic()
                 if left <= 0:
                     self.end()
@@ -137,19 +156,20 @@ class LineProcess:
                 for printed in self._printed:
                     if printed.reading_end in ready and not printed.read():
                         selector.unregister(printed.reading_end)
-                self._look()
+                if self._requests in ready:
+                    self._send()
+                    if not self._unsent:
+                        selector.unregister(self._requests)
                 if self._answers in ready:
-                    read = os.read(self._answers.fileno(), AT_ONCE)
-                    if not read:
+                    if not (read := os.read(self._answers.fileno(), AT_ONCE)):
                         raise self._ended()
-                    self._unread += read
-                elif patience == 0:  # it ended, but something it started holds the pipe
+                    self._look()
+                    return read
+                self._look()
+                if patience == 0:  # it ended, but something it started holds the pipe
                     raise self._ended()
-                elif self._process.poll() is not None:
+                if self._process.poll() is not None:
                     patience = 0  # one more look: it may have answered just before
-        line = bytes(self._unread[:end])
-        del self._unread[: end + 1]
-        return line
 
     def _look(self) -> None:
         """Look at the process after each read, and twice a second. Raises: RunFailed for what must not be."""
@@ -168,6 +188,7 @@ class LineProcess:
             self._process.wait(patience)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()  # it may have no group of its own
         self._process.wait()
         for printed in self._printed:
             printed.read()
@@ -183,8 +204,12 @@ class LineProcess:
         said = next(filter(None, (printed.last_line() for printed in self._printed)), "")
         if code == -signal.SIGXCPU:
             return self._out_of_time(waited=False)
-        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
-        return RunFailed("crash", f"{self.what} ended ({how})" + (f": {said[:200]}" if said else ""))
+        if code is None:
+            how = "it closed its output"
+        else:
+            status = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+            how = f"{self.what} ended ({status})"
+        return RunFailed("crash", how + (f": {printable(said[:200])}" if said else ""))
 
 
 class ChildProcess(LineProcess):

@@ -1,14 +1,9 @@
 """A program in any language that speaks JSON lines: its first line, requests in batches, answers in any order."""
 
 import contextlib
-import fcntl
-import os
 import resource
-import selectors
 import shlex
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +17,7 @@ from ...models.errors import InputError, RunFailed
 from ...models.json_files import parse
 from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
 from ...verifiers.trees.draft_tree import WAYS
-from ..child_process import Printed
+from ..child_process import LineProcess
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
 from ..time_limits import WAITING, TimeLimits
@@ -34,14 +29,11 @@ LONGEST_LINE = 2**20
 """Largest number of bytes of a line that a program may write."""
 
 MOST_BATCH = 65_536
-PIPE = 2**19
-"""Bytes that wait between this process and the program."""
-
 LISTENING = 0.25
 """Seconds between looks at the processor time of a program that has not answered."""
 
 
-class Pipes:
+class Pipes(LineProcess):
     """A running program: lines in, lines out, limits on time.
 
     It belongs to the process group of this process, and ends with it.
@@ -49,8 +41,6 @@ class Pipes:
     """
 
     def __init__(self, words: Sequence[str], limits: TimeLimits, memory: float):
-        self.limits, self._errors = limits, Printed()
-
         def limit() -> None:
             for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):  # not address space: runtimes reserve far more
                 most = resource.getrlimit(kind)[1]
@@ -61,24 +51,8 @@ class Pipes:
                 resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
             )
 
-        try:
-            self._program = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors.writing_end, preexec_fn=limit,
-                bufsize=0,
-            )  # fmt: skip
-        except OSError:
-            self._errors.reading_end.close()
-            raise
-        finally:
-            self._errors.started()
-        assert self._program.stdin and self._program.stdout
-        self._process = psutil.Process(self._program.pid)
-        self._in, self._out = self._program.stdin.fileno(), self._program.stdout.fileno()
-        with contextlib.suppress(OSError, AttributeError):  # room for a batch, where the system allows it
-            fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE)  # pyright: ignore[reportAttributeAccessIssue]
-        os.set_blocking(self._in, False)
-        os.set_blocking(self._out, False)
-        self._unread, self._lines_read = b"", list[bytes]()
+        super().__init__(words, "the program", start_new_session=False, preexec_fn=limit)
+        self.limits, self._about = limits, psutil.Process(self._process.pid)
         self._spent, self._computed = 0.0, time.monotonic()
 
     def exchange(self, text: bytes, count: int, seconds: float, doing: str) -> list[bytes]:
@@ -86,115 +60,57 @@ class Pipes:
 
         seconds: of processor time that the program may take to the next line. doing: for a message.
         """
-        lines, self._lines_read = self._lines_read, []
-        left = memoryview(text)
-        since, used = time.monotonic(), self.used()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._out, selectors.EVENT_READ)
-            selector.register(self._errors.reading_end, selectors.EVENT_READ)
-            if text:
-                selector.register(self._in, selectors.EVENT_WRITE)
-            while len(lines) < count or left:
-                ready = selector.select(LISTENING)
-                for key, _ in ready:
-                    if key.fd == self._in:
-                        left = left[self._written(left) :]
-                        if not left:
-                            selector.unregister(self._in)
-                    elif key.fileobj is self._errors.reading_end:
-                        if not self._errors.read():
-                            selector.unregister(key.fileobj)
-                    elif new := self._lines():
-                        lines += new
-                        since, used = time.monotonic(), self.used() if count - len(lines) > 0 else used
-                if not any(key.fd == self._out for key, _ in ready):
-                    self._look(since, used, seconds, doing)
-                if len(lines) > count + MOST_BATCH:
-                    raise RunFailed("crash", f"it writes lines that were not asked for: {_quoted(lines[-1])}")
-        self._lines_read = lines[count:]
-        return lines[:count]
+        self._doing, self._seconds = doing, seconds
+        self._send(text)
+        return [self._line() for _ in range(count)]
 
-    def _written(self, left: memoryview) -> int:
-        try:
-            return os.write(self._in, left)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            raise self.ended() from None
+    def _line(self) -> bytes:
+        if b"\n" not in self._unread:
+            self._since, self._used = time.monotonic(), self.used()
+            self._deadline = self._since + self.limits.wall_clock(self._seconds)
+        line = self.read()
+        self._refuse_long(line)
+        return line
 
-    def _lines(self) -> list[bytes]:
-        try:
-            read = os.read(self._out, 1 << 18)
-        except BlockingIOError:
-            return []
-        if not read:
-            raise self.ended()
-        *lines, self._unread = (self._unread + read).split(b"\n")
-        if len(self._unread) > LONGEST_LINE or any(len(line) > LONGEST_LINE for line in lines):
-            long = max([*lines, self._unread], key=len)
-            raise RunFailed("crash", f"it wrote a line of more than {LONGEST_LINE:,} bytes: {_quoted(long)}")
-        return lines
+    def _refuse_long(self, line: bytes | bytearray) -> None:
+        if len(line) > LONGEST_LINE:
+            raise RunFailed("crash", f"it wrote a line of more than {LONGEST_LINE:,} bytes: {_quoted(line)}")
 
     def used(self) -> float:
         """Return the seconds of processor time that the program has taken; 0 once it has ended."""
         try:
-            times = self._process.cpu_times()
+            times = self._about.cpu_times()
             return times.user + times.system
         except psutil.Error:
             return 0.0
 
-    def _look(self, since: float, used: float, seconds: float, doing: str) -> None:
-        """Check that the program runs and is within its time. Raises: RunFailed."""
-        if self._program.poll() is not None and not self._readable():
-            raise self.ended()
-        waited = time.monotonic() - since > self.limits.wall_clock(seconds)
-        if waited or self.used() - used > seconds:
-            raise RunFailed("timeout", f"{doing}: not done {self.limits.within(seconds, waited=waited)}")
-        if self._idle(since) > WAITING:
+    def _look(self) -> None:
+        """Check that the program is within its time, and that its line is. Raises: RunFailed."""
+        self._refuse_long(self._unread)
+        if self.used() - self._used > self._seconds:
+            raise self._out_of_time(waited=False)
+        if self._idle() > WAITING:
             how = f"nothing in {WAITING:g} s, in which it took no processor time"
-            raise RunFailed("timeout", f"{doing}: {how}; does it flush its output after each line?")
+            raise RunFailed("timeout", f"{self._doing}: {how}; does it flush its output after each line?")
 
-    def _idle(self, since: float) -> float:
+    def _out_of_time(self, waited: bool) -> RunFailed:
+        return RunFailed("timeout", f"{self._doing}: not done {self.limits.within(self._seconds, waited=waited)}")
+
+    def _idle(self) -> float:
         """Return the seconds since it last wrote a line, or since it or a child of it was last seen to compute."""
         now = time.monotonic()
-        if now - since < LISTENING:
+        if now - self._since < LISTENING:
             return 0.0
         with contextlib.suppress(psutil.Error):
-            each = [process.cpu_times() for process in (self._process, *self._process.children(recursive=True))]
+            each = [process.cpu_times() for process in (self._about, *self._about.children(recursive=True))]
             if (spent := sum(times.user + times.system for times in each)) != self._spent:
                 self._spent, self._computed = spent, now
-        return now - max(since, self._computed)
+        return now - max(self._since, self._computed)
 
-    def _readable(self) -> bool:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._out, selectors.EVENT_READ)
-            return bool(selector.select(0))
-
-    def end(self) -> None:
-        """End the program."""
-        self._program.kill()
-        self._program.wait()
-        for pipe in (self._program.stdin, self._program.stdout, self._errors.reading_end):
-            assert pipe
-            pipe.close()
-
-    def ended(self) -> RunFailed:
-        """Return how the program ended, with what it wrote last."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._program.wait(2)
-        code = self._program.returncode
-        if code is None:
-            how = "it closed its output"
-        else:
-            status = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-            how = f"the program ended ({status})"
-        if not self._errors.reading_end.closed:
-            self._errors.read()
-        if said := self._errors.last_line():
-            how += f": {readable(ValueError(said))}"
-        if self._unread:
-            how += f", in the middle of a line: {_quoted(self._unread)}"
-        return RunFailed("crash", how)
+    def _ended(self) -> RunFailed:
+        failure = super()._ended()
+        part = f", in the middle of a line: {_quoted(self._unread)}" if self._unread else ""
+        return RunFailed(failure.kind, failure.message + part)
 
 
 class DrivenProgram(DrivenSubject):
@@ -373,6 +289,6 @@ def _answer(answer: ProgramAnswer, line: bytes) -> tuple[int, Outcome]:
         return answer.id, Raised("BadResult", readable(error))
 
 
-def _quoted(line: bytes) -> str:
+def _quoted(line: bytes | bytearray) -> str:
     text = readable(ValueError(line[:100].decode(errors="replace")))
     return repr(text + ("..." if len(line) > 100 else ""))
