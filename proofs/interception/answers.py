@@ -56,10 +56,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
     yield from rows.answers()
     walks: list[Walk] | None = [] if request["walks"] else None
     blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
-    every = [*enumerate(blocks)]
-    left = every[::-1]
-    while left:
-        number, block = left.pop()
+    for number, block in enumerate(blocks):
         generator = subject.real_random(0) if request["hand_in"] else None
         try:
             call = functools.partial(subject.outcome, rows, block, generator)
@@ -71,10 +68,6 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
             yield {"block": list(block), **known}
             break
         yield from before
-        if rows.begins_again(law):
-            left = every[::-1]
-            yield {"again": True}
-            continue
         yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
         if law["law"] is None:
             break

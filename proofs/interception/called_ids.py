@@ -2,16 +2,16 @@
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...models.wide import ALL_CALLED, DRAFTED_IDS, WideProblem
+from ...models.wide import ALL_CALLED, DRAFTED_IDS
 from .row_draws import RowDraw
 from .sources import GOLDEN
 
 FURTHER = (24, 24)
-"""Further indices of a row: those that take turns over rows and draft blocks, and those drawn by weight."""
+"""Further indices of a long row: those that take turns over rows and draft blocks, and those drawn by weight."""
 
 FURTHER_OF_LARGE = (12, 12)
 """The same over the largest vocabularies, where calls take longest."""
@@ -31,12 +31,6 @@ SEVERAL_BLOCKS = 16
 TURNS = 4
 """Number of rows, or blocks, of which one has all special indices, or all replays."""
 
-ALL_TURNS = 8
-"""Draft blocks, of many, on which each index of a short row is called."""
-
-LEAST_TURN = 16
-"""Largest row whose indices are all called on every draft block."""
-
 LIKELIEST_INSIDE = 3
 """Indices of a row in a chunk of the vocabulary that are called whatever the chunk's probability."""
 
@@ -46,43 +40,18 @@ LIKELY = 8
 RANKS = (1, 2, 4, 9, 30, 99, 300, 999, 10_000)
 """Ranks by weight of further indices of such a row."""
 
-Turn = tuple[int, int]
-"""Number of a draft block among those that share the indices of a row, and how many those are."""
-
-
-def turn(problem: WideProblem, block: Sequence[int], number: int, after: int) -> Turn:
-    """Return among which blocks the indices of a row after so many tokens are shared. number: of the block.
-
-    Whether a row is drawn from after a rejection depends on the token that is rejected. So blocks that differ elsewhere
-    share, and each index is called whichever tokens are rejected. Of one position ``ALL_TURNS`` blocks do not share.
-    """
-    blocks = problem.count(problem.gamma)
-    if problem.departures:
-        return 0, 1
-    if after >= problem.gamma:
-        return number, blocks
-    at, of, few = 0, 1, blocks // ALL_TURNS
-    for k, (token, live) in enumerate(zip(block, problem.live, strict=True)):
-        if k != after:
-            at, of = at * len(live) + live.index(token), of * len(live)
-    return (at, of) if of >= few else (number % few, few)
-
 
 class CalledIds:
     """A chooser of indices for the rows of one draft block.
 
     live: tokens that can be drafted. seed: of the choice. blocks: the number of draft blocks of the problem.
-    number: of this draft block. turn: position -> how it shares the indices of a row with other draft blocks.
+    number: of this draft block.
     brief: whether few indices are called, of a problem that differs from an earlier one in some weights alone.
     """
 
-    def __init__(
-        self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, turn: Callable[[int], Turn],
-        brief: bool,
-    ):  # fmt: skip
+    def __init__(self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, brief: bool):
         self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
-        self.turn, self.brief = turn, brief
-        self.several = blocks >= SEVERAL_BLOCKS
+        self.brief, self.several = brief, blocks >= SEVERAL_BLOCKS
         alone = FURTHER_OF_LARGE if vocabulary >= LARGE else FURTHER
         self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else alone
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
@@ -93,20 +62,13 @@ class CalledIds:
         """Return how often each path of the block is replayed; None for as often as without turns."""
         return 1 if self.several and self.number % TURNS else None
 
-    def of(self, row: RowDraw, position: int) -> list[int]:
-        """Choose indices of the next row: live ones, ends, powers of two, extremes of weight, others that take turns.
-
-        position: the position of the token that the row is drawn for.
-        """
+    def of(self, row: RowDraw) -> list[int]:
+        """Choose indices of the next row: all of a short one, else special ones and others that take turns."""
         possible, size = row.possible, len(row.weights)
         if self.brief:
             chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
         elif len(possible) <= ALL_CALLED:
-            number, of = self.turn(position) if len(possible) > LEAST_TURN else (0, 1)
-            if of > 1:  # among all indices: rows of other blocks have other zeros
-                chosen = [*self._special(row), *self._scattered(np.arange(size), range(number, size, of))]
-            else:
-                chosen = possible
+            chosen = possible
         else:
             taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
             chosen = [*self._special(row), *self._scattered(possible, taken)]

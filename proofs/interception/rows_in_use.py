@@ -1,6 +1,5 @@
 """A problem's rows as a third-party function gets them: for a block of draft tokens, or for a draft tree."""
 
-import functools
 import itertools
 import random
 import time
@@ -20,7 +19,7 @@ from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
 from ..field import rational
 from .arrays import RowArray
-from .called_ids import CalledIds, turn
+from .called_ids import CalledIds
 from .exploration import Exploration
 from .explore import explore
 from .outcomes import Outcome, Walk, encoded
@@ -121,10 +120,6 @@ class RowsInUse:
         """Return the exact law of a call, over all ways its random numbers can fall: probabilities as texts."""
         explored = explore(call, exploration, walks)
         return [{**vars(explored), "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]}]
-
-    def begins_again(self, law: dict[str, Any]) -> bool:
-        """Return False: the law of one block says nothing of how others have to be measured."""
-        return False
 
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
         """Return the probability of a draft block. draft: rows in use by prefix."""
@@ -234,12 +229,11 @@ class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
     most_paths: as of ``wide_laws.WideCall``, MOST_PATHS if None.
-    sharing: whether draft blocks share the ids of rows; where one id is unlike others, each calls all of them.
     """
 
     def __init__(self, problem: WideProblem, subject: Any, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
-        self.most_paths, self.sharing = most_paths or MOST_PATHS, True
+        self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: Prefix | None = None
         self._given: dict[bool, tuple[list, list]] = {}
@@ -323,18 +317,12 @@ class WideRows:
         few, blocks = {*itertools.chain(*self.problem.live)}, self.problem.count(self.problem.gamma)
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
-        shared = functools.partial(turn, self.problem, block, number) if self.sharing else lambda position: (0, 1)
         brief = self.problem.exchanged or self.problem.few_ids
-        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, shared, brief)
+        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, brief)
         explored = WideCall(call, exploration, self._until, ids_of, self.most_paths).law()
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
-
-    def begins_again(self, law: dict[str, Any]) -> bool:
-        """Check whether a law of a block shows that blocks should not share the ids of rows."""
-        again, self.sharing = self.sharing and law["unlike"], self.sharing and not law["unlike"]
-        return again
 
     def drawing(self) -> Callable[[random.Random], Prefix]:
         """Return a function that draws a draft block."""

@@ -51,7 +51,6 @@ class WideLaw(Explored):
     neutral: whether the reason is, as of ``tracer.NotInterceptable``.
     rows: the rows.
     ids: the tokens that calls emitted.
-    unlike: whether an index of a short row was treated differently from the others.
     unknown: probability of what is not known.
     not_called: probability of the indices that no call led to, given rows included, and of paths that were not traced,
       each of less than ``row_draws.LEAST_PATH``.
@@ -59,7 +58,6 @@ class WideLaw(Explored):
 
     rows: list[RowLaw] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
-    unlike: bool = False
     unknown: float = 0.0
     not_called: float = 0.0
     neutral: bool = False
@@ -97,7 +95,7 @@ class WideCall:
             self.rows: list[RowLaw] = []
             self.unknown = self.not_called = 0.0
             self.why: str | None = None
-            self.neutral = self.unlike = self.by_calls = False
+            self.neutral = self.by_calls = False
             try:
                 self._explore(tracer)
             except Split as split:
@@ -113,7 +111,7 @@ class WideCall:
             law = WideLaw(self.points, exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
             law.between_levels = tracer.between_levels
-            law.neutral, law.ids, law.unlike = self.neutral, sorted(self.ids), self.unlike
+            law.neutral, law.ids = self.neutral, sorted(self.ids)
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
         return self._stopped(tracer, DEPENDS, True)
@@ -143,7 +141,7 @@ class WideCall:
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
             times = self.ids_of.replays or (len(ENDS) if several else self.exploration.times)
             replay(tracer, self.call, outcome, times)
-            ids = self.ids_of.of(rows[0], _position(outcome)) if len(rows) == 1 else []
+            ids = self.ids_of.of(rows[0]) if len(rows) == 1 else []
             self.known = {}
             for which, index in zip(ENDS[1:times], ids):
                 self._look_at_end(tracer, rows, index, which)
@@ -257,7 +255,8 @@ class WideCall:
         """Add the law of a path whose outcome depends on one row."""
         row = rows[k]
         share = row.weights / row.weights.sum()
-        called = self._called(tracer, rows, k, outcome, ids)
+        called = {row.base: outcome, **self.known}
+        self._look_at(tracer, rows, k, called, ids or self.ids_of.of(row))
         prefix, first = _alike(outcome, row)
         expected = lambda index: None if prefix is None else (*prefix, first + index)  # noqa: E731
         if len(row.possible) <= ALL_CALLED and any(o != expected(i) for i, o in called.items()):
@@ -267,7 +266,6 @@ class WideCall:
         if prefix is not None and 2 * len(own) > len(called):
             # Rounding of a running sum is known by its order, and here the row has another one.
             tracer.give_up("what it emits is not the index drawn from the row, but for a constant", True)
-        self.unlike = self.unlike or (bool(own) and len(row.possible) <= ALL_CALLED)
         ordinal = tracer.rows.index(row)
         if own and ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
             raise Split(ordinal)
@@ -306,14 +304,6 @@ class WideCall:
         self.rows.append(found.row)
         self.not_called += found.not_called
         self.by_calls = True
-
-    def _called(
-        self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, ids: list[int]
-    ) -> dict[int, Outcome]:
-        """Call indices of the row, and return what each emitted."""
-        called = {rows[k].base: outcome, **self.known}
-        self._look_at(tracer, rows, k, called, ids or self.ids_of.of(rows[k], _position(outcome)))
-        return called
 
     def _look_at(
         self, tracer: WideTracer, rows: list[RowDraw], k: int, called: dict[int, Outcome], indices: Iterable[int]
@@ -358,8 +348,3 @@ class WideCall:
 def _alike(outcome: Outcome, row: RowDraw) -> tuple[tuple[int, ...] | None, int]:
     """Return the prefix and the first token of an outcome whose last token is first + index; None if it raised."""
     return (None, 0) if isinstance(outcome, Raised) else (outcome[:-1], outcome[-1] - row.base)
-
-
-def _position(outcome: Outcome) -> int:
-    """Return the position of the last token that is emitted."""
-    return 0 if isinstance(outcome, Raised) else len(outcome) - 1

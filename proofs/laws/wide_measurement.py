@@ -72,14 +72,12 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
 
 
 def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mapping[str, Any]]]:
-    """Return the rows of all answers, and the other answers, which refer to them; repeated measurements count once."""
+    """Return the rows of all answers, and the other answers, which refer to them."""
     rows: list[Row] = []
     kept = []
     for answer in answers:
         if "data" in answer:
             rows.append(np.frombuffer(answer["data"], dtype="<f8"))
-        elif "again" in answer:
-            kept = [one for one in kept if "block" not in one]
         else:
             kept.append(answer)
     return rows, kept
