@@ -1,7 +1,9 @@
 """Files: written so that a crash leaves the old contents or the new; TOML that people wrote, read; where a cache is."""
 
 import os
+import re
 import sys
+import zlib
 from pathlib import Path
 from stat import S_IMODE
 from typing import Any
@@ -50,6 +52,20 @@ def write_atomically(path: str | Path, data: str | bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(file.parent)
+
+
+LONGEST_NAME = 80
+"""Characters of a name that its file keeps."""
+
+
+def file_name(name: str) -> str:
+    """Return the name of a file or folder for what has a name of its own: a problem, a subject, an engine.
+
+    Names come from others. What is no letter, digit, `_`, `-` or inner `.` becomes `-`, and a checksum is added, so
+    that different names have different files on every system, and none is a path or a reserved word.
+    """
+    kept = re.sub("[^A-Za-z0-9_.-]+", "-", name)[:LONGEST_NAME].strip(".-")
+    return f"{kept or 'name'}-{zlib.crc32(name.encode(errors='surrogatepass')):08x}"
 
 
 def sync_folder(folder: Path) -> None:

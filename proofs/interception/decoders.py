@@ -202,6 +202,8 @@ def main() -> None:
 
                     reads.install()
                 decode = load(request["sample"])
+                if bars := sys.modules.get("tqdm"):
+                    bars.tqdm.monitor_interval = 0  # its thread would read the clock during calls after ten seconds
                 packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
                 server.imported()
                 server.answer(digest=digest_of(decode), versions=packages)

@@ -77,6 +77,7 @@ FINDINGS = {
     "seeds": "gives several texts for one seed",
     "drift": "computes other rows than the reference",
     "recording-failed": "could not record every step",
+    "not-explained": "could not be explained",
     "unreadable": "has shards that cannot be read",
     OUT_OF_TIME: "had no time for all that it examines",
     "fewer texts": "had no time for more texts",

@@ -1,6 +1,6 @@
 """The anatomy of every run: examinations in turn. What was measured before one fails is in the report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from ...models.errors import RunFailed
@@ -30,6 +30,21 @@ def examine(report: Report, examinations: Iterable[Examination], memory_hint: st
     memory_hint: what helps where memory runs out.
     """
     return all(_examined(report, examination, memory_hint) for examination in examinations)
+
+
+def explain(report: Report, explanation: Callable[[], None]) -> None:
+    """Run what explains a verdict. The verdict stands whatever this raises, which is a finding.
+
+    Raises: RunFailed and KeyboardInterrupt, which ``examine`` reports.
+    """
+    try:
+        explanation()
+    except RunFailed:
+        raise
+    except Exception as error:
+        report.notice(
+            {"not-explained": f"the verdict stands, its explanation failed: {type(error).__name__}: {reason(error)}"}
+        )
 
 
 def _examined(report: Report, examination: Examination, memory_hint: str) -> bool:

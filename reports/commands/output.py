@@ -13,6 +13,7 @@ import click
 
 from ...models.errors import InputError
 from ...models.files import write_atomically
+from ...models.libraries import reason
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .parameters import JUNIT
 
@@ -78,19 +79,38 @@ class Output:
             """Return what the module of that name makes of the report."""
             return getattr(import_module(f"..pages.{name}", __package__), name)(report)
 
-        self.write(report.as_json(), lambda: form("page"))
-        if self.sarif_file:
-            write_text(self.sarif_file, as_json(form("sarif")))
-        if self.junit_file:
-            write_text(self.junit_file, form("junit"))
+        self.write(report.as_json())
+        forms = {"page": self.html_file, "sarif": self.sarif_file, "junit": self.junit_file}
+        for name, file in forms.items():
+            with verdict_stands(f"--{'html' if name == 'page' else name}"):
+                if file:
+                    text = form(name)
+                    write_text(file, text if isinstance(text, str) else as_json(text))
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)
             after = f"after {findings} findings{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
-        show(report, self.console)
+        with verdict_stands("the terminal"):
+            show(report, self.console)
         left_out = bool(report.scope and report.scope.not_decided)
         raise SystemExit(of_verdict(report.verdict, require_decision or not report.evidence, left_out))
+
+
+@contextmanager
+def verdict_stands(what: str) -> Iterator[None]:
+    """Say in one line what could not be drawn of a report, and go on: its verdict and its other files stand.
+
+    Raises: InputError for a file that cannot be written.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        click.echo(
+            f"{what}: could not be drawn ({type(error).__name__}: {reason(error)}); the verdict stands", err=True
+        )
 
 
 @contextmanager

@@ -8,9 +8,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-import zlib
 from collections.abc import Collection, Generator, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -272,11 +270,11 @@ def _write(report: Report, config: pytest.Config) -> None:
     if any(report is other for other in written):
         return
     written.append(report)
-    from ...models.files import write_atomically
+    from ...models.files import file_name, write_atomically
     from ..pages.page import page
 
     name = report.subject["name"]
-    stem = f"{re.sub('[^A-Za-z0-9_.-]+', '-', name)}-{zlib.crc32(name.encode()):08x}"
+    stem = file_name(name)
     stem += f"-{len(written)}" if len(written) > 1 else ""
     stem += f"-{worker}" if (worker := os.environ.get("PYTEST_XDIST_WORKER")) else ""  # each has audits of its own
     folder = Path(config.option.draftproof_report)

@@ -1,6 +1,7 @@
 """Writing a file: whole or not at all; in place where nothing can be put beside it."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 from draftproof.models import files
-from draftproof.models.files import write_atomically
+from draftproof.models.files import file_name, write_atomically
 
 
 def test_a_file_is_created_or_replaced_and_nothing_is_left_beside_it(tmp_path):
@@ -67,3 +68,33 @@ def test_devices_and_pipes_are_written_in_place(tmp_path):
     write_atomically(os.devnull, "text")
     with pytest.raises(IsADirectoryError):
         write_atomically(tmp_path, "text")
+
+
+HOSTILE = (
+    "../../x",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    ".",
+    "..",
+    "",
+    "...",
+    "\x00\n\x1b[31m",
+    "x" * 300,
+    "CON",
+    "nul",
+    "-rf",
+    "é",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_others_chose_is_one_file_in_its_folder(name, tmp_path):
+    made = tmp_path / file_name(name)
+    made.write_text("")
+    assert [*tmp_path.iterdir()] == [made] and made.resolve().parent == tmp_path.resolve()
+    assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{8,99}", made.name) and made.stem.lower() not in ("con", "nul")
+
+
+def test_different_names_have_different_files():
+    assert len({file_name(name).lower() for name in (*HOSTILE, "a-b", "con", "A/b", "x" * 299)}) == len(HOSTILE) + 4

@@ -12,7 +12,7 @@ from typing import Any
 from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, separated, text_law
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
-from ....models.files import write_atomically
+from ....models.files import file_name, write_atomically
 from ....models.forge import PROBLEM_FILE, forge
 from ....models.problem import Problem, as_json
 from ....models.store import Store
@@ -27,6 +27,7 @@ from ....verifiers.adapters.registry import Engine
 from ....verifiers.evidence import Evidence
 from ..replay import assignments, command_line, compact
 from ..report import Report
+from ..runner import explain
 from ..settings import Progress, silent
 from .cells import TextCell
 
@@ -116,7 +117,7 @@ class TextLaws:
         return child
 
     def _forged(self, problem: Problem) -> Path:
-        folder = self.folder / problem.name
+        folder = self.folder / file_name(problem.name)
         if not folder.exists():
             if self.engine.forged:
                 forge(problem, folder)
@@ -165,7 +166,7 @@ class ExactTexts:
                     self.progress(self.engine.name, k, len(self.cells))
                     self.judged.append((cell, self._judged(cell, laws)))
             finally:
-                self._diagnose()
+                explain(self.report, self._diagnose)
                 laws.end()
                 self.report.environment |= laws.about.get("versions", {})
                 self.report.subject["digest"] = laws.about.get("digest", self.report.subject["digest"])

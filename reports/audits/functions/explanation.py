@@ -16,6 +16,7 @@ from ....proofs.time_limits import ProcessorTime
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import HUB, IID, TOP, WITHOUT_REPLACEMENT
 from ....verifiers.zoo.catalogue import ZooEntry
+from ..runner import explain
 from ..sandboxed import probe_problems
 from .session import FunctionSession
 
@@ -47,9 +48,10 @@ class Explanation:
             return
         failing = [law for law in known if refuted(law, claim)]
         session.settings.progress("looking for the smallest witness", 0, 1)
-        self._shrink(failing[0], claim)
+        explain(session.report, lambda: self._shrink(failing[0], claim))
         session.settings.progress("comparing with known mutants", 0, 1)
-        self._diagnose(claim, compared(failing, [law for law in known if law not in failing]))
+        passing = [law for law in known if law not in failing]
+        explain(session.report, lambda: self._diagnose(claim, compared(failing, passing)))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []
