@@ -86,27 +86,8 @@ FINDINGS = {
 """Findings that are not laws, by the key under which each is reported."""
 
 
-@dataclass
-class EndToEnd:
-    """A record of an end-to-end run in addition to its evidence.
-
-    setting: the pair, the device and the loop as it was run.
-    figures: block efficiency and wall-clock speedup, with intervals.
-    drift: of forward passes of different shapes; no part of the verdict.
-    """
-
-    setting: dict[str, Any] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
-    drift: dict[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        return {**self.setting, "figures": self.figures, "drift": self.drift}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "EndToEnd":
-        setting = dict(data)
-        figures, drift = setting.pop("figures"), setting.pop("drift")
-        return cls(setting, figures, drift)
+RUNS = ("end_to_end", "campaign", "server", "steps")
+"""Fields of a report that only one kind of run has, each in its JSON form."""
 
 
 @dataclass(repr=False)
@@ -124,7 +105,7 @@ class Report:
     shown: finding's kind -> the calls that show it, and the command that shows it again.
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
     failure: kind and message, if the run could not be completed.
-    end_to_end: of runs of a decoding loop.
+    end_to_end: of runs of a decoding loop: its setting, ``figures`` (block efficiency, speed-up) and ``drift``.
     server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
     steps: of recorded steps: what was judged, what it behaves like, acceptance of every rule, limits.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
@@ -143,7 +124,7 @@ class Report:
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
     failure: dict[str, str] | None = None
-    end_to_end: EndToEnd | None = None
+    end_to_end: dict[str, Any] | None = None
     campaign: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
     steps: dict[str, Any] | None = None
@@ -277,16 +258,10 @@ class Report:
             "standing": self.standing, "environment": self.environment, "seed": self.seed,
         }  # fmt: skip
         if self.end_to_end is not None:
-            report |= {name: self.end_to_end.figures.get(name) for name in ("block_efficiency", "wall_clock_speedup")}
-            report["end_to_end"] = self.end_to_end.as_json()
-        if self.campaign is not None:
-            report["campaign"] = self.campaign
-        if self.server is not None:
-            report["server"] = self.server
-        if self.steps is not None:
-            report["steps"] = self.steps
-        report |= {"compared": self.compared} if self.compared else {}
-        return report | ({"regions": self.regions} if self.regions else {})
+            figures = self.end_to_end["figures"]
+            report |= {name: figures.get(name) for name in ("block_efficiency", "wall_clock_speedup")}
+        report |= {name: run for name in RUNS if (run := getattr(self, name)) is not None}
+        return report | {name: value for name in ("compared", "regions") if (value := getattr(self, name))}
 
     def __repr__(self) -> str:
         return f"<Report on {self.subject['name']}: {self.reading}>"
@@ -313,17 +288,14 @@ class Report:
         data = in_this_version(data)
         form = convert(ReportForm, data, "report")
         _require_numbers(form.evidence)
-        report = cls(data["subject"], tuple(form.claims), form.seed, form.environment)
-        report.evidence, report.proved = form.evidence, data["standing"]
-        report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
-        report.compared = data.get("compared")
-        report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
-        report.shown = {kind: shown for kind, shown in details if shown}
-        report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
-        report.campaign, report.server = data.get("campaign"), data.get("server")
-        report.regions, report.steps = data.get("regions", {}), data.get("steps")
-        return report
+        unchanged = ("subject", "diagnosis", "curves", "failure", "compared", "regions", *RUNS)
+        return cls(
+            claims=tuple(form.claims), seed=form.seed, environment=form.environment, evidence=form.evidence,
+            findings={f["kind"]: f["text"] for f in data["findings"]}, proved=data["standing"],
+            shown={kind: shown for kind, shown in details if shown},
+            **{name: data[name] for name in unchanged if name in data},
+        )  # fmt: skip
 
 
 def _compared_on(compared: Mapping[str, Any]) -> str:

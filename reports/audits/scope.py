@@ -112,7 +112,7 @@ def scope(report: Run) -> ReportScope | None:
     if not every:
         return None
     items = [e for e in every if not e.out_of_scope] or every
-    run = report.end_to_end.setting if report.end_to_end else {}
+    run = report.end_to_end or {}
     sizes = [e.detail for e in items if e.detail.vocabulary] + _of_pair(run)
     trees = [d for d in sizes if d.drafting]
     batch = run.get("batch") or (report.campaign or {}).get("source", {}).get("batch", 1)

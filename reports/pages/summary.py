@@ -34,7 +34,7 @@ from ...verifiers.evidence import (
     without_smallest,
 )
 from ..audits.functions.exact_laws import NOT_ASKED
-from ..audits.report import EndToEnd, Report
+from ..audits.report import Report
 from ..audits.scope import WIDE_ROUNDING, counted, not_refuted
 
 TOO_WIDE = "drift too wide to judge"
@@ -325,17 +325,20 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
 UNITS = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}
 
 
-def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
-    setting, figures = run.setting, run.figures
-    lines = [("pair", f"{setting['target']}, {setting['draft']}"), ("on", f"{setting['device']}, {setting['dtype']}")]
-    lines.append(("loop", setting["loop"]))
+def _loop_lines(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    figures = run["figures"]
+    lines = [
+        ("pair", f"{run['target']}, {run['draft']}"),
+        ("on", f"{run['device']}, {run['dtype']}"),
+        ("loop", run["loop"]),
+    ]
     for key, unit in UNITS.items():
         if figures.get(key) is not None:
             low, high = figures.get(f"{key}_interval") or (None, None)
             confidence = f"{figures['confidence']:.0%} " if figures.get("confidence") is not None else ""
             between = "" if low is None else f", {confidence}interval {low:.3g} to {high:.3g}"
             lines.append((key.replace("_", " "), f"{figures[key]:.3g} {unit}{between}"))
-    for model, shapes in run.drift.items():
+    for model, shapes in run["drift"].items():
         for each in shapes:
             log_p = "|log p| median {median:.2g}, at most {max:.2g}".format(**each["log_p"])
             off = f"TV up to {each['total_variation']['max']:.2g}"

@@ -49,8 +49,9 @@ SERVER = {"url": "http://x", "kinds": {}, "refused": {}, "resumed": 0, "longer_t
           "speculation": {"seen": "none"}, "not_examined": []}  # fmt: skip
 """What a report on a server cannot do without."""
 
-LOOP = dict.fromkeys(("target", "draft", "device", "dtype", "loop", "lossy", "command"), "c") | {"mutant": None}
-"""The setting that a report of an end-to-end run cannot do without."""
+LOOP: dict[str, Any] = dict.fromkeys(("target", "draft", "device", "dtype", "loop", "lossy", "command"), "c")
+LOOP |= {"mutant": None, "figures": {}, "drift": {}}
+"""What a report of an end-to-end run cannot do without."""
 
 
 def detail_by(method: str, **facts: Any) -> AnyDetail:

@@ -25,7 +25,7 @@ from ....verifiers.evidence import (
     without_smallest,
 )
 from ..compliance.evidence_rows import proof_strength
-from ..report import EndToEnd, Report
+from ..report import Report
 from ..scope import ReportScope
 
 OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT
@@ -45,6 +45,9 @@ NOTICED = "noticed: "
 
 MOVED = 1.5
 """Factor by which the limit of a sample may move with the draw alone."""
+
+NO_SETTING = ("command", "loop", "vocabulary", "figures", "drift")
+"""Fields of a run of a loop that are no settings of it."""
 
 Rate = tuple[float, ...]
 """An interval of what is better the more it is."""
@@ -223,13 +226,13 @@ def _scope(states: States, report: Report, scope: ReportScope) -> None:
     states.facts |= {"verdict": report.reading, "speaks of": scope.says}
 
 
-def _loop(states: States, run: EndToEnd) -> None:
+def _loop(states: States, run: Mapping[str, Any]) -> None:
     """Add what a run of a decoding loop says. Only block efficiency is judged: the speed-up depends on the machine."""
-    settings = {name: value for name, value in run.setting.items() if name not in ("command", "loop", "vocabulary")}
+    settings = {name: value for name, value in run.items() if name not in NO_SETTING}
     states.fixed |= {f"setting {name}": json.dumps(value) for name, value in settings.items()}
-    if interval := run.figures.get("block_efficiency_interval"):
+    if interval := run["figures"].get("block_efficiency_interval"):
         states.rates["block efficiency"] = (*interval,)
-    if interval := run.figures.get("wall_clock_speedup_interval"):
+    if interval := run["figures"].get("wall_clock_speedup_interval"):
         states.facts["wall clock speedup"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
 
 

@@ -211,7 +211,7 @@ def _facts(report: Report) -> dict[str, Any]:
     if report.subject["digest"] != UNKNOWN:
         facts["digest"] = report.subject["digest"]
     if report.end_to_end:
-        setting = report.end_to_end.setting
+        setting = report.end_to_end
         return facts | {name: setting[name] for name in ("device", "temperature", *UNRESTRICTED) if name in setting}
     texts = [e.detail.settings for e in report.evidence if isinstance(e.detail, TextsDetail) and e.detail.settings]
     for name in ("temperature", *UNRESTRICTED):

@@ -14,7 +14,7 @@ from ....models.generating.several_paths import independent_paths
 from ....models.libraries import torch_threads
 from ....stattests.arguments import ALPHA
 from ....verifiers.claims import LOOP, claims_of
-from ..report import OUT_OF_TIME, EndToEnd, Report
+from ..report import OUT_OF_TIME, Report
 from ..runner import Examination, examine
 from ..settings import Progress, silent
 from .block_inputs import BlockInputs
@@ -57,7 +57,7 @@ def run_e2e(options: LoopOptions, progress: Progress = silent) -> Report:
 
 
 def _examined(session: LoopSession) -> Report:
-    options, run, verifier = session.options, EndToEnd(_setting(session)), session.verifier
+    options, run, verifier = session.options, {**_setting(session), "figures": {}, "drift": {}}, session.verifier
     versions = environment() | _device(session)
     report = Report(_subject(session), DECIDING_CLAIMS, options.seed, versions, end_to_end=run)
     if verifier.lossy:
@@ -76,10 +76,10 @@ def _examined(session: LoopSession) -> Report:
         done = list(takewhile(lambda name: examine(report, parts[name], MEMORY_HINT), parts))
         _in_the_time_given(report, session, [name for name, part in parts.items() if part and name not in done])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
-        run.figures = timing.figures()
+        run["figures"] = timing.figures()
     else:
         _in_the_time_given(report, session, ["drift, and all that needs it"])
-    run.drift = drift.as_json()
+    run["drift"] = drift.as_json()
     report.evidence = [
         replace(item, replay=options.command()) if item.refuted and item.witness else item for item in report.evidence
     ]

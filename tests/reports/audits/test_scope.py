@@ -10,7 +10,7 @@ from rich.console import Console
 from draftproof.models.problem import problem_from, size_of
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
-from draftproof.reports.audits.report import EndToEnd, Report
+from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.scope import ranges
 from draftproof.reports.audits.scope import scope as scope_of
 from draftproof.reports.pages.page import page
@@ -156,7 +156,7 @@ def test_what_was_not_examined_follows_from_what_was():
 
 def test_a_loop_speaks_of_its_own_pair():
     report = report_of(law("pair", dtype="bfloat16", vocabulary=None))
-    report.end_to_end = EndToEnd({"vocabulary": 32000, "gamma": 4, "batch": 2})
+    report.end_to_end = {"vocabulary": 32000, "gamma": 4, "batch": 2}
     assert report.scope.says.startswith("one pair of models, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
     assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
 

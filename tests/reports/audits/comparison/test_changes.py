@@ -8,7 +8,6 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
 from draftproof.reports.audits.comparison.states import Limit, State, States, load, states_of
-from draftproof.reports.audits.report import EndToEnd
 from draftproof.tests.reports.audits.comparison.comparison_parts import (
     GOOD,
     GOOD_SUBJECT,
@@ -56,7 +55,7 @@ def called(*problems, calls=2000, limit=0.1):
 
 def looped(low, high, temperature=0.7):
     figures = {"block_efficiency": 2.1, "block_efficiency_interval": (low, high) if low else None}
-    return report(item(), end_to_end=EndToEnd(LOOP | {"temperature": temperature}, figures))
+    return report(item(), end_to_end=LOOP | {"temperature": temperature, "figures": figures})
 
 
 def own(seed, bound: float | None = 1e-13, verdict=HOLDS):

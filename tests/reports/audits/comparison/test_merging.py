@@ -5,7 +5,6 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import got_worse
 from draftproof.reports.audits.comparison.merging import merged
-from draftproof.reports.audits.report import EndToEnd
 from draftproof.tests.reports.audits.comparison.comparison_parts import (
     GOOD,
     GOOD_SUBJECT,
@@ -15,6 +14,7 @@ from draftproof.tests.reports.audits.comparison.comparison_parts import (
     item,
     report,
 )
+from draftproof.tests.reports.typed_details import LOOP
 from draftproof.verifiers.evidence import REFUTED
 
 pytestmark = pytest.mark.exact
@@ -36,7 +36,7 @@ def test_merged_reports_have_all_evidence_and_a_refutation_of_one_refutes_the_wh
         (report(item(), digest="unknown"), "digest of its subject is unknown"),
         (report(item(), claims=("support",)), "deciding claims"),
         (report(item(), environment={"numpy": "3"}), "its numpy is 3"),
-        (report(item(), end_to_end=EndToEnd()), "a run of a loop"),
+        (report(item(), end_to_end=LOOP), "a run of a loop"),
         (report(), "nothing was examined"),
         (about(problems={"p": "2"}), "its problem p is 2"),
     ],

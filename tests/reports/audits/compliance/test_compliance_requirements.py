@@ -11,7 +11,6 @@ from draftproof.proofs.statements import standing
 from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow
 from draftproof.reports.audits.compliance.plan import Collected, Part, Requirement
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
-from draftproof.reports.audits.report import EndToEnd
 from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
 from draftproof.tests.reports.typed_details import LOOP, SERVER
 from draftproof.verifiers.details import LawDetail
@@ -153,7 +152,7 @@ def of_program(**convention):
 
 def of_loop(**setting):
     """A part on a run of a decoding loop."""
-    return got(item(), end_to_end=EndToEnd(LOOP | setting))
+    return got(item(), end_to_end=LOOP | setting)
 
 
 OTHER_SCOPES = [

@@ -74,7 +74,7 @@ def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained
     report = examined(trained, verifier=verifier, dtype="bfloat16")
     assert refuted(report) == set()
     assert {item.detail.dtype for item in report.evidence} == {"bfloat16"}
-    assert max(each["total_variation"]["max"] for each in report.end_to_end.drift["target"]) > 1e-4
+    assert max(each["total_variation"]["max"] for each in report.end_to_end["drift"]["target"]) > 1e-4
     slack = next(item for item in report.evidence if item.method == "betting" and item.claim == "lossless").detail.slack
     assert slack > 1e-4
     wrong = {**wrong_loop("L01"), "verifier": verifier, "dtype": "bfloat16"}
