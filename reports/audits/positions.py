@@ -33,14 +33,6 @@ def _in_all(kinds: Sequence[set[frozenset[int]]]) -> list[list[int]]:
     return sorted(sorted(one) for one in common if one and not any(one < other for other in common))
 
 
-def decides(positions: Mapping[str, Sets], gamma: int, wanted: Iterable[int]) -> bool:
-    """Return whether blocks of gamma tokens were examined in which these positions are decided together.
-
-    positions: of the scope of a report.
-    """
-    return any(set(wanted) <= set(one) for one in positions.get(str(gamma), ()))
-
-
 def how_decided(gamma: int, sets: Sets) -> str:
     """Say which positions are decided."""
     if any(len(one) == gamma for one in sets):

@@ -130,7 +130,6 @@ class Report:
     steps: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     proved: list[dict[str, Any]] | None = field(default=None, compare=False)
-    _scope: tuple[list[Any], ReportScope | None] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def begin(
@@ -186,16 +185,8 @@ class Report:
 
     @property
     def scope(self) -> ReportScope | None:
-        """Return what the verdict speaks of; None if nothing was examined. It is computed once for each state."""
-        state = [
-            *map(id, self.evidence),
-            self.verdict,
-            len(self.regions),
-            *map(id, (self.end_to_end, self.campaign, self.server)),
-        ]
-        if self._scope is None or self._scope[0] != state:
-            self._scope = state, scope(self)
-        return self._scope[1]
+        """Return what the verdict speaks of; None if nothing was examined."""
+        return scope(self)
 
     @property
     def not_examined(self) -> list[str]:
@@ -207,11 +198,6 @@ class Report:
         """Return the verdict in words that say no more than the evidence."""
         known = self.scope
         return known.reading if known else self.verdict
-
-    @property
-    def smallest(self) -> Evidence | None:
-        """Return the refutation on the smallest problem that the search found, if there was a search."""
-        return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
 
     @property
     def behaves_as(self) -> list[tuple[str, str]]:

@@ -43,18 +43,14 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
         raise InputError(
             f"{given.name}: the law of a third-party verifier is measured on single paths, not on draft trees"
         )
-    law = _measured(verifier, program, given) if third_party else _exact(str(verifier), given, iterations)
+    from ..audits.law_report import law_report
+
+    law = _measured(verifier, program, given) if third_party else law_report(str(verifier), given, iterations)
     output.write(law)
     for key, value in law.items():
         if isinstance(value, dict):
             value = [f"{name} {number}" for name, number in value.items()]
         output.echo(f"{key.replace('_', ' '):<20}{', '.join(value) if isinstance(value, list) else value}")
-
-
-def _exact(verifier: str, problem: Problem, iterations: int) -> dict[str, Any]:
-    from ..audits.law_report import law_report
-
-    return law_report(verifier, problem, iterations)
 
 
 def _measured(verifier: str | None, program: str | None, problem: Problem) -> dict[str, Any]:

@@ -344,11 +344,6 @@ def _proofs(states: States, data: Sequence[Mapping[str, Any]]) -> None:
         states.add(f"{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(known))
 
 
-def _zoo(states: States, data: Sequence[Mapping[str, Any]]) -> None:
-    for row in data:
-        states.add(row["name"], "", State(EXACT if row["as_expected"] else REFUTED))
-
-
 def _vectors(states: States, data: Mapping[str, Any]) -> None:
     ranks = {"failed": REFUTED, "missing": ERROR, "left out": OPEN, "not refuted": SAMPLED, "passed": EXACT}
     for judged in data["judged"]:
@@ -381,6 +376,5 @@ KINDS: dict[str, Any] = {
     "vectors": ({"judged", "vectors"}, _vectors),
     "law": ({"verifier", "lossless", "total_variation"}, _law),
     "rows of proofs": ({"claim", "method", "what", "size", "verdict"}, _proofs),
-    "rows of the zoo": ({"name", "as_expected"}, _zoo),
 }
 """Fields by which each kind of report is recognised, and the function that reads it."""

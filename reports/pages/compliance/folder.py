@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -72,11 +71,10 @@ class Written(NamedTuple):
 def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected]) -> Written:
     """Write every file of a run but those of its parts, which are there.
 
-    Guarantee: the same bytes for the same plan, parts and date. If nothing but the date differs from the document that
-    is there, that document's date stays.
+    Guarantee: the same bytes for the same plan, parts and date.
     Raises: InputError if a file cannot be written.
     """
-    made = _dated(folder, document(plan, collected, today(), versions_in_use()))
+    made = document(plan, collected, today(), versions_in_use())
     files, no_pdf = contents(plan, collected, made), None
     del files[PARTS]
     try:
@@ -92,17 +90,6 @@ def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected]) -> Wr
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     return Written(made, no_pdf)
-
-
-def _dated(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """Return the document that is there if only its date differs, else the one that was made."""
-    if os.environ.get("SOURCE_DATE_EPOCH"):
-        return made
-    try:
-        before = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        return before if before | {"date": made["date"]} == json.loads(json.dumps(made)) else made
-    except (OSError, ValueError, TypeError):
-        return made
 
 
 def digests(folder: Path) -> dict[str, str]:

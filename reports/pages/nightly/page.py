@@ -18,14 +18,10 @@ from ..plain_words import NO_DRAWS, STATES
 from . import summary
 from .summary import log10_e
 
-QUIET_COLOUR = "#8aa6cc"
-STATE_COLOURS = {"quiet": QUIET_COLOUR, "watch": LIMIT, "alarm": BAD}
+STATE_COLOURS = {"quiet": "#8aa6cc", "watch": LIMIT, "alarm": BAD}
 
 LABEL_WIDTH = 0.2
 """Width of a version's name, as a share of the figure's."""
-
-MOST_LINES = 12
-"""Most quiet checks drawn one by one; more become a band."""
 
 BOTTOM = -2.0
 """Highest bottom of the figure, in log10 E."""
@@ -75,12 +71,8 @@ def _history(checks: Sequence[dict[str, Any]]) -> Markup | None:
     top = TOP_FACTOR * max(log10_e(check["alarm_at"]) for check in drawn)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.2, 2.9))
-        quiet = [check for check in drawn if check["state"] == "quiet"]
-        if len(quiet) > MOST_LINES:
-            _draw_band(axis, quiet, top)
-        for check in sorted(drawn, key=lambda c: ("quiet", "watch", "alarm").index(c["state"])):
-            if check["state"] != "quiet" or len(quiet) <= MOST_LINES:
-                _draw_line(axis, check, top)
+        for check in sorted(drawn, key=lambda c: [*STATE_COLOURS].index(c["state"])):
+            _draw_line(axis, check, top)
         _mark_versions(axis, drawn, top)
         low = min(BOTTOM, *(log10_e(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
         axis.set_ylim(low, top * 1.06)
@@ -109,19 +101,6 @@ def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
               markersize=2.5 if len(nights) < 60 else 0, label=label)  # fmt: skip
     above = [night for night, height in zip(nights, heights) if height > top]
     axis.scatter(above, [top] * len(above), marker="^", s=34, color=colour, zorder=4)
-
-
-def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None:
-    """Draw many quiet checks as a band between the least and the largest of each night."""
-    heights: dict[float, list[float]] = {}
-    for check in checks:
-        for night in check["nights"]:
-            heights.setdefault(_day(night["night"]), []).append(min(log10_e(night["log_e"]), top))
-    nights = sorted(heights)
-    low, high = ([extreme(heights[night]) for night in nights] for extreme in (min, max))
-    label = f"{len(checks)} quiet checks"
-    axis.fill_between(nights, low, high, color=QUIET_COLOUR, alpha=0.4, linewidth=0, label=label)
-    axis.plot(nights, high, color=QUIET_COLOUR, linewidth=1.0)
 
 
 def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], top: float) -> None:

@@ -12,7 +12,6 @@ from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.scope import ranges
-from draftproof.reports.audits.scope import scope as scope_of
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import allowance
 from draftproof.reports.pages.terminal import show
@@ -166,16 +165,6 @@ def test_a_quick_audit_says_so():
     assert quick.scope and quick.scope.says.endswith("; quick: no wide problem") and quick.scope.paths == 10
     assert "wide vocabularies and long blocks: the audit was quick" in quick.not_examined
     assert "quick" not in " ".join([report_of(law("a")).scope.says, *report_of(law("a")).not_examined])
-
-
-def test_the_scope_of_a_report_is_computed_once_for_a_state_of_it(monkeypatch):
-    asked = []
-    monkeypatch.setattr("draftproof.reports.audits.report.scope", lambda report: asked.append(1) or scope_of(report))
-    report = report_of(law("a"))
-    shown(report), page(report), report.reading, report.not_examined
-    assert len(asked) == 1
-    report.add([law("b")])
-    assert report.scope and report.scope.problems == 2
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "undecided"])

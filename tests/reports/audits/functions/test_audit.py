@@ -52,7 +52,7 @@ def test_the_zoo_is_large_enough_and_every_mutant_has_its_ancestor():
 
 def test_a_right_verifier_is_lossless_has_its_price_and_gets_no_diagnosis():
     report = audited(written(TOKEN), [toy(2), drawn(3, 2, "generic")])
-    assert (report.verdict, report.diagnosis, report.smallest) == ("holds", [], None)
+    assert (report.verdict, report.diagnosis, report.shown_refutation()) == ("holds", [], None)
     price = next(e for e in report.evidence if e.claim == "optimal")
     assert (price.detail.expected_accepted, price.detail.optimum) == ("10/9", "11/9")
     assert price.detail.tokens_per_call_lost == pytest.approx(1 / 9)

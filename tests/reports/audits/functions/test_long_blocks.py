@@ -10,8 +10,9 @@ from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.functions.wide_laws import LIKELIEST, laws_of_long_blocks
-from draftproof.reports.audits.positions import decided_positions, decides
+from draftproof.reports.audits.positions import decided_positions
 from draftproof.tests.deceivers import long_blocks
+from draftproof.tests.proofs.test_decided import decides
 
 pytestmark = pytest.mark.interception
 DECEIVERS = Path(long_blocks.__file__)

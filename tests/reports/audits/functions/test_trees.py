@@ -100,7 +100,7 @@ def test_a_mutant_is_named_its_smallest_witness_is_a_tree_and_the_report_says_ho
     assert any("trees of more than 3 nodes" in sentence for sentence in left) and "regions" not in data
     assert "trees over more than 3 tokens, a whole vocabulary say" in left
     assert "trees whose nodes are given in another order than level by level" in left
-    words = shlex.split(eagle.smallest.replay)
+    words = shlex.split(eagle.shown_refutation().replay)
     assert words[:3] == ["draftproof", "audit", TREE_MUTANTS["T01"].target] and words[-2] == "--problem"
     assert audit(words[2], [words[-1]], explain=False).verdict == "refuted"
 
