@@ -47,12 +47,6 @@ def right(target_probs, draft_probs, draft_tokens, rng):
 def seldom_no_token(target_probs, draft_probs, draft_tokens, rng):
     return [99] if rng.random() < 0.01 else verify(target_probs, draft_probs, draft_tokens, rng)
 
-def counts_its_calls(target_probs, draft_probs, draft_tokens, rng):
-    CALLS.append(1)
-    if len(CALLS) % 700 == 0:
-        raise RuntimeError("tired")
-    return verify(target_probs, draft_probs, draft_tokens, rng)
-
 def crashes(target_probs, draft_probs, draft_tokens, rng):
     CALLS.append(1)
     if len(CALLS) == 700:
@@ -103,15 +97,6 @@ def test_functions_are_judged_by_what_they_emit(plain, name, options, status):
     (evidence,) = json.loads(done.out)["evidence"]
     assert (done.status, evidence["verdict"]) == (status, "refuted" if status else "no-evidence")
     assert not status or evidence["witness"]["problem"]["vocabulary"] == 3
-
-
-@pytest.mark.long
-def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers_and_chunks_differ(plain):
-    """Each chunk has a process of its own; where it has not, the calls of an earlier chunk would tell."""
-    arguments = ["--problem", PAPER, "--samples", 4_000, "--chunk", 1_000, "--json", "-"]
-    reports = [json.loads(campaign(plain("counts_its_calls"), *arguments, "--workers", w).out) for w in (1, 2)]
-    assert reports[0]["campaign"]["counts_digest"] == reports[1]["campaign"]["counts_digest"]
-    assert reports[0]["evidence"][0]["detail"]["strange"] == {"RuntimeError": [4, "tired"]}
 
 
 @pytest.mark.parametrize(

@@ -202,12 +202,3 @@ def test_claims_choose_what_decides():
     assert draftproof("audit", "token").status == 0
     assert draftproof("audit", "token", "--claims", "lossless,optimal").status == 1
     assert draftproof("audit", "block", "--claims", "lossless,optimal,support").status == 0
-
-
-@pytest.mark.parametrize(
-    ("what", "one"),
-    [("verifiers", "greedy-block"), ("claims", "lossless"), ("mutants", "M45"), ("presets", "lmsys/vicuna-7b-v1.3"),
-     ("problems", "aimed-V3-gamma3-7")],
-)  # fmt: skip
-def test_list_shows_what_there_is(what, one):
-    assert one in draftproof("list", what).out

@@ -65,19 +65,6 @@ def test_a_program_that_cannot_be_audited_is_exit_status_3(how, text):
     assert "Traceback" not in output
 
 
-def test_what_was_measured_before_a_program_fails_is_kept(tmp_path):
-    """It raises on draft blocks of three tokens alone, and ends then."""
-    file = tmp_path / "report.json"
-    longer = PAPER.replace('"gamma": 2', '"gamma": 3')
-    status, _ = draftproof(
-        "audit", "--exec", program("ends at gamma 3"), "--problem", PAPER, "--problem", longer, "--json", str(file)
-    )
-    report = json.loads(file.read_text())
-    assert status == 3
-    assert "exit status 4" in report["failure"]["message"]
-    assert any(e["claim"] == "lossless" and e["problem"] for e in report["evidence"])
-
-
 def test_exec_says_itself_what_it_takes():
     for other in (("mine.py:f",), ("--dtype", "float32"), ("--array", "list")):
         status, output = draftproof("audit", "--exec", "x", *other)

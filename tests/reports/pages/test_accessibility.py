@@ -1,7 +1,6 @@
 """The pages in a real browser: axe-core finds nothing serious, at two widths, light and dark; nothing is wider than
 the window."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 import draftproof
 from draftproof.corpus.site import engines_page
 from draftproof.corpus.site.engine_issues import FOLDER
-from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
@@ -86,12 +84,6 @@ def tables():
     return tables_page(tables_report(plan, {**plan.as_json(), **machine}, cells, len(cells) + 1))
 
 
-def read_again(file):
-    """The page of a report of an earlier version: an audit, a campaign or an end-to-end run."""
-    return lambda: page(Report.from_json(json.loads(file.read_text())))
-
-
-KEPT = sorted((Path(draftproof.__file__).parent / "tests/reports/audits").glob("reports_*/*.json"))
 OFTEN = {
     "evil": lambda: page(golden_report("evil")),
     "nightly": lambda: nightly_page(golden("nightly")),
@@ -99,7 +91,6 @@ OFTEN = {
 }
 """Pages that are looked at in ``make test``; the others are much like them."""
 PAGES = OFTEN | {"block": lambda: page(golden_report("block")), "tables": tables}
-PAGES |= {f"{file.parent.name}-{file.stem}": read_again(file) for file in KEPT}
 if FOLDER.is_dir():  # the page is in the repository, not in the wheel
     PAGES["engines"] = lambda: engines_page.html(engines_page.kept_survey())
 

@@ -1,10 +1,5 @@
 """Subjects, nights and batches for the tests of the nightly regression."""
 
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
 from datetime import date, timedelta
 
 import numpy as np
@@ -30,22 +25,7 @@ def verify(target_probs, draft_probs, draft_tokens, rng):
             return [*draft_tokens[:i], rng.choice(len(p), p=rest / rest.sum())]
     return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
 """
-STUCK = RIGHT.replace(
-    "    for i, x",
-    "    import time; from pathlib import Path\n"
-    "    CALLS.append(1)\n"
-    "    while len(CALLS) > 3500 and Path(__file__).with_name('stuck').exists(): time.sleep(0.1)\n    for i, x",
-).replace("def verify", "CALLS = []\ndef verify")
-"""Where a file of that name is beside it, it stands still after the batches that are waited for."""
 WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
-SLIPS = """
-from pathlib import Path
-from draftproof.verifiers.zoo.accept_rule import accept_everything as wrong
-from right import verify as right
-def verify(target_probs, draft_probs, draft_tokens, rng):
-    chosen = wrong if Path(__file__).with_name("driver-was-updated").exists() else right
-    return chosen(target_probs, draft_probs, draft_tokens, rng)
-"""
 
 
 def night_of(day):
@@ -69,25 +49,3 @@ def recorded(history, nights, draws=2000, seed=0):
         counted = CheckCounts(rng.multinomial(draws, check.law), None)
         history.record(number, check, night_of(day), 1000 * seed + day, counted)
     return number, check
-
-
-def batches(path):
-    """How many are recorded in a file, which may not be there yet."""
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            return connection.execute("select count(*) from draftproof_batches").fetchone()[0]
-    except sqlite3.OperationalError:
-        return 0
-
-
-def cut_short(path, sent, *arguments):
-    """A run of the command that gets a signal once it has recorded two batches, and its output."""
-    run = subprocess.Popen(
-        [sys.executable, "-c", START, "nightly", *arguments, "--db", str(path)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while batches(path) < 2 and run.poll() is None:
-        time.sleep(0.02)
-    run.send_signal(sent)
-    _, output = run.communicate(timeout=3600)
-    return run, output

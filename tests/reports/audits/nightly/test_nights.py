@@ -17,7 +17,7 @@ from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
-from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, START, WRONG, a_check, drawn_by, night_of
 from draftproof.verifiers.registry import REFERENCES
 
 pytestmark = pytest.mark.needs("sqlalchemy")
@@ -91,19 +91,6 @@ def test_a_subject_that_ends_in_the_middle_of_a_night_keeps_what_was_recorded(hi
     (failure,) = report["failures"]
     assert failure["subject"] == f"{file}:verify" and failure["kind"] == "crash"
     assert [check["draws"] for check in report["checks"]] == [200, 0]
-
-
-def test_a_regression_without_a_new_version_is_found_within_days(history, tmp_path):
-    (tmp_path / "right.py").write_text(RIGHT)
-    file = tmp_path / "slips.py"
-    file.write_text(SLIPS)
-    for day in range(1, 3):
-        assert drawn_by(history, file, day)["state"] == "quiet"
-    (tmp_path / "driver-was-updated").write_text("")
-    states = (drawn_by(history, file, day)["state"] for day in range(3, 6))
-    assert "alarm" in states
-    (check,) = status(history)["checks"]
-    assert check["witness"] and check["alarm_since"] >= night_of(3)
 
 
 def test_an_alarm_stays_though_clean_nights_take_its_evidence_away(history):

@@ -1,7 +1,6 @@
 """Draws are fresh every night and in every search; with a seed they repeat, and a night that was cut short goes on."""
 
 import json
-import signal
 import sqlite3
 from contextlib import closing
 
@@ -9,11 +8,12 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
+from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.nightly.sources import source_of
 from draftproof.reports.audits.nightly.witness import smallest_witness
 from draftproof.reports.audits.subject import subject_from
-from draftproof.tests.reports.audits.nightly.parts import RIGHT, STUCK, a_check, batches, cut_short, night_of
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, a_check, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
@@ -96,24 +96,24 @@ def shown(path, nightly):
     return report
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(tmp_path, file, nightly, sent):
-    file.write_text(STUCK)
-    (tmp_path / "stuck").write_text("")
+def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(
+    tmp_path, file, nightly, monkeypatch
+):
     options = ["run", f"{file}:verify", "--samples", "1000", "--seed", "3", "--night", "2025-03-01"]
-    cut, whole = tmp_path / "cut.sqlite", tmp_path / "whole.sqlite"
-    run, output = cut_short(cut, sent, *options)
-    assert (run.returncode, "Traceback" in output) == ({signal.SIGKILL: -9, signal.SIGINT: 130}[sent], False)
-    (tmp_path / "stuck").unlink()
-    assert 2 <= (before := batches(cut)) < 7
-    done = nightly(*options, "--db", cut, "--json", "-")
-    report = json.loads(done.stdout)
-    assert len(report["resumed"]) == before
-    assert len(report["drawn"]) == 7 - before
-    again = nightly(*options, "--db", whole)
-    assert done.returncode == again.returncode == 0
-    assert shown(cut, nightly) == shown(whole, nightly)
-    assert nightly(*options, "--db", whole).returncode == again.returncode
-    assert shown(cut, nightly) == shown(whole, nightly)
+    cut, whole, before = tmp_path / "cut.sqlite", tmp_path / "whole.sqlite", []
+
+    def interrupted(history, *batch, record=History.record):
+        if len(before) == 2:
+            raise KeyboardInterrupt
+        before.append(record(history, *batch))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "record", interrupted)
+        assert nightly(*options, "--db", cut).returncode == 130
+    report = json.loads(nightly(*options, "--db", cut, "--json", "-").stdout)
+    assert (len(report["resumed"]), len(report["drawn"])) == (2, 5)
+    for _ in range(2):
+        assert nightly(*options, "--db", whole).returncode == 0
+        assert shown(cut, nightly) == shown(whole, nightly)
     more = nightly(*options[:3], "600", *options[4:], "--db", whole)
     assert (more.returncode, "the same draws cannot count twice" in more.stderr) == (2, True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -48,48 +49,36 @@ def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path):
     assert command("export", "--out", file)[0] == 2
 
 
-WRONG_RUNNERS = {
-    "jax": ("accept < thresholds", "accept <= thresholds"), "triton": ("* q < p)", "* q <= p)"),
-}  # fmt: skip
+PROGRAMS = {
+    "example.py": (sys.executable, "accept[accepted] < thresholds", "accept[accepted] <= thresholds"),
+    "example.js": ("node", "survival[i] * (q > 0", "(q > 0"),
+    "vectors_jax.py": (sys.executable, "accept < thresholds", "accept <= thresholds"),
+    "vectors_triton.py": (sys.executable, "* q < p)", "* q <= p)"),
+}
+"""Example: what runs it, and a change of its text that makes it wrong."""
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("package", WRONG_RUNNERS)
-def test_the_runners_for_jax_and_triton_pass_and_their_wrong_twins_fail(package, tmp_path):
-    file = Path(__file__).parents[4] / "examples" / f"vectors_{package}.py"
-    if not file.is_file():
-        pytest.skip("examples are in the repository, not in the wheel")
-    folders = [str(engine_folder(package))] if find_spec(package) is None and engine_folder(package).is_dir() else []
-    if find_spec(package) is None and not folders:
-        pytest.skip(f"needs {package}: pip install {package}, or make engines")
-    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(folders)}
+@pytest.mark.parametrize(
+    "example", [pytest.param(name, marks=[pytest.mark.long] * name.startswith("vectors")) for name in PROGRAMS]
+)
+def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path):
+    program, right, wrong = PROGRAMS[example]
+    if which(program) is None:
+        pytest.skip(f"needs {program}")
     export(str(tmp_path))
-    source = file.read_text(encoding="utf-8")
-    assert WRONG_RUNNERS[package][0] in source
-    for text, expected in ((source, 0), (source.replace(*WRONG_RUNNERS[package]), 1)):
-        (tmp_path / file.name).write_text(text, encoding="utf-8")
-        run = [sys.executable, file.name, "vectors.json", "results.json"]
+    package = example.removeprefix("vectors_").removesuffix(".py")
+    if example.startswith("vectors") and find_spec(package) is None and not engine_folder(package).is_dir():
+        pytest.skip(f"needs {package}: pip install {package}, or make engines")
+    place = EXAMPLES if example.startswith("vectors") else tmp_path
+    if not (place / example).is_file():
+        pytest.skip("examples are in the repository, not in the wheel")
+    source = (place / example).read_text(encoding="utf-8")
+    assert right in source
+    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": str(engine_folder(package))}
+    for text, expected in ((source, 0), (source.replace(right, wrong), 1)):
+        (tmp_path / example).write_text(text, encoding="utf-8")
+        run = [program, example, "vectors.json", "results.json"]
         subprocess.run(run, cwd=tmp_path, check=True, timeout=3600, env=environment)
         status, said, _ = command("check", tmp_path / "results.json")
-        assert status == expected, said
-        assert ("to paste below your verifier" in said) == (expected == 1)
-
-
-@pytest.mark.parametrize("example", ["example.py", "example.js"])
-def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path):
-    from shutil import which
-
-    runs = {"example.py": sys.executable, "example.js": which("node")}[example]
-    if runs is None:
-        pytest.skip("needs node")
-    export(str(tmp_path))
-    source = (tmp_path / example).read_text()
-    assert source.count("\n") < 60
-    wrong = {"example.py": ("accept[accepted] < thresholds", "accept[accepted] <= thresholds"),
-             "example.js": ("survival[i] * (q > 0", "(q > 0")}[example]  # fmt: skip
-    assert wrong[0] in source
-    for text, expected in ((source, 0), (source.replace(*wrong), 1)):
-        (tmp_path / example).write_text(text)
-        subprocess.run([runs, example, "vectors.json", "results.json"], cwd=tmp_path, check=True, timeout=3600)
-        status, said, _ = command("check", tmp_path / "results.json")
-        assert status == expected, said
+        assert (status, "to paste below your verifier" in said) == (expected, expected == 1), said
