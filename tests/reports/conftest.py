@@ -1,36 +1,17 @@
 """A history, a subject and the command, each in a folder of its own."""
 
 import os
-import sys
 from contextlib import closing
-from typing import NamedTuple
 
 import pytest
 
-from draftproof.reports.commands.main import main
-
-
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
+from draftproof.tests.reports.commands.in_process import draftproof
 
 
 @pytest.fixture
-def nightly(monkeypatch, capsys, tmp_path):
-    """The command, in this process and in a folder of its own: its exit status and what it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["draftproof", "nightly", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output = capsys.readouterr()
-        return Done(ended.value.code, output.out, output.err)
-
-    return command
+def nightly(tmp_path):
+    """The command, in a folder of its own."""
+    return lambda *arguments: draftproof("nightly", *arguments, cwd=tmp_path)
 
 
 @pytest.fixture

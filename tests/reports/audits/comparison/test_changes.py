@@ -82,36 +82,28 @@ WRONG, PLAIN, SAMPLED = report(item(REFUTED), NOT_OPTIMAL), report(item()), repo
 OTHER = GOOD_SUBJECT | {"name": "g", "source": "g.py"}
 STATE, NOT_WIDE = {"findings": {"state": "counts"}}, {"findings": {"not-wide": "driven"}}
 SERVED = {"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1}
-INFINITE, NOT_A_NUMBER = float("inf"), float("nan")
+NOT_A_NUMBER = float("nan")
 
 CHANGES = [
     (GOOD, GOOD, ""),
     (GOOD, on_q(item(REFUTED)), "worse"),
-    (GOOD, on_q(item(REFUTED, witness=replace(WITNESS, smallest=True))), "worse"),
     (GOOD, on_q(drawn()), "worse"),
-    (GOOD, on_q(item(NO_EVIDENCE)), "worse"),
     (GOOD, report(item()), "worse"),
     (GOOD, on_q(item(bound=1e-12)), "worse"),
-    (GOOD, on_q(item(bound=None)), "worse"),
     (GOOD, on_q(item(bound=NOT_A_NUMBER)), "worse"),
     (GOOD, also(failure={"kind": "crash", "message": "boom"}), "worse"),
-    (GOOD, also(**STATE), "worse"),
     (also(**STATE), GOOD, "better"),
     (also(claims=("lossless", "support")), GOOD, "worse"),
     (GOOD, also(subject=OTHER), "worse"),
     (SAMPLED, report(drawn(0.2)), "worse"),
-    (SAMPLED, report(drawn(INFINITE)), "worse"),
     (SAMPLED, report(drawn(0.05)), "better"),
     (SAMPLED, report(item()), "known"),
     (report(item(), drawn()), PLAIN, "worse"),
-    (report(drawn(0.5), drawn()), report(drawn(0.9), drawn()), "worse"),
     (report(item(NO_EVIDENCE)), SAMPLED, "better"),
-    (report(item(REFUTED)), PLAIN, "better"),
     (report(item(REFUTED)), SAMPLED, "unknown"),
     (report(item(REFUTED)), report(item(problem="z")), "unknown known"),
     (report(item(REFUTED, total_variation=0.1)), report(item(REFUTED, total_variation=0.2)), "worse"),
     (served(SERVED), served({"alone": 0.2}), "worse"),
-    (served(SERVED), served(SERVED | {"alone": 0.9}), "worse"),
     (served(SERVED), served(SERVED, temperature=0.0), "worse"),
     (leaking("2^-53"), leaking("2^-20"), "worse"),
     (confirmed(mass_not_called=0.0), confirmed(mass_not_called=0.9), "worse"),
@@ -121,14 +113,11 @@ CHANGES = [
     (looped(2.0, 2.2), looped(2.0, 2.2, temperature=0.0), "worse"),
     (looped(2.0, 2.2), looped(1.0, 1.2), "worse"),
     (looped(2.0, 2.2), looped(2.1, 2.3), ""),
-    (looped(2.0, 2.2), looped(None, None), "worse"),
     (looped(2.0, 2.2), looped(3.0, 3.2), "better"),
     # a claim that was not claimed, of a problem that was refuted, and does not decide
     (WRONG, report(item(), short()), "better known"),
     (WRONG, report(item(), short(), **BOTH), "better worse"),
     (report(item(REFUTED), NOT_OPTIMAL, **BOTH), report(item(), item(claim="optimal"), **BOTH), "better known"),
-    (PLAIN, report(item(), short()), "known"),
-    (PLAIN, on_q(item(REFUTED)), "worse"),
     (report(item(), item(claim="optimal")), report(item(), item(claim="optimal"), short("q")), "known"),
     (report(item(), item(claim="optimal")), report(item(), short()), "worse"),
     # what is accepted above the optimum is bias; below it is a price
@@ -139,25 +128,20 @@ CHANGES = [
     (WRONG, report(item(), **NOT_WIDE), "better known"),
     (WRONG, report(item(), findings={"inputs-written": "writes"}), "better worse"),
     (WRONG, report(item(NO_EVIDENCE), **NOT_WIDE), "unknown worse"),
-    (PLAIN, report(item(), **NOT_WIDE), "worse"),
     (report(item(REFUTED), replace(item(REFUTED), problem="q")), on_q(item(REFUTED), **NOT_WIDE), "better worse"),
     # equal as printed
     (PLAIN, report(item(bound=1.001e-13)), ""),
     (PLAIN, report(item(bound=1.01e-13)), "worse"),
     (looped(2.00001, 2.00002), looped(2.00000, 2.0), ""),
-    (looped(2.00001, 2.00002), looped(1.9, 1.9), "worse"),
     (report(short()), report(short(tokens_per_call_lost=0.10001)), ""),
     # as many samples at the same rates
     (SAMPLED, report(drawn(0.14)), ""),
-    (SAMPLED, report(drawn(0.16)), "worse"),
-    (SAMPLED, report(drawn(0.14, samples=900)), "worse"),
     (SAMPLED, report(drawn(0.14, false_alarm_rate=1e-9)), "worse"),
     (SAMPLED, report(drawn(None)), "worse"),
     (confirmed(missed=0.00121, confirmations=99), confirmed(missed=0.0013, confirmations=99), ""),
     (confirmed(missed=0.00121, confirmations=99), confirmed(missed=0.0013, confirmations=90), "worse"),
     (called("p"), called("q"), ""),
     (called("p"), called(), "worse"),
-    (called("p", limit=0.18), called("p", limit=0.19), ""),
     (called("p", limit=0.18), called("p", calls=1000, limit=0.19), "worse"),
     # a report that was quick has not looked for relations
     (about(quick=True), report(item(), findings={"scaling": "s"}), "better known"),
@@ -165,10 +149,8 @@ CHANGES = [
     (about(), report(item(), findings={"scaling": "s"}), "worse"),
     # problems of another seed
     (own(0), own(5, 2e-13), ""),
-    (own(0), own(5, verdict=REFUTED), "worse"),
     (own(0), own(0, 2e-13), "worse"),
     (own(0), own(5, None), "worse"),
-    (own(0), PLAIN, "worse"),
 ]
 """Two reports, and the kinds of their changes."""
 
@@ -234,20 +216,15 @@ OTHERS = [
     ([ROW], [ROW | {"what": "other"}], "known worse"),
     (LAW, LAW | {"lossless": False}, "worse"),
     (LAW, LAW | {"expected_tokens": "19/9"}, "worse"),
-    (LAW, LAW | {"gamma": 1}, "worse"),
     (LOSSY, LOSSY | {"total_variation": "0.11"}, "worse"),
     (VECTORS, VECTORS | {"dtype": "bfloat16"}, "worse"),
-    (VECTORS, VECTORS | {"vectors": "others"}, "worse"),
     (VECTORS, VECTORS | {"judged": [{"id": "v1", "status": "left out"}]}, "worse"),
     (asking(), asking(verdict="met"), "known"),
-    (asking(), asking(verdict="met", claim="support"), "known worse"),
     (asking(), asking(verdict="met", scope={"dtype": "float64"}), "known worse"),
     (asking(), asking(parts=["right"]), "worse"),
     (asking(detection_limit=0.1), asking(detection_limit=0.2), "worse"),
-    (asking(detection_limit=0.1), asking(detection_limit=None), "worse"),
     (asking(detection_limit=0.1), asking(detection_limit=0.05), "better"),
     (with_proofs(False), with_proofs(True), "worse"),
-    (with_proofs(True), with_proofs(False), "better"),
 ]
 
 

@@ -9,12 +9,6 @@ from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.subject import subject_from
 
-# A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
-START = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from draftproof.reports.commands.main import main; main()"
-)
-
 RIGHT = """
 import numpy as np
 def verify(target_probs, draft_probs, draft_tokens, rng):

@@ -36,8 +36,8 @@ def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, nightly):
     before = path.read_bytes()
     for command in (("run", "token"), ("status",)):
         done = nightly(*command, "--db", path)
-        assert done.returncode == 2
-        assert "is not an SQLite database" in done.stderr
+        assert done.status == 2
+        assert "is not an SQLite database" in done.err
     assert path.read_bytes() == before
 
 
@@ -60,10 +60,10 @@ def test_a_read_only_database_can_be_looked_at_but_not_added_to(tmp_path, nightl
     with closing(History.begin(str(path))) as history:
         recorded(history, 2)
     url = f"sqlite:///file:{path}?mode=ro&uri=true"
-    assert nightly("status", "--db", url).returncode == 0
+    assert nightly("status", "--db", url).status == 0
     done = nightly("run", "token", "--samples", 100, "--db", url)
-    assert done.returncode == 2
-    assert "is read-only" in done.stderr
+    assert done.status == 2
+    assert "is read-only" in done.err
 
 
 def test_a_history_that_an_earlier_version_wrote_is_read_and_added_to(tmp_path):
@@ -166,6 +166,6 @@ def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(tmp_
         draw = ("run", "block", "--problem", PROBLEM, "--samples", 200)
         for command in [draw] if column == "state" else [draw, ("status",)]:  # only a run reads the state
             done = nightly(*command, "--db", path)
-            assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1), (table, column, value)
-            assert said in done.stderr and "nothing was changed" in done.stderr
+            assert (done.status, len(done.lines)) == (2, 1), (table, column, value)
+            assert said in done.err and "nothing was changed" in done.err
             assert all_rows(path) == before

@@ -1,7 +1,6 @@
 """Planted regressions raise the alarm and clean code stays quiet; the command line."""
 
 import json
-import subprocess
 import sys
 from contextlib import closing
 from itertools import takewhile
@@ -17,7 +16,7 @@ from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
-from draftproof.tests.reports.audits.nightly.parts import RIGHT, START, WRONG, a_check, drawn_by, night_of
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, WRONG, a_check, drawn_by, night_of
 from draftproof.verifiers.registry import REFERENCES
 
 pytestmark = pytest.mark.needs("sqlalchemy")
@@ -150,28 +149,24 @@ def test_watch_comes_before_alarm_and_calms_down(history):
     assert next((state for day in days if (state := after(check.law, day)) != "watch"), "never calm") == "quiet"
 
 
-def test_without_sqlalchemy_it_says_what_to_install(tmp_path):
-    start = "import sys; sys.modules['sqlalchemy'] = None; " + START
-    done = subprocess.run(
-        [sys.executable, "-c", start, "nightly", "status"], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 2
-    assert "install draftproof[nightly]" in done.stderr
+def test_without_sqlalchemy_it_says_what_to_install(nightly, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    assert nightly("status")[::2] == (2, "draftproof: sqlalchemy not found; install draftproof[nightly]\n")
 
 
 def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, nightly):
     first = nightly("run", "token", "greedy-block", "--samples", 500, "--html", "page.html")
-    assert first.returncode == 0, first.stderr
+    assert first.status == 0, first.err
     assert "<svg" in (tmp_path / "page.html").read_text()
-    assert nightly("run", "token", "--samples", 500).returncode == 0
+    assert nightly("run", "token", "--samples", 500).status == 0
     done = nightly("status", "--json", "-")
-    report = json.loads(done.stdout)
+    report = json.loads(done.out)
     assert {check["subject"]: check["draws"] for check in report["checks"]} == {"token": 1000, "greedy-block": 500}
-    assert report["state"] == "quiet" and "0.001 over the life of the history" in done.stderr
+    assert report["state"] == "quiet" and "0.001 over the life of the history" in done.err
     file.write_text(WRONG)
     done = nightly("run", f"{file}:verify", "--problem", json.dumps(as_json(toy(1))), "--samples", 3000)
-    assert done.returncode == 1 and "witness" in done.stdout
-    assert nightly("status").returncode == 1
+    assert done.status == 1 and "witness" in done.out
+    assert nightly("status").status == 1
 
 
 @pytest.mark.parametrize(
@@ -198,6 +193,6 @@ def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, n
 )
 def test_bad_input_is_one_line_and_exit_status_2(tmp_path, arguments, message, nightly):
     done = nightly(*arguments)
-    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
-    assert message in done.stderr and "s3cret" not in done.stderr + done.stdout
+    assert (done.status, len(done.lines)) == (2, 1)
+    assert message in done.err and "s3cret" not in done.err + done.out
     assert [path for path in tmp_path.iterdir() if path.suffix != ".sqlite"] == []

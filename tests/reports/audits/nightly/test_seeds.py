@@ -91,7 +91,7 @@ def test_the_same_search_finds_the_witness_of_a_planted_bias():
 
 def shown(path, nightly):
     """What a history says, its name left aside."""
-    report = json.loads(nightly("status", "--db", path, "--json", "-").stdout)
+    report = json.loads(nightly("status", "--db", path, "--json", "-").out)
     del report["history"]
     return report
 
@@ -109,11 +109,11 @@ def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_no
 
     with monkeypatch.context() as patched:
         patched.setattr(History, "record", interrupted)
-        assert nightly(*options, "--db", cut).returncode == 130
-    report = json.loads(nightly(*options, "--db", cut, "--json", "-").stdout)
+        assert nightly(*options, "--db", cut).status == 130
+    report = json.loads(nightly(*options, "--db", cut, "--json", "-").out)
     assert (len(report["resumed"]), len(report["drawn"])) == (2, 5)
     for _ in range(2):
-        assert nightly(*options, "--db", whole).returncode == 0
+        assert nightly(*options, "--db", whole).status == 0
         assert shown(cut, nightly) == shown(whole, nightly)
     more = nightly(*options[:3], "600", *options[4:], "--db", whole)
-    assert (more.returncode, "the same draws cannot count twice" in more.stderr) == (2, True)
+    assert (more.status, "the same draws cannot count twice" in more.err) == (2, True)

@@ -101,11 +101,11 @@ def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated
         version_of(f"{file}:verify")
     options = ("run", f"{file}:verify", "--problem", PROBLEM, "--samples", 200)
     done = nightly(*options)
-    assert done.returncode == 3
-    assert "--subject-version TEXT" in " ".join(done.stdout.split())
+    assert done.status == 3
+    assert "--subject-version TEXT" in " ".join(done.out.split())
     for stated in ("7", "7", "8"):
-        assert nightly(*options, "--subject-version", stated).returncode == 0
-    checks = json.loads(nightly("status", "--json", "-").stdout)["checks"]
+        assert nightly(*options, "--subject-version", stated).status == 0
+    checks = json.loads(nightly("status", "--json", "-").out)["checks"]
     assert [(check["version"], check["draws"]) for check in checks] == [
         ("7 float64 numpy", 400),
         ("8 float64 numpy", 200),

@@ -164,9 +164,9 @@ def test_several_writers_at_once_lose_nothing_on_postgresql(postgresql):
 @pytest.mark.database
 def test_a_night_on_postgresql_from_the_command_line(postgresql, tmp_path, nightly):
     url = emptied(postgresql)
-    assert nightly("status", "--db", url).returncode == 2
-    assert nightly("run", "block", "--db", url, "--samples", 500).returncode == 0
-    report = json.loads(nightly("status", "--db", url, "--json", "-").stdout)
+    assert nightly("status", "--db", url).status == 2
+    assert nightly("run", "block", "--db", url, "--samples", 500).status == 0
+    report = json.loads(nightly("status", "--db", url, "--json", "-").out)
     assert {check["draws"] for check in report["checks"]} == {500}
     assert list(tmp_path.iterdir()) == []
 
