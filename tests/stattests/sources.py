@@ -2,22 +2,10 @@
 
 import os
 import sys
-import time
 
 import numpy as np
 
-from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.tally import Outcomes, Tally
-
-
-class Stuck(CompiledSource):
-    """The compiled source, which stands still at its last chunk but one until the campaign's process is ended."""
-
-    def sample(self, seed, n):
-        parent = os.getppid()
-        while seed.spawn_key[0] == 18 and os.getppid() == parent:
-            time.sleep(0.1)
-        return super().sample(seed, n)
 
 
 class Uniform:

@@ -1,9 +1,5 @@
 """Campaigns: the same counts for any number of workers, on a cluster, and after being killed; memory that stays."""
 
-import signal
-import subprocess
-import sys
-import time
 import tracemalloc
 
 import pytest
@@ -64,45 +60,9 @@ def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted, mon
 # ---------------------------------------------------------------- interruptions
 
 
-KILLED = """
-import sys
-from draftproof.models.battery import toy
-from draftproof.proofs.field import in_field
-from draftproof.stattests.campaign import run
-from draftproof.stattests.campaign.run import plan, run_campaign
-from draftproof.tests.stattests.sources import Stuck
-from draftproof.verifiers.registry import reference
-if __name__ == "__main__":
-    run.OVERHEAD_SHARE = 1e9  # every chunk is written
-    source = Stuck(reference("block"), in_field(toy(3)))
-    run_campaign(source, plan(source, *map(int, sys.argv[2:])), workers=2, checkpoint=sys.argv[1])
-"""
-
-
 def chunks_in(file):
     rows = stored_rows(file, "a sampling campaign")
     return rows[-1].row["below"] + len(rows[-1].row["ahead"]) if rows else 0
-
-
-def test_a_campaign_killed_with_sigkill_goes_on_from_its_last_chunk_to_the_same_counts(tmp_path, uninterrupted):
-    file, script = tmp_path / "campaign.json", tmp_path / "killed.py"
-    script.write_text(KILLED)
-    arguments = [file, SAMPLES, SEED, CHUNK]
-    child = subprocess.Popen([sys.executable, script, *map(str, arguments)], stderr=subprocess.DEVNULL)
-    try:
-        while chunks_in(file) < 3:
-            assert child.poll() is None, "it ended before it could be killed"
-            time.sleep(0.01)
-        child.send_signal(signal.SIGKILL)
-    finally:
-        child.kill()
-        child.wait()
-    done = chunks_in(file)
-    assert 3 <= done < SAMPLES // CHUNK
-    resumed = run(block(), checkpoint=file)
-    assert resumed.resumed == done * CHUNK
-    assert resumed.tally == uninterrupted
-    assert run(block(), checkpoint=file).resumed == SAMPLES, "and once more there is nothing left to draw"
 
 
 @pytest.mark.parametrize(("owner", "place", "workers"), [(FinishedChunks, "with_chunk", 1), (Tally, "__add__", 2)])
@@ -122,7 +82,9 @@ def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only_and_is_
         patched.setattr(owner, place, interrupted)
         run(block(), checkpoint=file, workers=workers)
     assert chunks_in(file) == 4
-    assert run(block(), checkpoint=file).tally == uninterrupted
+    resumed = run(block(), checkpoint=file)
+    assert (resumed.resumed, resumed.tally) == (4 * CHUNK, uninterrupted)
+    assert run(block(), checkpoint=file).resumed == SAMPLES, "and once more there is nothing left to draw"
 
 
 def test_workers_that_end_are_told_and_what_was_counted_is_kept(tmp_path):

@@ -54,7 +54,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "dtype": Text, "prompts": Text,
         "new_tokens": Count, "batch": Count, "files": Texts, **LOOP,
     },
-    "campaign": {"problem": Text, "dtype": Text, "workers": Count, "chunk": Count, "batch": Count, **FUNCTION},
+    "campaign": {"problem": Text, "dtype": Text, "workers": Count, "chunk": Count, **FUNCTION},
     "report": {"file": Text},
     "proofs": {
         "run": bool, "claims": list[Annotated[str, one_of(PROVABLE_CLAIMS)]],
