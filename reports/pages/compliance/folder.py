@@ -53,8 +53,11 @@ def contents(plan: Plan, collected: Sequence[Collected], made: Mapping[str, Any]
     Guarantee: equal plans, parts and documents give equal bytes.
     """
     rows = [got.stored(made["draftproof"]["audits"]) for got in collected]
+    verdict, words = made["verdict"], ""
+    if verdict == MET and any(part.options.get("problems") for part in plan.parts):
+        verdict, words = "in part", "met on problems of its own"  # green is for problems of draftproof's choice
     texts = {
-        REPORT: text(made), PAGE: page(json.loads(text(made))), BADGE: badge(made["verdict"], made["date"]),
+        REPORT: text(made), PAGE: page(json.loads(text(made))), BADGE: badge(verdict, made["date"], words=words),
         JUNIT: junit_of_requirements(made),
     }  # fmt: skip
     encoded = {name: content.encode() for name, content in texts.items()}

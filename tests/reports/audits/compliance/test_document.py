@@ -16,11 +16,15 @@ from draftproof.reports.pages.compliance.folder import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
     attestation,
+    contents,
     digests,
     write_folder,
 )
 from draftproof.reports.pages.compliance.page import page, pdf
 from draftproof.reports.pages.compliance.verification import verified
+from draftproof.reports.pages.page import BADGE_COLOURS
+from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
+from draftproof.tests.reports.audits.compliance.conftest import PROBLEM
 from draftproof.tests.reports.pages.test_page import Sources
 
 pytestmark = pytest.mark.needs("weasyprint")
@@ -92,6 +96,19 @@ def test_junit_has_a_case_a_requirement_and_the_badge_the_verdict_and_the_page_i
     sources = Sources()
     sources.feed((run / "out" / "report.html").read_text(encoding="utf-8"))
     assert (sources.loads, sources.scripts) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("problems", "says", "green"),
+    [("", "draftproof: met", True), (f"problems = ['{PROBLEM}']", "draftproof: met on problems of its own", False)],
+)
+def test_a_badge_is_green_for_problems_of_draftproofs_choice_alone(problems, says, green, made, tmp_path):
+    (tmp_path / "mine.py").write_text("")
+    part = f'kind = "audit"\nsubject = "mine.py:f"\n{problems}'
+    wanted = 'statement = "It is lossless"\nclaim = "lossless"\nparts = ["mine"]'
+    (tmp_path / "plan.toml").write_text(plan_text({"mine": part}, {"R1": wanted}), encoding="utf-8")
+    drawn = contents(load_plan(tmp_path / "plan.toml"), [], made | {"verdict": "met"})["badge.svg"].decode()
+    assert says in drawn and (BADGE_COLOURS["met"] in drawn) == green
 
 
 @pytest.mark.needs("pypdf")
