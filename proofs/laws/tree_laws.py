@@ -21,7 +21,7 @@ from ...verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ...verifiers.trees.hierarchical import AS_PUBLISHED, CAPPED, hierarchical, hierarchical_as_published
 from ...verifiers.trees.optimal_transport import offered
 from ...verifiers.trees.registry import TreeReference
-from ...verifiers.trees.scaled_transport import scaled_transport
+from ...verifiers.trees.scaled_transport import planner, scaled_transport
 from ...verifiers.trees.traversal import traversal
 from ..enumeration import ONE, law_of, paths_of
 from .block_laws import OutputLaw, sub_block_law
@@ -118,12 +118,14 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
+    below = (*problem.tree.children, 0)
 
     def one_step(text: Prefix, alive: int, weight: Any) -> dict[tuple, Any]:
         """Return the law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
         chosen: dict[tuple, Any] = {}
+        planned = planner(problem.tree.how, below[len(text) + 1])
         for drawn, mass in siblings_after(problem, text, alive):
-            tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
+            tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)), planned)
             offer, total = sum(weights[:-1]), sum(weights)
             plans = [((x, drawn.tokens.count(x), offer / total), w / offer) for x, w in zip(tokens, weights) if w != 0]
             for plan, p in plans if offer != 0 else [(None, 1)]:

@@ -145,10 +145,13 @@ def transport_bound(size: TreeSize) -> float:
     return total
 
 
-def _plan(size: TreeSize, k: int, nu: float) -> float:
-    """Return what a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``."""
+def _plan(size: TreeSize, k: int, nu: float, emptied: int = 1) -> float:
+    """Return what a plan for k siblings and rows off by nu leaves of both: the m and the e of ``transport_bound``.
+
+    emptied: numbers of each set of drafts that an augmentation may empty, its supply or what it may give.
+    """
     sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
-    made = growth(size.unit, size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets))
+    made = growth(size.unit, size.vocabulary + sum(many * (emptied + n * size.vocabulary) for n, many in sets))
     of_law = law_of_drafts_off(size, k)
     return both(nu, made) + both(of_law, made) if of_law < 1 else math.inf
 
@@ -158,13 +161,15 @@ def scaled_transport_bound(size: TreeSize) -> float:
     ``scaled_transport_rounding``.
 
     D: of what the plan leaves of a weighted row, as in ``transport_bound``; the choice among the drafts times their
-    weight, a quotient of two sums, within kappa of what is moved. t: of m, a - m and 1 - m, each a difference.
+    weight, a quotient of two sums, within kappa of what is moved. t: of m, a - m and 1 - m, each a difference. The
+    theorem takes any plan that is made by augmentations, optimal or not, if it depends on the text, its weight and the
+    siblings alone: so it holds of the plan that the rule chooses, whose last flow is made anew.
     """
     u, total = size.unit, size.off + size.last_draw + size.lattice
     for k in size.levels:
         n = min(k, size.vocabulary)
         weight = both(both(growth(u, n - 1), inverse(growth(u, n))), u)
-        left = _plan(size, k, both(size.off, u)) + weight + 2 * running_sum_bound(n, u, size.lattice)
+        left = _plan(size, k, both(size.off, u), emptied=2) + weight + 2 * running_sum_bound(n, u, size.lattice)
         error = left + growth(u, size.vocabulary - 1) * (1 + left)
         for _ in range(2):
             error += u * (1 + error)

@@ -1,6 +1,6 @@
 """The optimal-transport rule: of all valid rules for one step, the one that accepts a draft most often."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, prod
@@ -78,60 +78,91 @@ class TransportPlan(NamedTuple):
 def best_plan(target: Row, draft: Row, count: int, how: str) -> TransportPlan:
     """Return the largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x in S.
 
-    By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut.
+    By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut. Several plans are optimal: this
+    is the one that the paths find, with sets and tokens in ascending order.
     Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025 and Khisti et al. 2025 for the dual, a choice of a set
         H.
     """
-    supply, room = law_of_drafts(draft, count, how), list(target)
-    moved: dict[Drafts, dict[int, Number]] = {s: dict.fromkeys(s, 0) for s in supply}
-    while True:
-        came_from: dict[int, tuple[Drafts, int | None]] = {}
-        queue: list[tuple[Drafts, int | None]] = [(s, None) for s, left in supply.items() if left > 0]
-        seen, free = {s for s, _ in queue}, None
-        for s, token in queue:
-            for x in s:
-                if x in came_from:
-                    continue
-                came_from[x] = (s, token)
-                if room[x] > 0:
-                    free = x
+    supply = law_of_drafts(draft, count, how)
+    flow = Flow(supply, target)
+    flow.enlarge(supply)
+    return flow.plan()
+
+
+class Flow:
+    """A flow from drafts to tokens that is enlarged along shortest augmenting paths."""
+
+    def __init__(self, supply: Mapping[Drafts, Number], room: Row):
+        self.supply, self.room = dict(supply), list(room)
+        self.moved: dict[Drafts, dict[int, Number]] = {s: dict.fromkeys(s, 0) for s in supply}
+        self._reached: frozenset[int] = frozenset()
+
+    def plan(self) -> TransportPlan:
+        """Return the flow as a plan; it is optimal if it was enlarged by all that the drafts supply."""
+        return TransportPlan(self.moved, self.room, self.supply, self._reached)
+
+    def enlarge(self, allowed: Mapping[Drafts, Number]) -> None:
+        """Move as much as possible, of each S no more than ``allowed`` and what is left of its supply.
+
+        What S has given already it goes on giving, perhaps to other tokens.
+        """
+        allowed = dict(allowed)
+        while True:
+            came_from: dict[int, tuple[Drafts, int | None]] = {}
+            queue: list[tuple[Drafts, int | None]] = [
+                (s, None) for s, left in self.supply.items() if left > 0 and allowed[s] > 0
+            ]
+            seen, free = {s for s, _ in queue}, None
+            for s, token in queue:
+                for x in s:
+                    if x in came_from:
+                        continue
+                    came_from[x] = (s, token)
+                    if self.room[x] > 0:
+                        free = x
+                        break
+                    onward = [other for other in self.moved if other not in seen and self.moved[other].get(x, 0) > 0]
+                    seen.update(onward)
+                    queue += [(other, x) for other in onward]
+                if free is not None:
                     break
-                onward = [other for other in moved if other not in seen and moved[other].get(x, 0) > 0]
-                seen.update(onward)
-                queue += [(other, x) for other in onward]
-            if free is not None:
-                break
-        if free is None:
-            return TransportPlan(moved, room, supply, frozenset(came_from))
-        _augment(moved, supply, room, came_from, free)
+            if free is None:
+                self._reached = frozenset(came_from)
+                return
+            self._augment(allowed, came_from, free)
+
+    def _augment(self, allowed: dict[Drafts, Number], came_from: dict, free: int) -> None:
+        """Move as much as possible along the path that ends in the token ``free``."""
+        path, x = [], free
+        while x is not None:
+            s, before = came_from[x]
+            path.append((s, x, before))
+            x = before
+        first = path[-1][0]
+        amount = minimum(self.room[free], minimum(self.supply[first], allowed[first]))
+        for s, _, before in path:
+            if before is not None:
+                amount = minimum(amount, self.moved[s][before])
+        for s, x, before in path:
+            self.moved[s][x] += amount
+            if before is not None:
+                self.moved[s][before] -= amount
+        self.supply[first] -= amount
+        allowed[first] -= amount
+        self.room[free] -= amount
 
 
-def _augment(moved: dict, supply: dict, room: list, came_from: dict, free: int) -> None:
-    """Move as much as possible along the path that ends in the token ``free``."""
-    path, x = [], free
-    while x is not None:
-        s, before = came_from[x]
-        path.append((s, x, before))
-        x = before
-    amount = minimum(room[free], supply[path[-1][0]])
-    for s, _, before in path:
-        if before is not None:
-            amount = minimum(amount, moved[s][before])
-    for s, x, before in path:
-        moved[s][x] += amount
-        if before is not None:
-            moved[s][before] -= amount
-    supply[path[-1][0]] -= amount
-    room[free] -= amount
+Planner = Callable[[Row, Row, int, str], TransportPlan]
+"""A function like ``best_plan``."""
 
 
-def offered(siblings: Siblings) -> tuple[Drafts, list[Number], list[Number]]:
+def offered(siblings: Siblings, planned: Planner = best_plan) -> tuple[Drafts, list[Number], list[Number]]:
     """Return the drafts S; the weights of accepting each and, last, none; what is left of the target."""
     draft, count = tuple(siblings.drafts[0]), len(siblings.tokens)
     if siblings.how == TOP:  # its rows are point masses: together they say which tokens were chosen
         draft = tuple(max(column) for column in zip(*siblings.drafts, strict=True))
     drafts = tuple(sorted(set(siblings.tokens)))
-    plan = best_plan(tuple(siblings.target), draft, count, siblings.how)
+    plan = planned(tuple(siblings.target), draft, count, siblings.how)
     return drafts, [*plan.moved[drafts].values(), plan.refused[drafts]], plan.left
 
 
@@ -139,7 +170,8 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     """Accept x among the drafts S with probability moved(S, x) / Pr(S), else Y from what is left of the target.
 
     Guarantee: valid where siblings are drawn as ``siblings.how`` says; Pr(accepted) is the largest of all valid rules,
-    1 + min over H of p(H) - Pr(all drafts in H).
+    1 + min over H of p(H) - Pr(all drafts in H). Of the optimal plans it is ``best_plan``'s: on a tree another one may
+    accept more further down.
     Source: Sun et al. 2023 (SpecTr), Section 3; Khisti et al. 2025; Hu et al. 2025.
     """
     drafts, weights, left = offered(siblings)
