@@ -39,6 +39,11 @@ def read(kind: type[Kind], text: str | bytes, where: str, *, exact: bool = False
     return convert(kind, parse(text, where, exact=exact), where)
 
 
+def json_text(data: Any) -> str:
+    """Return the content of a file of JSON: indented, for a person to read."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
 def read_file(kind: type[Kind], path: str | Path, *, exact: bool = False) -> Kind:
     """Read a file as ``read`` does. Raises: InputError, also if it cannot be read."""
     return read(kind, text_of(path), str(path), exact=exact)

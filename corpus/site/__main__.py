@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from draftproof.models.errors import InputError
+from draftproof.models.json_files import json_text
 from draftproof.reports.commands.exit_status import REFUTED, WRONG_USE, stop
-from draftproof.reports.commands.output import as_json, write_text
+from draftproof.reports.commands.output import write_text
 
 from .evidence_command import evidence
 from .evidence_folder import TABLES
@@ -67,7 +68,7 @@ def judge(folders: tuple[Path, ...]) -> None:
         report = json.loads((folder / TABLES).read_text(encoding="utf-8"))
         # Other parts stay: they would differ by the rounding of this machine's arithmetic alone.
         report["orderings"] = judged_again(folder, report["cells"]["of"])["orderings"]
-        write_text(folder / TABLES, as_json(report))
+        write_text(folder / TABLES, json_text(report))
         write_text(folder / "tables.md", markdown(report))
 
 

@@ -9,7 +9,7 @@ from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 from .positions import decided_positions, undecided
-from .scope import ReportScope, Run, by_drafting, counted, ranges, shares
+from .scope import ReportScope, Run, counted, ranges, shares
 
 MOST_NAMES = 5
 
@@ -100,8 +100,7 @@ def _of_trees(known: ReportScope) -> list[str]:
     depth_first = " or depth first" if any("depth-first" in shape for shape in every) else ""
     shapes = "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in known.children.items())
     return [
-        f"trees of more than {known.nodes} nodes{by_drafting(known)}{ragged}, "
-        "and those whose shape depends on what was drawn",
+        f"trees of more than {known.nodes} nodes{ragged}, and those whose shape depends on what was drawn",
         f"trees over more than {max(known.vocabularies)} tokens, a whole vocabulary say",
         f"trees whose nodes are given in another order than level by level{depth_first}",
         f"other numbers of children a depth than {shapes}"
@@ -152,10 +151,10 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         return []
     lengths = sorted({len(d.settings.get("prompt") or ()) for d in asked})
     names = sorted({name for d in asked for name in d.settings})
-    together = max(len(d.settings) for d in asked)
+    together, caps = max(len(d.settings) for d in asked), {d.tokens for d in asked}
     settings = f"other settings, values and combinations than those asked for ({', '.join(names) or 'none'})"
     return [
-        f"texts of more than {_caps(asked)}, and other caps than {ranges(sorted({d.tokens for d in asked}))}",
+        f"texts of more than {max(caps)} tokens, and other caps than {ranges(caps)}",
         settings + (f": at most {together} together" if together > 1 else "" if names else ": --set, --grid"),
         *_of_settings(asked, names),
         *_without_drafts(asked),
@@ -167,17 +166,6 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         "several seeds in one call, what one request leaves for another one, and what only the first call of a process "
         "does",
     ]
-
-
-def _caps(asked: Sequence[TextLawDetail]) -> str:
-    """Return the cap of the longest text, by vocabulary if they differ: "5 tokens (V = 2), 3 (V = 3)"."""
-    longest: dict[int, int] = {}
-    for d in asked:
-        longest[d.vocabulary or 0] = max(d.tokens, longest.get(d.vocabulary or 0, 0))
-    (v, most), *others = sorted(longest.items(), key=lambda item: -item[1])
-    if most == min(longest.values()):
-        return f"{most} tokens"
-    return f"{most} tokens (V = {v}), " + ", ".join(f"{n} (V = {v})" for v, n in others)
 
 
 def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[str]:

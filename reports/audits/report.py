@@ -8,7 +8,7 @@ from typing import Any
 
 from ...models.digests import environment
 from ...models.errors import InputError
-from ...models.json_files import convert, plain
+from ...models.json_files import convert, json_text, plain
 from ...models.rationals import as_float
 from ...proofs.laws.reference_laws import acceptance_ccdf, output_law
 from ...proofs.laws.small_law import Measurement
@@ -263,7 +263,7 @@ class Report:
 
     def text(self) -> str:
         """Return the file's content."""
-        return json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
+        return json_text(self.as_json())
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":

@@ -60,7 +60,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     ids: every V from LEAST_EXCHANGED on -> how many different ids were "drafted" in one problem, and "emitted" by its
         calls.
     smallest_probability: of all rows, that is not 0.
-    drafting: how trees were drawn; nodes: of the largest; largest_trees: of the largest that was drawn so; children: V
+    drafting: how trees were drawn; nodes: of the largest; children: V
         -> numbers of children a depth, "2x1" for two at the first and one at the second.
     asked: the laws that problems declare, in words; "the target's" among them where others declare none.
     numbers: of the rows. requests_a_call: texts that one call verified.
@@ -87,7 +87,6 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     smallest_probability: float | None
     drafting: list[str] = []
     nodes: int | None = None
-    largest_trees: dict[str, int] = {}
     children: dict[str, list[str]] = {}
     asked: list[str] = []
     numbers: list[str]
@@ -114,7 +113,6 @@ def scope(report: Run) -> ReportScope | None:
     items = [e for e in every if not e.out_of_scope] or every
     run = report.end_to_end or {}
     sizes = [e.detail for e in items if e.detail.vocabulary] + _of_pair(run)
-    trees = [d for d in sizes if d.drafting]
     batch = run.get("batch") or (report.campaign or {}).get("source", {}).get("batch", 1)
     requests = {int(e.detail.requests_a_call or batch) for e in items}
     if most := report.subject.get("requests_a_call"):
@@ -141,9 +139,8 @@ def scope(report: Run) -> ReportScope | None:
         positions=decided_positions(items),
         ids=_ids(items),
         smallest_probability=min((d.smallest_probability for d in sizes if d.smallest_probability), default=None),
-        drafting=list(dict.fromkeys(d.drafting for d in trees if d.drafting)),
+        drafting=list(dict.fromkeys(d.drafting for d in sizes if d.drafting)),
         nodes=max((d.nodes for d in sizes if d.nodes), default=None),
-        largest_trees={str(d.drafting): d.nodes or 0 for d in sorted(trees, key=lambda d: d.nodes or 0)},
         children=_children(sizes),
         asked=_asked(sizes),
         numbers=[] if report.server else list(dict.fromkeys(e.dtype for e in items)),
@@ -238,7 +235,7 @@ def _says(over: str, known: ReportScope) -> str:
     if known.gammas:
         sizes += [f"gamma = {_lengths(known)}"]
     if known.nodes:
-        sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}{by_drafting(known)}"]
+        sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}"]
     if known.asked:
         sizes += [f"asked for the law: {'; '.join(known.asked)}"]
     if known.tokens:
@@ -285,13 +282,6 @@ def _lengths(known: ReportScope) -> str:
     if not known.positions or ways.keys() == {TOGETHER}:
         return ranges(known.gammas)
     return ", ".join(f"{ranges(gammas)} ({how})" for how, gammas in ways.items())
-
-
-def by_drafting(known: ReportScope) -> str:
-    """Say how large the trees of each way of drawing are, if that differs."""
-    largest = known.largest_trees
-    in_order = [f"{how} {largest[how]}" for how in known.drafting if how in largest]
-    return f" ({', '.join(in_order)})" if len({*largest.values()}) > 1 else ""
 
 
 def _on_which(kind: Strength, known: ReportScope) -> str:

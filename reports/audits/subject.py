@@ -95,10 +95,15 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
     raise InputError(f"{name!r} is not a subject{meant or f'; expected {FORM}, or one of ' + ', '.join(known)}")
 
 
+def statements_in(file: Path) -> list[ast.stmt]:
+    """Return the statements of a file of Python, which is not run; none if it is no such file."""
+    try:
+        return ast.parse(file.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
+
+
 def _functions(file: Path) -> list[str]:
     """Name a file's functions that take three arguments or more, as verifiers do, for the command line."""
-    try:
-        body = ast.parse(file.read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError, ValueError):
-        return []
-    return [f"{file}:{d.name}" for d in body if isinstance(d, ast.FunctionDef) and len(d.args.args) >= 3]
+    found = (d for d in statements_in(file) if isinstance(d, ast.FunctionDef))
+    return [f"{file}:{d.name}" for d in found if len(d.args.args) >= 3]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,6 +12,7 @@ import click
 
 from ...models.errors import InputError
 from ...models.files import write_atomically
+from ...models.json_files import json_text
 from ...models.libraries import reason
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .parameters import JUNIT
@@ -67,7 +67,7 @@ class Output:
     def write(self, data: Any, page: Callable[[], str] | None = None) -> None:
         """Write the files that were asked for: the data as JSON, and the page."""
         if self.json_file:
-            write_text(self.json_file, as_json(data))
+            write_text(self.json_file, json_text(data))
         if self.html_file and page:
             write_text(self.html_file, page())
 
@@ -85,7 +85,7 @@ class Output:
             with verdict_stands(f"--{'html' if name == 'page' else name}"):
                 if file:
                     text = form(name)
-                    write_text(file, text if isinstance(text, str) else as_json(text))
+                    write_text(file, text if isinstance(text, str) else json_text(text))
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)
@@ -162,10 +162,6 @@ def require_writable(file: str | None) -> None:
             path.unlink()
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None
-
-
-def as_json(data: Any) -> str:
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_text(file: str | Path, text: str) -> None:

@@ -1,6 +1,5 @@
 """A report as SARIF 2.1.0, for code scanning: the certain refutations, each at the function that was audited."""
 
-import ast
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import Basis
 from ..audits.report import Report
 from ..audits.scope import on_what_not
+from ..audits.subject import statements_in
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -91,14 +91,10 @@ def _place(name: str) -> dict[str, Any]:
 
 def _line(file: Path, attribute: str) -> int:
     """Return the line of a definition; 1 if the file has none of that name."""
-    try:
-        body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError, ValueError):
-        return 1
-    line = 1
+    line, body = 1, statements_in(file)
     for part in attribute.split("."):
         node = next((n for n in body if getattr(n, "name", None) == part), None)
         if node is None:
-            return line
+            break
         line, body = node.lineno, getattr(node, "body", [])
     return line

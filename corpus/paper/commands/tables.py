@@ -11,10 +11,11 @@ import click
 
 from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.models.generating.settings import MAX_GAMMA, MIN_TEMPERATURE
+from draftproof.models.json_files import json_text
 from draftproof.models.libraries import DTYPES, require
 from draftproof.models.pairs.presets import PRESETS, TRAINED
 from draftproof.reports.commands.exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
-from draftproof.reports.commands.output import as_json, progress_bar, say_what_was_made, write_text
+from draftproof.reports.commands.output import progress_bar, say_what_was_made, write_text
 from draftproof.reports.commands.parameters import Comma, device_option
 from draftproof_paper.tables.plan import PATH_VERIFIERS, VERIFIERS, TablesPlan
 
@@ -157,7 +158,7 @@ def _write(record: Any, plan: TablesPlan, settings: Mapping[str, Any], planned: 
     from draftproof_paper.tables.report import tables_report
 
     report = tables_report(plan, settings, record.cells, planned)
-    for kind, text in (("json", as_json(report)), ("md", markdown(report)), ("html", page(report))):
+    for kind, text in (("json", json_text(report)), ("md", markdown(report)), ("html", page(report))):
         write_text(record.folder / f"tables.{kind}", text)
     for row in report["equalities"]:
         compared = f"{row['compared']:,} {row['unit']}, {row['differing']} differ"

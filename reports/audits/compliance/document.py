@@ -1,7 +1,6 @@
 """report.json of a compliance document: requirements with their verdicts, and everything they were derived from."""
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -13,7 +12,7 @@ from msgspec import Meta
 from ....models.digests import EXAMINING, ROOT, code_digest, environment, versions
 from ....models.errors import InputError
 from ....models.files import write_atomically
-from ....models.json_files import convert, plain, schema
+from ....models.json_files import convert, json_text, plain, schema
 from ..report import Report
 from .plan import Collected, Digest, Plan
 from .requirements import WORST_FIRST, Judged, Verdict, judged, overall
@@ -106,11 +105,6 @@ def _said(got: Collected) -> _Said:
     return _Said(verdict, f"{held} of {len(got.proofs)} proofs hold; {where}")
 
 
-def text(data: Any) -> str:
-    """Return the content of the file for a document in its JSON form."""
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
 def versions_in_use() -> dict[str, str]:
     """Return the digests of draftproof's code and the versions that a document and its pages depend on."""
     packages = environment() | versions("weasyprint", "matplotlib", "jinja2")
@@ -132,7 +126,7 @@ def today() -> str:
 
 def schema_text() -> str:
     """Return the schema of the document, in the form in which it is shipped."""
-    return text(schema(DocumentForm, "draftproof compliance document"))
+    return json_text(schema(DocumentForm, "draftproof compliance document"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from ....verifiers.adapters.registry import ADAPTERS, ENGINES
 from ...audits.compliance.plan import FIELDS, SCOPE
 from ...audits.nightly import DEFAULT_FILE
+from ...audits.subject import statements_in
 
 ARGUMENTS = ["target_probs", "draft_probs", "draft_tokens"]
 """First arguments by which a function is taken for a verifier."""
@@ -38,11 +39,7 @@ def _verifiers_in(folder: Path) -> list[str]:
     """Return file.py:function for each function in a folder that takes the arguments of a verifier."""
     found = []
     for file in sorted(file for file in folder.glob("*.py") if file.name.isprintable()):
-        try:
-            body = ast.parse(file.read_text(encoding="utf-8")).body
-        except (OSError, ValueError, SyntaxError, RecursionError):
-            continue
-        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in statements_in(file) if isinstance(node, ast.FunctionDef)]
         of_verifiers = [f for f in functions if [argument.arg for argument in f.args.args[:3]] == ARGUMENTS]
         found += [f"{file.name}:{function.name}" for function in of_verifiers]
     return found

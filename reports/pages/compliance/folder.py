@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from ....models.digests import sha256_of
 from ....models.errors import InputError
 from ....models.files import write_atomically
+from ....models.json_files import json_text
 from ....models.store import stored_text
 from ....proofs.interception.digests import UNKNOWN
 from ...audits.compliance.collecting import PARTS, PARTS_HOLD
-from ...audits.compliance.document import document, text, today, versions_in_use
+from ...audits.compliance.document import document, today, versions_in_use
 from ...audits.compliance.plan import Collected, Plan
 from ...audits.compliance.requirements import FAILED, MET
 from ..junit import junit_of_requirements
@@ -57,7 +58,8 @@ def contents(plan: Plan, collected: Sequence[Collected], made: Mapping[str, Any]
     if verdict == MET and any(part.options.get("problems") for part in plan.parts):
         verdict, words = "in part", "met on problems of its own"  # green is for problems of draftproof's choice
     texts = {
-        REPORT: text(made), PAGE: page(json.loads(text(made))), BADGE: badge(verdict, made["date"], words=words),
+        REPORT: json_text(made), PAGE: page(json.loads(json_text(made))),
+        BADGE: badge(verdict, made["date"], words=words),
         JUNIT: junit_of_requirements(made),
     }  # fmt: skip
     encoded = {name: content.encode() for name, content in texts.items()}

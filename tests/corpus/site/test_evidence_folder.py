@@ -11,7 +11,7 @@ from jsonschema import ValidationError
 from draftproof.corpus.site.__main__ import site
 from draftproof.corpus.site.evidence_folder import HEAD, kept
 from draftproof.models.errors import InputError
-from draftproof.reports.commands.output import as_json
+from draftproof.models.json_files import json_text
 from draftproof.tests.reports.report_schema import validate
 from draftproof_paper.tables.report import judged_again
 
@@ -47,7 +47,7 @@ TABLES = [folder for folder in FOLDERS if (folder / "tables.json").is_file()]
 def must_be_of_its_cells(folder):
     """Raises if the tables of a folder are not what its cells give."""
     report = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
-    again = json.loads(as_json(judged_again(folder, report["cells"]["of"])))
+    again = json.loads(json_text(judged_again(folder, report["cells"]["of"])))
     for part in ("settings", "cells", "orderings", "equalities", "tables", "figures"):
         assert close(again[part], report[part]), part
     return report

@@ -14,9 +14,9 @@ import numpy as np
 
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
-from draftproof.models.json_files import plain
+from draftproof.models.json_files import json_text, plain
 from draftproof.reports.audits.compliance.collecting import collect
-from draftproof.reports.audits.compliance.document import document, text, versions_in_use
+from draftproof.reports.audits.compliance.document import document, versions_in_use
 from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.history import History
@@ -122,7 +122,7 @@ def history() -> None:
                 law = check.law if k or day < 3 else np.roll(check.law, 1)
                 counts = CheckCounts(rng.multinomial(500, law), None)
                 nights.record(number, check, f"2025-01-0{day}", day, counts)
-        write("nightly", text(plain(status(nights, [{"subject": "gone.py:f", "message": "no such file"}]))))
+        write("nightly", json_text(plain(status(nights, [{"subject": "gone.py:f", "message": "no such file"}]))))
 
 
 def compliance() -> None:
@@ -130,7 +130,7 @@ def compliance() -> None:
     for name, source in {"right.py": RIGHT, "wrong.py": WRONG, "plan.toml": PLAN}.items():
         Path(name).write_text(source, encoding="utf-8")
     plan = load_plan("plan.toml")
-    write("compliance", text(document(plan, [*collect(plan, Path("out"))], "2026-01-01", versions_in_use())))
+    write("compliance", json_text(document(plan, [*collect(plan, Path("out"))], "2026-01-01", versions_in_use())))
 
 
 PARTS = {"audits": audits, "history": history, "compliance": compliance}

@@ -89,14 +89,13 @@ def test_the_audit_that_users_run_refutes_the_mutants_and_clears_the_controls(en
 def test_a_mutant_is_named_its_smallest_witness_is_a_tree_and_the_report_says_how_trees_were_drawn():
     eagle = audited(TREE_MUTANTS["T01"].target, IN_ALL_WAYS[:3])
     assert [same["mutant"] for same in eagle.diagnosis] == ["T01"]
-    problem = eagle.smallest.witness.problem
+    problem = eagle.shown_refutation().witness.problem
     assert problem["vocabulary"] == 3 and problem["drafting"]["children"] == [1]  # over two tokens the bug is none
     data = eagle.as_json()
     validate(data)
     scope, left = data["scope"], data["not_examined"]
     assert (scope["drafting"], scope["nodes"], scope["vocabularies"][-1]) == (WAYS, 3, 3)
-    assert scope["largest_trees"] == {IID: 2, WITHOUT_REPLACEMENT: 2, TOP: 3}
-    assert "trees of up to 3 nodes drawn iid, without-replacement, top (iid 2," in scope["says"]
+    assert "trees of up to 3 nodes drawn iid, without-replacement, top, probabilities" in scope["says"]
     assert any("trees of more than 3 nodes" in sentence for sentence in left) and "regions" not in data
     assert "trees over more than 3 tokens, a whole vocabulary say" in left
     assert "trees whose nodes are given in another order than level by level" in left
