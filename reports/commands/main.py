@@ -29,7 +29,7 @@ COMMANDS = {
     "bisect": "The release, or the commit, that changed the verdict of an engine's verifier.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
-    "report": "Show a report, compare two, merge several.",
+    "report": "Show a report, compare two.",
     "vectors": "Test vectors for verifiers in any language, and the judge of their answers.",
     "forge": "Write Llama checkpoints whose law is a problem's.",
     "train-pair": "Train a target and two drafters offline.",

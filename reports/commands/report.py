@@ -1,4 +1,4 @@
-"""The commands draftproof report show, diff and merge: reports that were written before."""
+"""The commands draftproof report show and diff: reports that were written before."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -9,7 +9,7 @@ import click
 
 from ...models.errors import InputError
 from ...verifiers.verdicts import ReportVerdict
-from .exit_status import NOT_AUDITED, OK, REFUTED, of_verdict
+from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output, require_writable, write_text
 from .parameters import json_option, report_options
 
@@ -25,7 +25,7 @@ SHOWN = 3
 
 @click.group(name="report")
 def command() -> None:
-    """Reports that were written before: show one, compare two, merge several."""
+    """Reports that were written before: show one, compare two."""
 
 
 @command.command()
@@ -68,23 +68,6 @@ def _show_changes(made: "list[Change]", versions: list[tuple[str, str, str]], co
         console.print(f"changed  {escape(f'{name}: {before} -> {after}')}", soft_wrap=True)
     counted = ", ".join(f"{sum(c.kind == kind for c in made)} {kind}" for kind in COLOURS)
     console.print(f"\n{counted}; {len(versions)} versions and digests changed")
-
-
-@command.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE FILE ...")
-@click.option("--out", "file", required=True, metavar="FILE", help="The report to write ('-': standard output).")
-def merge(files: tuple[str, ...], file: str) -> None:
-    """Write one report of several on the same code: audits of other problems, precisions or seeds.
-
-    What refutes in one refutes the whole. The rates of false alarms of the reports add up."""
-    from ..audits.comparison.merging import merged
-    from ..audits.comparison.states import load
-
-    require_writable(file)
-    made = merged({name: _report_from(load(name), name) for name in files})
-    write_text(file, made.text())
-    click.echo(f"{made.subject['name']}: {made.reading}", err=True)
-    raise SystemExit(of_verdict(made.verdict))
 
 
 @command.command()

@@ -115,7 +115,6 @@ returns_no_tokens = _of(lambda row: [])
 never_returns = _of(_endless)
 sleeps = _of(lambda row: time.sleep(600))
 crashes = _of(lambda row: ctypes.string_at(0))
-crashes_when_rows_are_equal = _where_equal(lambda rng: ctypes.string_at(0))
 leaves_at_once = _of(lambda row: os._exit(0))
 
 

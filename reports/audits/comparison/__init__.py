@@ -1,5 +1,5 @@
-"""Reports compared and merged.
+"""Reports compared.
 
 states.py: every kind of report as items, each with what is known of it; changes.py: what became better, worse, known,
-unknown; merging.py: several audits of one subject as one.
+unknown.
 """

@@ -1,11 +1,10 @@
-"""The commands draftproof report diff, merge and show, their statuses, badges and JUnit."""
+"""The commands draftproof report diff and show, their statuses, badges and JUnit."""
 
 import json
 import xml.etree.ElementTree as ET
 
 import pytest
 
-from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.junit import junit
 from draftproof.tests.reports.audits.comparison.comparison_parts import GOOD, WITNESS, item, report
 from draftproof.tests.reports.commands.in_process import draftproof
@@ -19,7 +18,7 @@ def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path):
     wrong = report(
         item(REFUTED, witness=WITNESS, replay="draftproof audit f"), item(problem="q"), item(claim="optimal")
     )
-    for name, made in (("good", GOOD), ("wrong", wrong), ("other", report(item(problem="z")))):
+    for name, made in (("good", GOOD), ("wrong", wrong)):
         (tmp_path / f"{name}.json").write_text(made.text())
 
     def run(*words):
@@ -29,8 +28,6 @@ def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path):
     status, shown, _ = run("diff", "good.json", "wrong.json", "--json", "changes.json")
     assert (status, "worse    lossless, float64 on p: lattice -> refuted" in shown) == (1, True)
     assert json.loads((tmp_path / "changes.json").read_text())["counts"]["worse"] == 1
-    assert run("merge", "good.json", "other.json", "--out", "whole.json").status == 0
-    assert len(Report.from_json(json.loads((tmp_path / "whole.json").read_text())).evidence) == 3
     assert run("show", "wrong.json", "--junit", "junit.xml", "--badge", "b.svg", "--date", "2026-01-01").status == 1
     assert "draftproof: refuted, 2026-01-01" in (tmp_path / "b.svg").read_text()
     cases = ET.parse(tmp_path / "junit.xml").iter("testcase")
