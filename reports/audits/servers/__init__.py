@@ -9,6 +9,7 @@ settings       how a server is asked, and its rows under temperature, top-k and 
 journal        what was sent and answered, in a file that a killed run goes on from
 sampling       many requests at once; refused ones are sent again, lost ones are not
 remarks        what answers show beyond their texts
+examination    what the three audits share: connections, the journal, the report's part on the server
 
 audit          --target: each kind of request, its texts against the forged law
 

@@ -1,9 +1,8 @@
 """A server of a forged target: what it emits in each kind of request, against the law that it was forged from."""
 
-import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,13 @@ from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity
 from ....verifiers.evidence import Evidence
 from ..engines.texts import judged
-from ..replay import assignments, command_line
 from ..report import Report
-from ..runner import examine
 from ..settings import Progress, silent
-from .completions import Completions, Lost, Refused, Wrong
+from .completions import Lost, Refused, Wrong
+from .examination import ServerExamination, refused
 from .journal import Journal
-from .remarks import Seen, became_of, findings, section
+from .remarks import Seen
 from .requests import CHOICES, KINDS, Kind, KindRequests
-from .sampling import Sampler
 from .settings import ServerSettings
 from .words import words_of
 
@@ -41,41 +38,8 @@ def audit_server(url: str, target: str, settings: ServerSettings, seed: int = 0,
     written first: tests allow for that (``lost_at_most``). A request without a connection wrote none.
     Raises: InputError if the address is none of the API, or nothing was forged at ``target``.
     """
-    problem = settings.problem(target)
-    words, fields = words_of(Path(target), problem.vocabulary), settings.sent
-    with settings.connected(url) as [client]:
-        names, header = client.models()
-        requests = {name: KindRequests(kind, problem, words, seed, fields) for name, kind in KINDS.items()}
-        # the requests share these fields
-        fields |= _wanted_model(client, requests["alone"], names)
-        depends = {"url": client.base, "problem": as_json(problem), "seed": seed, "samples": settings.samples,
-                   "fields": fields, "stop": requests["stop"].stop, "served": [header, *names]}  # fmt: skip
-        report = Report.begin(url, f"server: {header or 'no name'}", ["float32"], seed)
-        run = ServerTexts(client, requests, settings, Journal(settings.checkpoint, depends), report, progress, target)
-        examine(report, [run])
-    report.server = run.section({"url": client.base, "models": names, "header": header})
-    report.notice(findings(report.server, settings.model))
-    return report
-
-
-def _wanted_model(client: Completions, requests: KindRequests, names: list[str]) -> dict[str, str]:
-    """Return the field that names the model, if the server wants one. It takes a request, which is not counted.
-
-    Raises: InputError if the server answers what is no completion.
-    """
-    body = requests.body(0)
-    choices = [{}] if "model" in body or len(names) != 1 else [{}, {"model": names[0]}]
-    for field in choices:
-        try:
-            client.ask(body | field)
-        except (Refused, Lost):
-            pass  # the run itself asks again, and says what is lost
-        except Wrong as wrong:
-            if field is choices[-1]:
-                raise InputError(str(wrong)) from None
-            continue
-        return field
-    raise AssertionError
+    with settings.connected(url) as clients:
+        return ServerTexts(url, {"target": target}, clients, settings, seed, progress).audit()
 
 
 def lost_at_most(lost: int, asked: int, alpha: float) -> float:
@@ -88,44 +52,56 @@ def lost_at_most(lost: int, asked: int, alpha: float) -> float:
     return float(betaincinv(lost + 1, asked - lost, 1 - alpha)) if 0 < lost < asked else float(lost > 0)
 
 
-@dataclass
-class ServerTexts:
-    """An examination of a server's texts, kind by kind; fields as in ``audit_server``."""
+class ServerTexts(ServerExamination):
+    """An examination of a server's texts, kind by kind."""
 
-    client: Completions
-    requests: dict[str, KindRequests]
     settings: ServerSettings
-    journal: Journal
-    report: Report
-    progress: Progress
-    target: str
 
-    def __post_init__(self) -> None:
-        self.kinds = [KINDS[name] for name in self.settings.kinds]
+    def begin(self) -> None:
+        target, settings = self.given["target"], self.settings
+        problem, fields = settings.problem(target), settings.sent
+        words = words_of(Path(target), problem.vocabulary)
+        # the requests share these fields
+        self.requests = {name: KindRequests(kind, problem, words, self.seed, fields) for name, kind in KINDS.items()}
+        fields |= self._wanted_model()
+        depends = {"url": self.clients[0].base, "problem": as_json(problem), "seed": self.seed,
+                   "samples": settings.samples, "fields": fields, "stop": self.requests["stop"].stop,
+                   "served": [self.header, *self.names]}  # fmt: skip
+        self.problem, self.kinds, self.journal = problem, [*settings.kinds], Journal(settings.checkpoint, depends)
         self.complete: set[str] = set()
         self.same_seed: dict[str, int] | None = None
-        self.problem = self.requests["alone"].problem
 
-    def run(self) -> None:
-        total = self.settings.samples
-        sampler = Sampler(self.client, self.journal, self.settings, time.monotonic() + self.settings.timeout)
-        try:
-            for kind in self.kinds:
-                self.progress(kind.name, 0, total)
-                sampler.run(self.requests[kind.name], total, lambda k, kind=kind: self.progress(kind.name, k, total))
-                self.complete.add(kind.name)
-            if "seeds" in self.complete:
-                self.same_seed = self._repeated(self.requests["seeds"])
-        finally:
-            self.client.close()
-            self.journal.close()
+    def _wanted_model(self) -> dict[str, str]:
+        """Return the field that names the model, if the server wants one.
+
+        Raises: InputError if the server answers what is no completion.
+        """
+        body = self.requests["alone"].body(0)
+        why = refused(self.clients[0], body)
+        if not why or "model" in body or len(self.names) != 1:
+            field = {}
+        else:
+            field = {"model": self.names[0]}
+            why = refused(self.clients[0], body | field)
+        if why:
+            raise InputError(why)
+        return field
+
+    def ask(self) -> None:
+        total, sampler = self.settings.samples, self.sampler(self.clients[0])
+        for kind in self.kinds:
+            self.progress(kind, 0, total)
+            sampler.run(self.requests[kind], total, lambda k, kind=kind: self.progress(kind, k, total))
+            self.complete.add(kind)
+        if "seeds" in self.complete:
+            self.same_seed = self._repeated(self.requests["seeds"])
 
     def _repeated(self, requests: KindRequests) -> dict[str, int]:
         """Send some seeds once more, alone, and count which give the same text; this is no part of the verdict."""
         asked = same = 0
         for slot, texts in list(self.journal.texts[requests.kind.name].items())[:REPEATS]:
             try:
-                again = requests.texts(slot, self.client.ask(requests.body(slot)))
+                again = requests.texts(slot, self.clients[0].ask(requests.body(slot)))
             except (Refused, Lost, Wrong):
                 continue
             asked += 1
@@ -133,8 +109,9 @@ class ServerTexts:
         return {"asked": asked, "same": same}
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        groups = [([kind], *group) for kind in self.kinds for group in self._groups(kind)]
-        if len(pooled := [kind for kind in self.kinds if not kind.stops]) > 1:  # one law: the lowest limit
+        kinds = [KINDS[name] for name in self.kinds]
+        groups = [([kind], *group) for kind in kinds for group in self._groups(kind)]
+        if len(pooled := [kind for kind in kinds if not kind.stops]) > 1:  # one law: the lowest limit
             counts: Counter = sum((self._groups(kind)[0][1] for kind in pooled), Counter())
             groups.append((pooled, self.problem, counts))
         alpha = ALPHA / max(1, len(groups))
@@ -150,14 +127,14 @@ class ServerTexts:
         return groups
 
     def _judged(self, kinds: Sequence[Kind], problem: Problem, counts: Counter, alpha: float) -> Evidence:
-        s, journal, names = self.settings, self.journal, [kind.name for kind in kinds]
+        journal, names = self.journal, [kind.name for kind in kinds]
         missed = sum(len(journal.missed(name)) for name in names)
-        may_be_lost = lost_at_most(missed, s.samples * len(kinds), alpha / 2)
+        may_be_lost = lost_at_most(missed, self.settings.samples * len(kinds), alpha / 2)
         complete = self.complete.issuperset(names)
         evidence = judged(problem, counts, alpha / 2 if missed else alpha, complete, may_be_lost)
         detail: dict[str, Any] = {
             "sampling": kinds[0].what if len(kinds) == 1 else f"pooled: {', '.join(names)}",
-            "seed": self.report.seed, "settings": dict(self.requests["alone"].fields), **size_of(self.problem),
+            "seed": self.seed, "settings": dict(self.requests["alone"].fields), **size_of(self.problem),
         }  # fmt: skip
         if missed:
             lost, redrawn = (sum(len(slots[name]) for name in names) for slots in (journal.lost, journal.redrawn))
@@ -165,30 +142,15 @@ class ServerTexts:
         if problem.draft is problem.target:
             detail["together"] = "the first tokens of the choices"
         evidence = evidence.with_detail(**detail)
-        if not evidence.witness:
-            return evidence
-        replay = command_line(
-            "server", self.report.subject["name"], target=self.target, kinds=",".join(names), samples=s.samples,
-            seed=self.report.seed, at_once=s.at_once, model=s.model, gamma=s.gamma,
-            temperature=s.temperature if s.temperature != 1 else None, top_k=s.top_k or None,
-            top_p=s.top_p if s.top_p != 1 else None, set=assignments(s.fields),
-        )  # fmt: skip
-        return replace(evidence, replay=replay)
+        return replace(evidence, replay=self.replay(kinds=",".join(names))) if evidence.witness else evidence
 
-    def section(self, about: dict[str, Any]) -> dict[str, Any]:
-        """Return the report's ``server``."""
-        seen, kinds, journal = Seen(), {}, self.journal
-        for name in self.settings.kinds:
-            requests = self.requests[name]
-            prompts = [requests.words.text(requests.prompt(slot)) for slot in journal.lost[name]]
-            kinds[name] = became_of(journal, name, self.settings.samples, prompts)
-        for answers in journal.shown.values():
-            seen.add(answers.values())
+    def lost_prompts(self, kind: str) -> list[str]:
+        requests = self.requests[kind]
+        return [requests.words.text(requests.prompt(slot)) for slot in self.journal.lost[kind]]
+
+    def section(self) -> dict[str, Any]:
         more = {"same_seed": self.same_seed} if self.same_seed else {}
-        return section(
-            {**about, "at_once": self.settings.at_once}, kinds, seen, journal.refusals, self._not_examined(seen),
-            resumed=journal.resumed, together_against_alone=self._together_against_alone(), **more,
-        )  # fmt: skip
+        return super().section() | {"together_against_alone": self._together_against_alone()} | more
 
     def _together_against_alone(self) -> dict[str, Any] | None:
         """Test whether texts of requests alone and many at once have one law; None without both."""
@@ -203,8 +165,8 @@ class ServerTexts:
         limit = min_detectable_homogeneity(alone.total(), max(2, test.cells), together.total(), ALPHA, BETA)
         return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
 
-    def _not_examined(self, seen: Seen) -> list[str]:
-        kinds, journal = self.settings.kinds, self.journal
+    def not_examined(self, seen: Seen) -> list[str]:
+        kinds, journal = self.kinds, self.journal
         sentences = ["other requests than these: chat, grammars, penalties, logit biases, log-probabilities"]
         left_out = [kind.what for name, kind in KINDS.items() if name not in kinds]
         sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....models.law import Prefix
 from ....models.store import Store
+from .reported import Entries, entry_from
 
 IN_FLIGHT = "in flight when the audit ended"
 """Reason of a lost request that was sent and whose answer is not in the file."""
@@ -21,6 +22,7 @@ class Journal:
     texts: kind -> slot -> what was emitted, for each choice.
     lost: kind -> slot -> why that is not known.
     shown: kind -> slot -> what else the answer shows, as ``remarks.shown`` has it.
+    reported: kind -> slot -> the logprobs of each choice, if they were asked for.
     refusals: why requests were refused -> how often.
     redrawn: kind -> slots that were sent again although the server may have written a text before it refused.
     resumed: how often the run went on from the file.
@@ -33,6 +35,7 @@ class Journal:
         self.texts: dict[str, dict[int, list[Prefix]]] = defaultdict(dict)
         self.lost: dict[str, dict[int, str]] = defaultdict(dict)
         self.shown: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+        self.reported: dict[str, dict[int, list[Entries]]] = defaultdict(dict)
         self.refusals: Counter[str] = Counter()
         self.redrawn: dict[str, set[int]] = defaultdict(set)
         self._lock, self._closed = Lock(), False
@@ -60,9 +63,11 @@ class Journal:
         """Note a refusal. Unless the server may have read the request, it is as if it had not been sent."""
         self._enter(kind, slot, (why, read))
 
-    def answered(self, kind: str, slot: int, texts: Sequence[Prefix], shown: dict[str, Any]) -> None:
+    def answered(
+        self, kind: str, slot: int, texts: Sequence[Prefix], shown: dict[str, Any], reported: Sequence[Entries] = ()
+    ) -> None:
         """Note an answer."""
-        self._enter(kind, slot, texts=list(texts), shown=shown)
+        self._enter(kind, slot, texts=list(texts), shown=shown, reported=reported)
 
     def lose(self, kind: str, slot: int, why: str) -> None:
         """Note that an answer is lost."""
@@ -92,6 +97,7 @@ class Journal:
         if "texts" in row:
             self.texts[kind][slot] = [tuple(text) for text in row["texts"]]
             self.shown[kind][slot] = row["shown"]
+            self.reported[kind][slot] = [entries and [*map(entry_from, entries)] for entries in row["reported"]]
         elif "lost" in row:
             self.lost[kind][slot] = row["lost"]
 

@@ -6,9 +6,9 @@ measured first, by what the server reports without speculation, and every bet pa
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +39,13 @@ from ....verifiers.details import BettingDetail
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..engines.child import ENDED
 from ..loops.forward_passes import full_pass
-from ..replay import command_line
 from ..report import Report
-from ..runner import examine
 from ..settings import Progress, silent
-from .completions import Completion, Completions, Wrong
+from .completions import Completion, Wrong
+from .examination import ServerExamination
 from .journal import Journal
-from .remarks import Seen, became_of, findings, section
-from .reported import reported
+from .remarks import Seen
+from .reported import Entries, reported
 from .requests import Kind, SentRequests
 from .sampling import Sampler
 from .settings import NEUTRAL, ReferenceSettings
@@ -82,26 +81,6 @@ SEED_STEP = 100_003
 """Distance between the first requests' seeds of two audits with successive seeds."""
 
 
-class EmittedText(NamedTuple):
-    """A text. tokens: ids. rows: the log-probabilities that were reported at each, id -> logprob."""
-
-    tokens: list[int]
-    rows: list[dict[int, float]]
-
-
-def emitted(answer: Completion) -> EmittedText:
-    """Return the tokens of the first choice, by ``token_ids``, or by the ids in its ``logprobs``.
-
-    Raises: Wrong if the answer does not say which tokens it has: their texts do not tell.
-    """
-    entries = reported(answer.logprobs[0] if answer.logprobs else None, _id) or []
-    tokens = answer.token_ids[0] if answer.token_ids and answer.token_ids[0] is not None else [e.token for e in entries]
-    if not all(isinstance(t, int) and t != ENDED for t in tokens) or (not tokens and any(answer.texts)):
-        raise Wrong("the answer does not say which tokens it has; expected token_ids, or logprobs with ids")
-    rows = [{t: p for t, p in entry.most.items() if t != ENDED} for entry in entries]
-    return EmittedText([*tokens], rows if len(rows) == len(tokens) else [{} for _ in tokens])
-
-
 def _id(named: Any) -> int:
     """Return the id that a token is named by: llama.cpp gives an id, vLLM "token_id:7"; ENDED if there is none."""
     if isinstance(named, dict):
@@ -115,7 +94,6 @@ class ReferenceRequests(SentRequests):
     """A ``SentRequests`` for texts after real prompts, in turn.
 
     cap: tokens of a text. first_seed: seed of the first slot's request.
-    rows: slot -> the rows that its answer reports.
     """
 
     kind: Kind
@@ -123,7 +101,6 @@ class ReferenceRequests(SentRequests):
     cap: int
     first_seed: int
     fields: dict[str, Any]
-    rows: dict[int, list[dict[int, float]]] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
@@ -139,10 +116,18 @@ class ReferenceRequests(SentRequests):
         return {name: value for name, value in body.items() if value is not None}
 
     def texts(self, slot: int, answer: Completion) -> list[Prefix]:
-        """Return the first choice's ids; ENDED follows if the text ends before its cap. Raises: Wrong."""
-        text = emitted(answer)
-        self.rows[slot] = text.rows
-        return [(*text.tokens, *([ENDED] if answer.ended[:1] == ["stop"] else []))]
+        """Return the first choice's ids, by ``token_ids`` or its logprobs; ENDED follows if it ends before its cap.
+
+        Raises: Wrong if the answer does not say which tokens it has: their texts do not tell.
+        """
+        ids, [entries] = answer.token_ids[:1], self.reported(slot, answer)
+        tokens = [entry.token for entry in entries or ()] if ids in ([], [None]) else ids[0]
+        if not all(isinstance(t, int) and t != ENDED for t in tokens) or (not tokens and any(answer.texts)):
+            raise Wrong("the answer does not say which tokens it has; expected token_ids, or logprobs with ids")
+        return [(*tokens, *([ENDED] if answer.ended[:1] == ["stop"] else []))]
+
+    def reported(self, slot: int, answer: Completion) -> list[Entries]:
+        return [reported(answer.logprobs[0] if answer.logprobs else None, _id)]
 
 
 def audit_reference(
@@ -155,53 +140,44 @@ def audit_reference(
     refuted with probability at most REFERENCE_ALPHA (``TiltBetting``, ``SetBetting``), whenever the run ends.
     Raises: InputError for an address that is none, a reference that cannot be loaded.
     """
-    pair = load_pair(reference, settings.draft or reference)
-    ids = min(pair.target.get_input_embeddings().weight.shape[0], max(pair.tokenizer.get_vocab().values()) + 1)
-    if pair.vocabulary < ids:
-        raise InputError(f"{settings.draft}: has rows for {pair.vocabulary} ids; expected the {ids} of {reference}")
-    if not pair.end:
-        raise InputError(f"{reference}: says no end token; expected one in its generation_config.json")
-    urls = [url, *([settings.without] if settings.without else [])]
-    with settings.connected(*urls) as clients:
-        names, header = clients[0].models()
-        fields = dict(settings.sent)
-        if "model" not in fields and len(names) == 1:
-            fields["model"] = names[0]
-        report = Report.begin(url, f"server: {header or 'no name'}", ["float32"], seed)
-        texts = ReferenceTexts(clients, fields, pair, settings, report, progress, reference)
-        examine(report, [texts])
-    report.server = texts.section({"url": clients[0].base, "models": names, "header": header})
-    report.notice(findings(report.server, settings.model) | texts.drift_notice())
+    with settings.connected(url, settings.without) as clients:
+        texts = ReferenceTexts(url, {"reference": reference}, clients, settings, seed, progress)
+        report = texts.audit()
+    report.notice(texts.drift_notice())
     return report
 
 
-@dataclass
-class ReferenceTexts:
-    """An examination of a server's texts by bets; see ``audit_reference``.
+def _loaded(reference: str, draft: str | None) -> Pair:
+    """Return the weights, with the draft's if it is named. Raises: InputError."""
+    pair = load_pair(reference, draft or reference)
+    ids = min(pair.target.get_input_embeddings().weight.shape[0], max(pair.tokenizer.get_vocab().values()) + 1)
+    if pair.vocabulary < ids:
+        raise InputError(f"{draft}: has rows for {pair.vocabulary} ids; expected the {ids} of {reference}")
+    if not pair.end:
+        raise InputError(f"{reference}: says no end token; expected one in its generation_config.json")
+    return pair
 
-    clients: the server, and the one without speculation if there is one. fields: of every request.
-    """
 
-    clients: Sequence[Completions]
-    fields: dict[str, Any]
-    pair: Pair
+class ReferenceTexts(ServerExamination):
+    """An examination of a server's texts by bets; see ``audit_reference``."""
+
     settings: ReferenceSettings
-    report: Report
-    progress: Progress
-    name: str
-    texts: int = 0
+    texts = 0
 
-    def __post_init__(self) -> None:
+    def begin(self) -> None:
         s = self.settings
-        self.until, self.seed = time.monotonic() + s.timeout, self.report.seed
+        self.pair = _loaded(self.given["reference"], s.draft)
+        self.fields = dict(s.sent)
+        if "model" not in self.fields and len(self.names) == 1:
+            self.fields["model"] = self.names[0]
         self.uniforms, self.warp = np.random.default_rng((self.seed, 1)), warp(s.temperature, s.top_k, s.top_p)
         self.prompts = [self.pair.encode_question(text, TEXT_TOKENS) for text in prompts(EMBEDDED)]
-        self.ends, self.journal = sorted({*self.pair.end}), Journal(None, {})
+        self.ends, self.kinds = sorted({*self.pair.end}), ["texts"]
         self.drift: Allowance | None = None
         self.counts = dict.fromkeys(SETS, 0)
         self.fortunes: list[Fortune] = []
 
-    def run(self) -> None:
+    def ask(self) -> None:
         """Measure drift, then bet until the bets have won, or all texts are there."""
         self.progress("drift", 0, 1)
         measured = [*self._drift()]
@@ -220,7 +196,7 @@ class ReferenceTexts:
         width, total = self.settings.at_once, self.settings.samples
         first_seed = self.seed * SEED_STEP + 1
         requests = ReferenceRequests(Kind("texts", "texts"), self.prompts, TEXT_TOKENS, first_seed, self.fields)
-        sampler = Sampler(self.clients[0], self.journal, self.settings, inf)
+        sampler = self.sampler(self.clients[0], inf)
         for first in range(0, total, width):
             self.progress("texts", first, total)
             last = min(first + width, total)
@@ -259,11 +235,14 @@ class ReferenceTexts:
         for lost in journal.lost["drift"].values():
             raise RunFailed("crash", f"drift could not be measured: {lost}")
         for slot, [text] in sorted(journal.texts["drift"].items()):
-            tokens = [token for token in text if token != ENDED]
-            for row, draft, served in zip(*self.rows(requests.prompt(slot), tokens), requests.rows[slot]):
-                if served:
-                    probabilities = np.exp([*served.values()])
-                    yield excess(row, [*served], probabilities / max(1.0, probabilities.sum()), draft)
+            tokens, [entries] = [token for token in text if token != ENDED], journal.reported["drift"][slot]
+            served = [{t: p for t, p in entry.most.items() if t != ENDED} for entry in entries or ()]
+            if len(served) != len(tokens):
+                continue
+            for row, draft, most in zip(*self.rows(requests.prompt(slot), tokens), served):
+                if most:
+                    probabilities = np.exp([*most.values()])
+                    yield excess(row, [*most], probabilities / max(1.0, probabilities.sum()), draft)
 
     def rows(self, prompt: Sequence[int], tokens: Sequence[int], warped: bool = False) -> list[Any]:
         """Return the reference's row before each token, [len(tokens), V], and the draft's, or None for each."""
@@ -335,34 +314,25 @@ class ReferenceTexts:
         return [Evidence(
             claim="lossless", method=Method.BETTING, verdict=REFUTED if witness else NO_EVIDENCE, bound=bound,
             problem=f"texts of {TEXT_TOKENS} tokens", detail=detail, witness=witness,
-            replay=self._replay() if witness else "",
+            replay=self.replay() if witness else "",
         )]  # fmt: skip
-
-    def _replay(self) -> str:
-        s = self.settings
-        return command_line(
-            "server", self.report.subject["name"], reference=self.name, without=s.without, top_k=s.top_k or None,
-            top_p=s.top_p if s.top_p < 1 else None, draft=s.draft, samples=s.samples, seed=self.seed,
-            temperature=s.temperature,
-        )  # fmt: skip
 
     @property
     def _measured_on(self) -> str:
         return "a server without speculation" if self.settings.without else "the server itself, one token a request"
 
-    def section(self, about: dict[str, Any]) -> dict[str, Any]:
-        """Return the report's ``server``."""
+    def not_examined(self, seen: Seen) -> list[str]:
         fault = "a fault smaller than the drift that the bets pay for, which was measured on " + self._measured_on
         model = "a model that differs from the reference as a whole: on the server itself that is drift"
         drafts = "draft tokens taken unverified, below what shows in other bets: --draft names their model"
         left_out = {fault: True, model: not self.settings.without, drafts: not self.settings.draft,
                     "what lost answers would have been": bool(self.journal.lost["texts"])}  # fmt: skip
-        kinds = {"texts": became_of(self.journal, "texts", self.settings.samples)}
-        return section(
-            {**about, "at_once": self.settings.at_once}, kinds, Seen().add(self.journal.shown["texts"].values()),
-            self.journal.refusals, [sentence for sentence, there in left_out.items() if there],
-            speculation={"seen": "is not looked for: every token is judged, whoever drafted it"},
-        )  # fmt: skip
+        return [sentence for sentence, there in left_out.items() if there]
+
+    def section(self) -> dict[str, Any]:
+        return super().section() | {
+            "speculation": {"seen": "is not looked for: every token is judged, whoever drafted it"}
+        }
 
     def drift_notice(self) -> dict[str, str]:
         """Return a notice of how far the rows are apart, and what the bets pay for that."""

@@ -37,14 +37,11 @@ class Seen:
     events: int = 0
 
     def add(self, answers: Iterable[Mapping[str, Any]]) -> "Seen":
-        """Add what ``shown`` gave for each answer, or the fields of another ``Seen``."""
+        """Add what ``shown`` gave for each answer."""
         for answer in answers:
             for name, value in answer.items():
                 known = getattr(self, name)
-                if isinstance(known, Counter):
-                    known.update(value if isinstance(value, Mapping) else {str(value): 1})
-                else:
-                    setattr(self, name, known + value)
+                setattr(self, name, known + (Counter([str(value)]) if isinstance(known, Counter) else value))
         return self
 
     def speculation(self) -> dict[str, Any]:
@@ -87,26 +84,6 @@ def became_of(journal: Journal, kind: str, asked: int, prompts: Iterable[str] = 
         "asked": asked, "counted": len(journal.texts[kind]), "lost": dict(Counter(journal.lost[kind].values())),
         "lost_prompts": dict(Counter(prompts).most_common(SHOWN)), "redrawn": len(journal.redrawn[kind]),
     }  # fmt: skip
-
-
-def section(
-    about: Mapping[str, Any],
-    kinds: Mapping[str, Any],
-    seen: Seen,
-    refused: Mapping[str, int],
-    not_examined: Sequence[str],
-    **more: Any,
-) -> dict[str, Any]:
-    """Return the report's ``server``.
-
-    about: url, models, header, at_once. kinds: name -> ``became_of``. refused: why -> how often. more: other fields.
-    """
-    fields = {
-        "answered_as": sorted(seen.models), "fingerprints": sorted(seen.fingerprints), "kinds": dict(kinds),
-        "refused": dict(refused), "resumed": 0, "longer_than_asked": seen.excess, "choices": dict(seen.choices),
-        "speculation": seen.speculation(), "together_against_alone": None, "not_examined": [*not_examined],
-    }  # fmt: skip
-    return {**about, **fields, **more}
 
 
 def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:

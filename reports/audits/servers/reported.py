@@ -1,9 +1,8 @@
 """Logprobs that a server reports, of its text and of its prompt, each compared with its row."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, log
-from threading import Lock
 from typing import Any, NamedTuple
 
 from ....models.law import Prefix
@@ -23,7 +22,17 @@ class Reported(NamedTuple):
     most: Mapping[int, float]
 
 
-def reported(said: Any, token_of: Callable[[Any], int]) -> list[Reported] | None:
+Entries = list[Reported] | None
+"""Entries of one choice; None if it has none."""
+
+
+def entry_from(kept: Sequence[Any]) -> Reported:
+    """Return an entry from its JSON form."""
+    token, logprob, most = kept
+    return Reported(token, logprob, {int(token): value for token, value in most.items()})
+
+
+def reported(said: Any, token_of: Callable[[Any], int]) -> Entries:
     """Return the logprobs of one choice, in the form of OpenAI's completions or of its chats; None if there are none.
 
     token_of: the id of a token as an answer names it: a string, or an object with an id or a string.
@@ -75,23 +84,21 @@ class LogprobCheck:
     worst: LawEntry | None = None
     texts: int = 0
     without: int = 0
-    _lock: Lock = field(default_factory=Lock)
 
-    def add(self, entries: Sequence[Reported] | None, prompt: Prefix, text: Prefix) -> None:
+    def add(self, entries: Entries, prompt: Prefix, text: Prefix) -> None:
         """Compare the entries of a text. Each token needs one, except the first of a prompt."""
-        with self._lock:
-            self.texts += 1
-            if not entries or any(entry.logprob is None for entry in entries[1:]):
-                self.without += 1
-                return
-            if tuple(entry.token for entry in entries) != text[: len(entries)] or len(entries) < len(text):
-                self._note(inf, "tokens with a logprob", text, str(len(text)), f"{len(entries)}, or of other tokens")
-            for place, entry in enumerate(entries[: len(text)]):
-                if entry.logprob is not None:
-                    self._compare(entry, self.row(prompt, text[:place]), text[: place + 1])
+        self.texts += 1
+        if not entries or any(entry.logprob is None for entry in entries[1:]):
+            self.without += 1
+            return
+        if tuple(entry.token for entry in entries) != text[: len(entries)] or len(entries) < len(text):
+            self._note(inf, "tokens with a logprob", text, str(len(text)), f"{len(entries)}, or of other tokens")
+        for place, entry in enumerate(entries[: len(text)]):
+            self._compare(entry, self.row(prompt, text[:place]), text[: place + 1])
 
     def _compare(self, entry: Reported, row: Sequence[float], text: Prefix) -> None:
-        assert entry.logprob is not None
+        if entry.logprob is None:
+            return
         for token, value in {entry.token: entry.logprob, **entry.most}.items():
             if 0 <= token < len(row):
                 right = log(row[token]) if row[token] else -inf

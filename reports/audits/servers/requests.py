@@ -13,6 +13,7 @@ from ....models.problem import Problem
 from ..engines.child import ENDED
 from ..engines.texts import text_length
 from .completions import Completion, Lost
+from .reported import Entries
 from .words import Unreadable, Words
 
 CHOICES = 3
@@ -73,6 +74,10 @@ class SentRequests(ABC):
     def texts(self, slot: int, answer: Completion) -> list[Prefix]:
         """Return what was emitted, a text for each choice. Raises: Lost if the answer does not show it."""
 
+    def reported(self, slot: int, answer: Completion) -> list[Entries]:
+        """Return the logprobs of each choice, if the requests ask for them. Raises: Lost if they cannot be read."""
+        return []
+
 
 @dataclass
 class ForgedRequests(SentRequests):
@@ -108,7 +113,7 @@ class ForgedRequests(SentRequests):
 
     def drawn(self, slot: int, what: str) -> np.random.Generator:
         """Return the generator of one thing that is drawn for a slot."""
-        return np.random.default_rng([self.seed, *self.kind.name.encode(), *what.encode(), slot])
+        return np.random.default_rng([self.seed, *self.kind.what.encode(), *what.encode(), slot])
 
     def body(self, slot: int) -> dict[str, Any]:
         body: dict[str, Any] = {"prompt": self.words.text(self.prompt(slot)), "max_tokens": self.tokens(slot)}

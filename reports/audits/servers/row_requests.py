@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....models.decoding_settings import ORDERS
+from ....models.decoding_settings import DRAFT, ORDERS
 from ....models.errors import InputError
 from ....models.law import Prefix
 from ....models.problem import Problem
@@ -12,7 +12,7 @@ from ..settings_grid import REPEATING, SERVED_TOKENS, GridRow, Served
 from .completions import Completion, Lost
 from .dialects import Dialect
 from .next_tokens import NextRows
-from .reported import LogprobCheck, Reported, reported
+from .reported import Entries, LogprobCheck, reported
 from .requests import LONGEST_PROMPT, ForgedRequests, Kind
 from .settings import NEUTRAL
 from .words import Unreadable, Words
@@ -96,34 +96,46 @@ class RowRequests(ForgedRequests):
         """Return the texts, each with the stop sequence that was cut off."""
         if len(answer.texts) < self.kind.choices:
             raise Lost(f"{len(answer.texts)} of {self.kind.choices} choices")
-        return [self._text(slot, answer, choice) for choice in range(len(answer.texts))]
+        stops, texts = self.asked(slot).get("stop"), []
+        for said, ended in zip(answer.texts, answer.ended, strict=True):
+            text = tuple(self.read(said))
+            text = text[len(self.prompt(slot)) :] if self._echoed(slot, text) else text
+            texts.append((*text, *stops[0]) if stops and ended == "stop" else text)
+        return texts
 
-    def _text(self, slot: int, answer: Completion, choice: int) -> Prefix:
-        text, prompt = tuple(self.read(answer.texts[choice])), self.prompt(slot)
-        of_prompt = self.served.logprobs_of == "prompt"
-        echoed = of_prompt and text[: len(prompt)] == prompt and len(text) > len(prompt)
+    def _echoed(self, slot: int, text: Prefix) -> bool:
+        """Check whether a text begins with its prompt, as it was asked to."""
+        prompt = self.prompt(slot)
+        return self.served.logprobs_of == "prompt" and text[: len(prompt)] == prompt and len(text) > len(prompt)
+
+    def reported(self, slot: int, answer: Completion) -> list[Entries]:
+        """Return the logprobs of each choice; those of prompts without a start token before them."""
+        if self.check is None:
+            return []
+        try:
+            entries = [reported(said, self.words.token) for said in answer.logprobs]
+        except Unreadable as error:
+            raise Lost(f"a logprob that is not of the target's tokens: {error}") from None
+        if self.served.logprobs_of != "prompt":
+            return entries
+        length, known = len(self.prompt(slot)), self.problem.vocabulary
+        return [
+            ([e for e in one or () if e.token < known][:length] if self._echoed(slot, tuple(self.read(text))) else None)
+            for one, text in zip(entries, answer.texts, strict=True)
+        ]
+
+    def compare(self, slot: int, entries: Entries, text: Prefix) -> None:
+        """Compare the logprobs of one choice with their rows."""
         if self.check is not None:
-            try:
-                entries = reported(answer.logprobs[choice], self.words.token)
-            except Unreadable as error:
-                raise Lost(f"a logprob that is not of the target's tokens: {error}") from None
-            if of_prompt:
-                self.check.add(self._prompt_alone(entries, len(prompt)) if echoed else None, (), prompt)
-            else:
-                self.check.add(entries, prompt, text)
-        text = text[len(prompt) :] if echoed else text
-        stops = self.asked(slot).get("stop")
-        return (*text, *stops[0]) if stops and answer.ended[choice] == "stop" else text
-
-    def _prompt_alone(self, entries: list[Reported] | None, length: int) -> list[Reported] | None:
-        """Return the entries of the prompt's own tokens; a start token before them is passed over."""
-        return [e for e in entries or () if e.token < self.problem.vocabulary][:length] or None
+            prompt = self.prompt(slot)
+            self.check.add(entries, *(((), prompt) if self.served.logprobs_of == "prompt" else (prompt, text)))
 
 
 def row_requests(
-    row: GridRow, problem: Problem, words: Words, seed: int, dialect: Dialect, fields: Mapping[str, Any]
+    row: GridRow, mode: str, problem: Problem, words: Words, seed: int, dialect: Dialect, fields: Mapping[str, Any]
 ) -> RowRequests:
-    """Return the requests of a row to a server of a problem's target. Raises: InputError."""
+    """Return the requests of a row to a server of a problem's target. mode: DRAFT or PLAIN. Raises: InputError."""
     served, choices = row.served or Served(), int(row.requests[0].get("n", 1))
-    kind = Kind(row.name, row.name, True, served.stream, choices, served.prompt != "none", served.seeded)
+    name = row.name if mode == DRAFT else f"{row.name}, {mode}"
+    kind = Kind(name, row.name, True, served.stream, choices, served.prompt != "none", served.seeded)
     return RowRequests(kind, problem, words, seed, fields, row, dialect)

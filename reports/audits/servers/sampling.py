@@ -83,7 +83,7 @@ class Sampler:
             self.journal.sent(name, slot)
             try:
                 answer = self.client.ask(body)
-                texts = requests.texts(slot, answer)
+                texts, reported = requests.texts(slot, answer), requests.reported(slot, answer)
             except Refused as refused:
                 self.journal.refused(name, slot, str(refused), refused.read)
                 pause = wait if refused.wait is None else refused.wait
@@ -102,7 +102,8 @@ class Sampler:
                 return
             else:
                 cut = [text[: requests.length] for text in texts]
-                self.journal.answered(name, slot, cut, shown(requests.kind, answer, texts, requests.length))
+                also = shown(requests.kind, answer, texts, requests.length)
+                self.journal.answered(name, slot, cut, also, reported)
                 return
 
     def _lose(self, requests: SentRequests, samples: int, slot: int, why: str) -> None:

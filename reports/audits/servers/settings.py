@@ -87,9 +87,9 @@ class AskedServer:
         return NEUTRAL | {name: value for name, value in own.items() if value is not None} | dict(self.fields)
 
     @contextmanager
-    def connected(self, *urls: str) -> Iterator[list[Completions]]:
-        """Yield a connection to each server. Raises: InputError for an address that is none of the API."""
-        bases = [api_base(url) for url in urls]
+    def connected(self, *urls: str | None) -> Iterator[list[Completions]]:
+        """Yield a connection to each server named. Raises: InputError for an address that is none of the API."""
+        bases = [api_base(url) for url in urls if url]
         clients = [Completions(base, self.request_timeout, self.at_once, self.key) for base in bases]
         try:
             yield clients

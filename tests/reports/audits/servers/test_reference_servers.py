@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from draftproof.reports.audits.servers import reference
+from draftproof.reports.audits.servers import examination, reference
 from draftproof.tests.models.pairs_parts import save
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
@@ -140,7 +140,8 @@ def test_a_server_that_cannot_be_judged_is_status_3_in_one_line(fault, faulty, p
 def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
     """By a clock that is looked at first, and after every two texts."""
     looks = iter([0.0, 1.0, 2.0, 3.5])
-    monkeypatch.setattr(reference, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+    for module in (examination, reference):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks)))
     status, report, _ = faulty("", 100_000, "--timeout", 3, "--at-once", 2)
     assert (status, report["verdict"]) == (0, "inconclusive")
     assert "6 of 100000 texts, in the time given (--timeout 3)" in noticed(report)["fewer texts"]
