@@ -57,7 +57,7 @@ class BlockInputs:
         evidence = [self.reading_evidence()] if observations.passes else []
         for model in self.session.models:
             for method, distances in ((Method.FORWARD_PASS, observations.rows), (Method.WARP, observations.laws)):
-                of_model = [row for row in distances if row.model == model]
+                of_model = [row for row in distances if row.place.model == model]
                 if of_model:
                     evidence.append(self.rows_evidence(model, method, of_model))
         if self.bets.fortune.steps:
@@ -69,11 +69,9 @@ class BlockInputs:
     def reading_evidence(self) -> Evidence:
         misread, witness = self.observations.misread, None
         if misread:
-            first = misread[0]
-            where = f"iteration {first.iteration}, prompt {first.prompt}"
-            place = {"prompt": first.prompt, "iteration": first.iteration, "position": first.position}
-            both = (",".join(map(str, tokens)) for tokens in (first.expected, first.observed))
-            witness = seen(place, f"{first.part} that the {first.model} read in {where}", *both)
+            place, part, *differing = misread[0]
+            both = (",".join(map(str, tokens)) for tokens in differing)
+            witness = seen(place.as_json(), f"{part} that the {place.model} read in {place.in_words}", *both)
         detail = ReadingDetail(passes=self.observations.passes, misread=len(misread))
         verdict = REFUTED if misread else HOLDS
         return self.session.finding("rows", Method.READING, verdict, self.problem, detail, witness)
@@ -86,11 +84,9 @@ class BlockInputs:
         average = float(np.mean([row.distance for row in rows]))
         too_wide = most > MAX_DRIFT
         verdicts = [verdict_rule.decide(far, limit, limit) for far, limit in ((worst.distance, most), (average, mean))]
-        shown = next((row for row in rows if row.distance > most), worst)
-        of = f"the {model}'s row" + (" as sampled" if warped else "")
-        place = {"prompt": shown.prompt, "iteration": shown.iteration, "position": shown.position}
-        where = f"{of} at position {shown.position}, iteration {shown.iteration}, prompt {shown.prompt}"
-        witness = seen(place, where, f"TV up to {most:.2g}", f"TV {shown.distance:.2g}")
+        place, distance = next((row for row in rows if row.distance > most), worst)
+        where = f"the {model}'s row{' as sampled' if warped else ''} at position {place.position}, {place.in_words}"
+        witness = seen(place.as_json(), where, f"TV up to {most:.2g}", f"TV {distance:.2g}")
         detail = RowsDetail(model=model, rows=len(rows), mean=average, mean_allowed=mean, too_wide=too_wide)
         verdict = NO_EVIDENCE if too_wide else REFUTED if REFUTED in verdicts else HOLDS
         measured = {"total_variation": min(1.0, worst.distance), "bound": 1.0 if too_wide else most}

@@ -26,19 +26,30 @@ class PassInputs(NamedTuple):
     mask: Tensor
 
 
-class Misread(NamedTuple):
-    """A row of a pass that did not read its text.
-
-    model: "target" or "draft".
-    prompt, iteration, position: place of the row; positions in a text count from 0.
-    part: "tokens" or "positions".
-    expected, observed: both from the first difference on.
-    """
+class RowPlace(NamedTuple):
+    """A place of a row. model: "target" or "draft". position: in its text, from 0."""
 
     model: str
     prompt: int
     iteration: int
     position: int
+
+    @property
+    def in_words(self) -> str:
+        return f"iteration {self.iteration}, prompt {self.prompt}"
+
+    def as_json(self) -> dict[str, int]:
+        return {"prompt": self.prompt, "iteration": self.iteration, "position": self.position}
+
+
+class Misread(NamedTuple):
+    """A row of a pass that did not read its text.
+
+    part: "tokens" or "positions".
+    expected, observed: both from the first difference on.
+    """
+
+    place: RowPlace
     part: str
     expected: list[int]
     observed: list[int]

@@ -90,10 +90,11 @@ def test_passes_that_are_really_different_are_far_apart():
     assert drifts["one token"].total_variation["max"] < 1e-5
 
 
-def observed_run(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
+def watched(loop=DecodingLoop, verifier="block", prompts=RAGGED, models=None, **settings):
+    """What is observed of a loop, and its run."""
     observations = Observations()
-    run = generate(*parts.attentive(kind), prompts, verifier, loop=observed(loop, observations), max_new_tokens=20,
-                     **{"gamma": 3, "seed": 3, **settings})  # fmt: skip
+    run = generate(*(models or parts.attentive("llama")), prompts, verifier, loop=observed(loop, observations),
+                   **{"gamma": 3, "seed": 3, "max_new_tokens": 20, **settings})  # fmt: skip
     return observations, run
 
 
@@ -106,72 +107,47 @@ RIGHT = [("llama", name) for name in VERIFIERS] + [(kind, "block") for kind in (
 @pytest.mark.parametrize(("kind", "name"), RIGHT)
 def test_a_right_loop_reads_its_texts_is_given_the_models_rows_and_uses_numbers_once(kind, name):
     prompts = RAGGED[:1] if kind == "mistral" else RAGGED  # a window of 8 columns, which no batch may outgrow
-    observations, run = observed_run(kind, name, prompts=prompts)
-    assert observations.misread == []
+    models = parts.attentive(kind)
+    observations, run = watched(verifier=name, prompts=prompts, models=models)
+    assert observations.misread == [] and observations.numbers.reused == []
     assert max(seen.distance for seen in observations.rows) < 1e-5
     assert max(seen.distance for seen in observations.laws) == 0
     assert observations.blocks == len(run.iterations)
     assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
-    assert {seen.model for seen in observations.rows} == {"target", "draft"}
-    assert observations.numbers.reused == []
+    assert {seen.place.model for seen in observations.rows} == {"target", "draft"}
     assert observations.numbers.count > sum(len(each.rows) * each.gamma for each in run.iterations)
-    models = parts.attentive(kind)
     assert not any(m._forward_pre_hooks or m._forward_hooks for one in models for m in (one, one.base_model))
     if kind == "llama":
         unwatched = generate(*models, prompts, name, gamma=3, seed=3, max_new_tokens=20)
         assert run.tokens == unwatched.tokens, "to be watched changes nothing"
 
 
-@pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
-def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model):
-    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name))
-    assert {wrong.model for wrong in observations.misread} == {model}
-    first = observations.misread[0]
-    assert first.part == "tokens"
-    assert first.expected != first.observed
-    off = [seen for seen in observations.rows if seen.distance > 1e-3]
-    assert {seen.model for seen in off} == {model}
-    assert min(seen.iteration for seen in off) >= first.iteration
+BOTH = {"target", "draft"}
+MISREAD = {
+    "L01": ({"target"}, "tokens", True), "L02": ({"target"}, "tokens", True), "L03": ({"draft"}, "tokens", True),
+    "L04": (BOTH, "positions", False), "L05": (BOTH, "tokens", False), "L15": (BOTH, "tokens", True),
+    "L16": ({"target"}, "positions", True), "L17": (set(), None, False), "L18": (set(), None, False),
+    None: (set(), None, False),
+}  # fmt: skip
+"""Wrong loops: the models that misread their texts, in which part, and whether exactly their rows are looked at."""
 
 
-def test_positions_and_masks_that_are_off_show_in_what_was_read():
-    observations, _ = observed_run("llama", loop=wrong_loops.L04)
-    assert {wrong.part for wrong in observations.misread} == {"positions"}
-    observations, _ = observed_run("llama", loop=wrong_loops.L05)
-    assert {wrong.part for wrong in observations.misread} == {"tokens"}
-    assert {wrong.model for wrong in observations.misread} == {"target", "draft"}
+@pytest.mark.parametrize("name", MISREAD)
+def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name):
+    loop, (models, part, rows) = getattr(wrong_loops, name) if name else SeveralPaths, MISREAD[name]
+    several = {"verifier": "spec-infer", "paths": 2} if issubclass(loop, SeveralPaths) else {}
+    observations, _ = watched(loop, **several)
+    assert {wrong.place.model for wrong in observations.misread} == models
+    assert {wrong.part for wrong in observations.misread} == ({part} if part else set())
+    off = {seen.place.model for seen in observations.rows if seen.distance > 1e-3}
+    assert not rows or (off and off <= models)
+    assert part or not off
+    assert {seen.place.prompt for seen in observations.rows} == {0, 1, 2, 3}
+    assert (max(seen.distance for seen in observations.laws) > 1e-3) == (name == "L17")
+    assert bool(observations.numbers.reused) == (name == "L18")
 
 
-def observed_paths(loop, **settings):
-    observations = Observations()
-    generate(*parts.attentive("llama"), RAGGED, "spec-infer", paths=2, loop=observed(loop, observations),
-                      **{"max_new_tokens": 20, "gamma": 3, "seed": 3, **settings})  # fmt: skip
-    return observations
-
-
-@pytest.mark.parametrize(
-    ("name", "parts_misread", "law_off", "numbers_twice"),
-    [
-        (None, set(), False, False),
-        ("L15", {"tokens"}, False, False),
-        ("L16", {"positions"}, False, False),
-        ("L17", set(), True, False),
-        ("L18", set(), False, True),
-    ],
-)
-def test_loops_of_several_paths_are_observed_as_those_of_one(name, parts_misread, law_off, numbers_twice):
-    observations = observed_paths(getattr(wrong_loops, name) if name else SeveralPaths)
-    assert {wrong.part for wrong in observations.misread} == parts_misread
-    assert {seen.prompt for seen in observations.rows} == {0, 1, 2, 3}
-    assert (max(seen.distance for seen in observations.laws) > 1e-3) == law_off
-    assert bool(observations.numbers.reused) == numbers_twice
-    if name in ("L15", "L16"):
-        assert max(seen.distance for seen in observations.rows) > 1e-3
-    else:
-        assert max(seen.distance for seen in observations.rows) < 1e-5
-
-
-@pytest.mark.parametrize("loop", ["right", "L01"])
+@pytest.mark.parametrize("loop", [DecodingLoop, wrong_loops.L01])
 def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
     """OPT calls the base model's decoder, and so passes it by."""
     from transformers import OPTConfig, OPTForCausalLM
@@ -179,28 +155,22 @@ def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
     config = OPTConfig(vocab_size=10, hidden_size=16, ffn_dim=32, num_hidden_layers=1, num_attention_heads=2,
                        word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.3)  # fmt: skip
     torch.manual_seed(0)
-    target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
-    observations = Observations()
-    watched = observed(wrong_loops.L01 if loop == "L01" else DecodingLoop, observations)
-    run = generate(target, draft, RAGGED, loop=watched, gamma=3, max_new_tokens=20)
+    observations, run = watched(loop, models=[OPTForCausalLM(config).eval() for _ in range(2)])
     assert observations.unobserved == {}
     assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
-    assert bool(observations.misread) == (loop == "L01")
+    assert bool(observations.misread) == (loop is wrong_loops.L01)
 
 
 def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
     observations = Observations()
-    loop = observed(DecodingLoop, observations)
 
-    class Deaf(loop):
+    class Deaf(observed(DecodingLoop, observations)):
         def verified(self, drafted):
             self.recorders["draft"].passes.clear()
             return super().verified(drafted)
 
     generate(*parts.attentive("llama"), RAGGED, loop=Deaf, gamma=3, max_new_tokens=8)
-    assert observations.unobserved["draft reading"].startswith(
-        "fewer passes of the draft were recorded than a block takes"
-    )
+    assert observations.unobserved["draft reading"].startswith("fewer passes of the draft were recorded than a block")
     assert observations.passes > 0
 
 
@@ -213,13 +183,11 @@ def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
     ],
 )
 def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
-    observations, _ = observed_run("llama", loop=getattr(wrong_loops, name))
+    observations, _ = watched(getattr(wrong_loops, name))
     assert [str(use) for use in observations.numbers.reused[0][1:]] == [first, second]
 
 
 def test_numbers_of_a_chance_that_is_given_are_not_logged():
-    observations = Observations()
-    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=observed(DecodingLoop, observations),
-             gamma=3, max_new_tokens=8, chance=[RandomChance(random.Random(1))])  # fmt: skip
+    observations, _ = watched(verifier=reference("token"), prompts=RAGGED[:1], chance=[RandomChance(random.Random(1))])
     assert observations.numbers.count == 0
     assert observations.passes > 0

@@ -12,6 +12,7 @@ from draftproof.reports.audits.loops import forged_law, session
 from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.forward_passes import Drift
+from draftproof.reports.audits.loops.model_inputs import RowPlace
 from draftproof.reports.audits.loops.observed_loop import RowDistance
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import open_session
@@ -77,7 +78,7 @@ def test_rows_are_not_judged_where_drift_is_too_wide(trained, most, rounding, ve
     drifts = DriftMeasurement(run)
     drifts.drifts = {name: [made(most, rounding)] for name in ("target", "draft")}
     rows = BlockInputs(run, drifts, 1e-6)
-    item = rows.rows_evidence("target", "forward-pass", [RowDistance("target", 0, 0, 5, 0.15)])
+    item = rows.rows_evidence("target", "forward-pass", [RowDistance(RowPlace("target", 0, 0, 5), 0.15)])
     assert item.verdict == verdict
     assert (summary_of(item).limit == "drift too wide to judge") == (verdict == NO_EVIDENCE)
     assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
