@@ -6,93 +6,148 @@ Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
 
+(* Sums in order, every addition rounded. *)
+Section Sums.
+Variables (V : vocabulary) (R : realFieldType) (u : R) (fl : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (rounded : forall z, Rounding.rounds u z (fl z)).
+Definition sum_fl (f : V -> R) : R := foldl (fun a y => fl (a + f y)) 0 (tokens V).
+Lemma sum_fl_within d (f : V -> R) : (size (tokens V) <= d)%N -> (forall y, 0 <= f y) ->
+  0 <= sum_fl f /\ within u d (sumV f) (sum_fl f).
+Proof.
+move=> le f0; pose t := foldl (fun t y => Plus t (Term (f y))) (Term 0) (tokens V).
+have [a n dt v] : [/\ added u t (sum_fl f), nonneg t, depth t = size (tokens V) & total t = sumV f].
+  have step l t0 a : added u t0 a -> nonneg t0 -> let t1 := foldl (fun t y => Plus t (Term (f y))) t0 l in
+      [/\ added u t1 (foldl (fun a y => fl (a + f y)) a l), nonneg t1, depth t1 = (depth t0 + size l)%N
+        & total t1 = total t0 + \sum_(y <- l) f y].
+    elim: l t0 a => [|y l IH] t0 a h1 h2 /=; first by rewrite addn0 big_nil addr0.
+    have h3 : added u (Plus t0 (Term (f y))) (fl (a + f y)) by exists a, (f y); split=> //; apply: rounded.
+    have [a1 n1 d1 v1] := IH _ _ h3 (conj h2 (f0 y)).
+    by split=> //; [rewrite d1 /= maxn0 addSnnS | rewrite v1 /= big_cons addrA].
+  have [a1 n1 d1 v1] := step (tokens V) (Term 0) 0 erefl (lexx 0).
+  by split=> //; rewrite v1 /= add0r /sumV unlock.
+have [s0 r0 h] := sum_near u0 u1 n a; split=> //; rewrite -v; apply: le_trans h _.
+by apply: ler_wpmul2r => //; apply: growth_mono; rewrite ?dt.
+Qed.
+End Sums.
+
+(* Block verification and its relatives, on any rows B and S within o of the models', with any function fl that rounds; the last
+   token is drawn exactly by the computed weights. *)
 Section Rounding.
 Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V) (ends : pred (seq V)).
-Variables (u e : R) (d : nat).
-Hypotheses (u0 : 0 <= u) (e0 : `|e| <= u).
+Variables (u o : R) (d : nat) (fl : R -> R) (B S : seq V -> V -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (fl_rounds : forall z, Rounding.rounds u z (fl z)).
+Hypotheses (o0 : 0 <= o) (o1 : o < 1) (enough : (size (tokens V) <= d)%N).
+Hypotheses (Bb : forall x y, rel o (Mb (c ++ x) y) (B x y)) (Ss : forall x y, rel o (Ms (c ++ x) y) (S x y)).
 Implicit Types (x : seq V) (y : V).
 Notation b x := (Mb (c ++ x)).
 Notation s x := (Ms (c ++ x)).
 Notation stops := (final gamma ends).
-(* Every operation is off by the same factor. *)
-Definition fl (z : R) : R := (1 + e) * z.
-Lemma fl_rounds z : rounds u z (fl z).
-Proof.
-rewrite /rounds /fl; have -> : (1 + e) * z - z = e * z by ring.
-by rewrite normrM ler_wpmul2r.
-Qed.
 Fixpoint survived (r : seq V) : R :=
-  if r is y :: r' then Num.min (fl (survived r' * fl (b (rev r') y / s (rev r') y))) 1 else 1.
+  if r is y :: r' then Num.min (fl (survived r' * fl (B (rev r') y / S (rev r') y))) 1 else 1.
 Definition P x : R := survived (rev x).
-Definition w x y : R := Num.max (fl (fl (P x * b x y) - s x y)) 0.
-Definition H x : R := fl (sumV (w x) / fl (fl (sumV (w x) + 1) - P x)).
-Definition drawn x y : R := if stops x then b x y else if sumV (w x) == 0 then b x y else w x y / sumV (w x).
-Fixpoint kaps n : R := if n is n'.+1 then survival_error u 0 (kaps n') else 0.
+Definition w x y : R := Num.max (fl (fl (P x * B x y) - S x y)) 0.
+Definition surplus x : R := sum_fl fl (w x).
+Definition H x : R := fl (surplus x / fl (fl (surplus x + 1) - P x)).
+Definition drawn x y : R :=
+  if stops x then B x y / sumV (B x) else if sumV (w x) == 0 then b x y else w x y / sumV (w x).
+Fixpoint kaps n : R := if n is n'.+1 then survival_error u o (kaps n') else 0.
 Definition kap x : R := kaps (size x).
+Let fl0 z : 0 <= z -> 0 <= fl z.
+Proof. by move=> z0; exact: (Rounding.rounds_ge0 u1 z0 (fl_rounds z)). Qed.
+Let B0 x y : 0 <= B x y.
+Proof. exact: (given_ge0 o1 (row_ge0 Mb _ _) (Bb x y)). Qed.
+Let S0 x y : 0 <= S x y.
+Proof. exact: (given_ge0 o1 (row_ge0 Ms _ _) (Ss x y)). Qed.
+Lemma given_sum_gt0 x : 0 < sumV (B x).
+Proof.
+apply: lt_le_trans (_ : 0 < 1 - o) _; first by rewrite subr_gt0.
+have -> : 1 - o = sumV (fun y => (1 - o) * b x y) by rewrite sumVZ row_sum mulr1.
+by apply: sumV_le => y; have [] := rel_range (Bb x y).
+Qed.
 Lemma w0 x y : 0 <= w x y. Proof. by rewrite /w le_maxr lexx orbT. Qed.
 Lemma kaps0 n : 0 <= kaps n.
-Proof. by elim: n => //= n IH; apply: survival_error_ge0 => //; apply: ltr01. Qed.
-Theorem rounding_met : [/\ survivals_given u (fun x => b x) (fun x => s x) P,
-    forall x, weights_given u (fun x => b x) (fun x => s x) P w x, forall x, coin_computed u d P w H x,
+Proof. by elim: n => //= n IH; apply: survival_error_ge0. Qed.
+Theorem rounding_met : [/\ survivals_given u B S P,
+    forall x, weights_given u B S P w x, forall x, coin_computed u d P w H x,
     (forall x y, 0 <= drawn x y) /\ (forall x, sumV (drawn x) = 1) &
     [/\ forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= 0 &
-        if stops x then forall y, r y * sumV (b x) = b x y else forall y, r y * sumV (w x) = w x y],
+        if stops x then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y],
       forall x, 0 <= kap x &
-      forall x y, next_error u 0 (kap x) (b x) (s x) (p_of Mb Ms c x) y <= kap (rcons x y)]].
+      forall x y, next_error u o (kap x) (b x) (s x) (p_of Mb Ms c x) y <= kap (rcons x y)]].
 Proof.
-have S0 x : 0 <= sumV (w x) by apply: sumV_ge0 => y; apply: w0.
-have dr0 x y : 0 <= drawn x y by rewrite /drawn; case: ifP => // _; case: ifP => // _; rewrite divr_ge0 ?w0.
+have dr0 x y : 0 <= drawn x y.
+  rewrite /drawn; case: ifP => _; first by rewrite divr_ge0 // ltW ?given_sum_gt0.
+  by case: ifP => // _; rewrite divr_ge0 ?w0 ?sumV_ge0 // => z; apply: w0.
 have dr1 x : sumV (drawn x) = 1.
-  rewrite /drawn; case: (stops x); first exact: row_sum.
+  rewrite /drawn; case: (stops x); first by rewrite sumVZr mulfV // gt_eqF ?given_sum_gt0.
   have [z|ne] := eqVneq (sumV (w x)) 0; first exact: row_sum.
   by rewrite sumVZr mulfV.
 split=> [|x|x||].
-- split=> // x y; exists (fl (b x y / s x y)), (fl (P x * fl (b x y / s x y))).
+- split=> // x y; exists (fl (B x y / S x y)), (fl (P x * fl (B x y / S x y))).
   by split; [exact: fl_rounds | exact: fl_rounds | rewrite /P rev_rcons /= revK].
-- exists (fun y => fl (P x * b x y)), (fun y => fl (fl (P x * b x y) - s x y)) => y.
+- exists (fun y => fl (P x * B x y)), (fun y => fl (fl (P x * B x y) - S x y)) => y.
   by split=> //; apply: fl_rounds.
-- exists (sumV (w x)), (fl (sumV (w x) + 1)), (fl (fl (sumV (w x) + 1) - P x)).
+- exists (surplus x), (fl (surplus x + 1)), (fl (fl (surplus x + 1) - P x)).
   split=> [|||_]; try exact: fl_rounds.
-  by split=> //; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+  exact: (sum_fl_within u0 u1 fl_rounds enough (w0 x)).
 - by split.
 split=> [x|x|x y].
 - exists (drawn x); split=> //; first by rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y; rewrite subrr normr0.
-  rewrite /drawn; case: (stops x) => y; first by rewrite row_sum mulr1.
+  rewrite /drawn; case: (stops x) => y; first by rewrite divfK // gt_eqF ?given_sum_gt0.
   have [z|ne] := eqVneq (sumV (w x)) 0; last by rewrite divfK.
   by rewrite (sumV_eq0 (w0 x) z y) z mulr0.
 - exact: kaps0.
-have -> : kap (rcons x y) = survival_error u 0 (kap x) by rewrite /kap size_rcons.
-rewrite /next_error; case: ifP => // _; apply: survival_error_ge0 => //; [exact: ltr01 | exact: kaps0].
+have -> : kap (rcons x y) = survival_error u o (kap x) by rewrite /kap size_rcons.
+rewrite /next_error; case: ifP => // _; apply: survival_error_ge0 => //; exact: kaps0.
+Qed.
+(* Greedy block verification by the same operations: its ratios are not cut at 1, and its coin is a quotient of two sums. *)
+Fixpoint ratio (r : seq V) : R := if r is y :: r' then fl (ratio r' * fl (B (rev r') y / S (rev r') y)) else 1.
+Definition greedy_p x : R := ratio (rev x).
+Definition greedy_w x y : R := Num.max (fl (fl (greedy_p x * B x y) - S x y)) 0.
+Definition greedy_v x y : R := Num.max (fl (S x y - fl (greedy_p x * B x y))) 0.
+Definition greedy_H x : R := fl (sum_fl fl (greedy_w x) / sum_fl fl (greedy_v x)).
+Theorem greedy_rounding_met : [/\ ratios_given u B S greedy_p, forall x, both_weights_given u B S greedy_p greedy_w greedy_v x
+  & forall x, quotient_computed u d greedy_w greedy_v greedy_H x].
+Proof.
+have w0' x y : 0 <= greedy_w x y by rewrite le_maxr lexx orbT.
+have v0' x y : 0 <= greedy_v x y by rewrite le_maxr lexx orbT.
+split=> [|x|x].
+- split=> // x y; exists (fl (B x y / S x y)), (fl (greedy_p x * fl (B x y / S x y))).
+  by split; [exact: fl_rounds | exact: fl_rounds | rewrite /greedy_p rev_rcons /= revK].
+- exists (fun y => fl (greedy_p x * B x y)), (fun y => fl (fl (greedy_p x * B x y) - S x y)),
+    (fun y => fl (S x y - fl (greedy_p x * B x y))) => y.
+  by split=> //; apply: fl_rounds.
+exists (sum_fl fl (greedy_w x)), (sum_fl fl (greedy_v x)).
+split; [exact: (sum_fl_within u0 u1 fl_rounds enough (w0' x)) | exact: (sum_fl_within u0 u1 fl_rounds enough (v0' x)) | by move=> _; apply: fl_rounds].
 Qed.
 (* The stream by the same numbers: at most one outcome replaces the one so far, by the computed weights' shares. *)
-Definition of_step x y : R := if (size x < gamma)%N then w x y else fl (P x * b x y).
+Definition of_step x y : R := if (size x < gamma)%N then w x y else fl (P x * B x y).
 Definition kept_of x : R := fl (1 - P x).
 Definition of_all x : R := sumV (of_step x) + kept_of x.
-Definition is_skipped x : bool := fl (fl (sumV (of_step x) + 1) - P x) == 0.
+Definition is_skipped x : bool := fl (fl (sum_fl fl (of_step x) + 1) - P x) == 0.
 Definition replaces x y : R := if is_skipped x then 0 else if of_all x == 0 then b x y else of_step x y / of_all x.
 Definition stays x : R := if is_skipped x then 1 else if of_all x == 0 then 0 else kept_of x / of_all x.
-Theorem stream_rounding_met : u < 1 -> [/\ survivals_given u (fun x => b x) (fun x => s x) P,
-  forall x, weights_here gamma u (fun x => b x) (fun x => s x) P of_step x,
+Theorem stream_rounding_met : [/\ survivals_given u B S P,
+  forall x, weights_here gamma u B S P of_step x,
   forall x, step_computed u 0 d P stays of_step replaces x,
   (forall x y, 0 <= replaces x y) /\ (forall x, 0 <= stays x) & forall x, sumV (replaces x) + stays x = 1].
 Proof.
-move=> u1; have [Pg Wg _ _ _] := rounding_met; have f0 : 0 <= 1 + e.
-  by have := e0; rewrite ler_norml addrC -ler_subl_addr sub0r => /andP[lo _]; rewrite (le_trans _ lo) // ler_opp2 ltW.
+have [Pg Wg _ _ _] := rounding_met.
 have P01 x : 0 <= P x <= 1.
   rewrite /P; elim: (rev x) => [|y r /andP[p0 _]] /=; first by rewrite ler01 lexx.
-  rewrite le_minl lexx orbT andbT le_minr ler01 andbT mulr_ge0 // mulr_ge0 // mulr_ge0 // divr_ge0 //; exact: row_ge0.
-have k0 x : 0 <= kept_of x by rewrite mulr_ge0 // subr_ge0; have /andP[] := P01 x.
+  by rewrite le_minl lexx orbT andbT le_minr ler01 andbT fl0 // mulr_ge0 // fl0 // divr_ge0.
+have k0 x : 0 <= kept_of x by rewrite fl0 // subr_ge0; have /andP[] := P01 x.
 have w0' x y : 0 <= of_step x y.
   rewrite /of_step; case: ifP => _; first exact: w0.
-  by rewrite mulr_ge0 // mulr_ge0 ?row_ge0 //; have /andP[] := P01 x.
-have S0 x : 0 <= sumV (of_step x) by apply: sumV_ge0.
+  by rewrite fl0 // mulr_ge0 //; have /andP[] := P01 x.
+have s0 x : 0 <= sumV (of_step x) by apply: sumV_ge0.
 have A0 x : 0 <= of_all x by rewrite addr_ge0.
 have zero x : of_all x == 0 -> sumV (of_step x) = 0 /\ kept_of x = 0 by rewrite paddr_eq0 // => /andP[/eqP-> /eqP->].
 split=> // [x|x||x].
 - rewrite /weights_here; case: ifP => lt; last by move=> y; rewrite /of_step lt; apply: fl_rounds.
   by have [z [f h]] := Wg x; exists z, f => y; rewrite /of_step lt; apply: h.
-- exists (kept_of x), (sumV (of_step x)), (fl (sumV (of_step x) + 1)), (fl (fl (sumV (of_step x) + 1) - P x)).
-  split; try exact: fl_rounds; first by split=> //; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
+- exists (kept_of x), (sum_fl fl (of_step x)), (fl (sum_fl fl (of_step x) + 1)), (fl (fl (sum_fl fl (of_step x) + 1) - P x)).
+  split; try exact: fl_rounds; first exact: (sum_fl_within u0 u1 fl_rounds enough (w0' x)).
   rewrite -/(is_skipped x); case: ifP => sk; first by rewrite /replaces /stays sk.
   exists (replaces x), (stays x); rewrite /replaces /stays sk; have [/zero[z z']|nz] := boolP (of_all x == 0).
     split; first by rewrite row_sum addr0.
@@ -110,37 +165,37 @@ rewrite /replaces /stays; case: (is_skipped x); first by rewrite sumV0 add0r.
 by have [_|nz] := boolP (of_all x == 0); [rewrite row_sum addr0 | rewrite sumVZr -mulrDl -/(of_all x) mulfV].
 Qed.
 (* Tree Monte Carlo by the same numbers: what is left of the draft, what scales the weights, and the weights of all outputs. *)
-Definition of_draft x y : R := Num.max (fl (s x y - fl (P x * b x y))) 0.
-Definition scaling x y : R := if sumV (of_draft x) == 0 then 1 else fl (fl (of_draft x y / sumV (of_draft x)) / s x y).
+Definition of_draft x y : R := Num.max (fl (S x y - fl (P x * B x y))) 0.
+Definition scaling x y : R :=
+  if sum_fl fl (of_draft x) == 0 then 1 else fl (fl (of_draft x y / sum_fl fl (of_draft x)) / S x y).
 Fixpoint outputs_from (r : seq V) : nat -> V -> R :=
   if r is z :: r' then fun i y => fl (scaling (rev r') z * book (size r') (outputs_from r') (w (rev r')) i y) else fun _ _ => 0.
 Definition outputs x : nat -> V -> R := outputs_from (rev x).
-Theorem tree_monte_carlo_met : u < 1 -> [/\ survivals_given u (fun x => b x) (fun x => s x) P,
-  forall x, both_weights_given u (fun x => b x) (fun x => s x) P w of_draft x,
-  forall x, scales_given u d (fun x => s x) of_draft scaling x, MonteCarloRounding.weights_computed u w scaling outputs &
+Theorem tree_monte_carlo_met : [/\ survivals_given u B S P,
+  forall x, both_weights_given u B S P w of_draft x,
+  forall x, scales_given u d S of_draft scaling x, MonteCarloRounding.weights_computed u w scaling outputs &
   exists (whole : seq V -> R) (drawn : seq V -> nat -> V -> R), forall x, exists (r : nat -> V -> R) (k : R),
     [/\ booked (size x) r + k = 1, (forall i y, 0 <= r i y) /\ 0 <= k,
         forall i y, (i < size x)%N -> r i y * (booked (size x) (outputs x) + P x) = outputs x i y,
         k * (booked (size x) (outputs x) + P x) = P x &
         booked (size x) (fun i y => `|drawn x i y - r i y|) + `|whole x - k| <= 0]].
 Proof.
-move=> u1; have [Pg _ _ _ _] := rounding_met; have f0 : 0 <= 1 + e.
-  by have := e0; rewrite ler_norml addrC -ler_subl_addr sub0r => /andP[lo _]; rewrite (le_trans _ lo) // ler_opp2 ltW.
+have [Pg _ _ _ _] := rounding_met.
 have P0 x : 0 <= P x.
   rewrite /P; elim: (rev x) => [|y r p0] /=; first exact: ler01.
-  by rewrite le_minr ler01 andbT mulr_ge0 // mulr_ge0 // mulr_ge0 // divr_ge0 //; apply: row_ge0.
+  by rewrite le_minr ler01 andbT fl0 // mulr_ge0 // fl0 // divr_ge0.
 have d0 x y : 0 <= of_draft x y by rewrite /of_draft le_maxr lexx orbT.
-have D0 x : 0 <= sumV (of_draft x) by apply: sumV_ge0.
+have D0 x := sum_fl_within u0 u1 fl_rounds enough (d0 x).
 have t0 x y : 0 <= scaling x y.
-  by rewrite /scaling; case: ifP => _; rewrite ?ler01 // mulr_ge0 // divr_ge0 ?row_ge0 // mulr_ge0 // divr_ge0.
+  by rewrite /scaling; case: ifP => _; rewrite ?ler01 // fl0 // divr_ge0 // fl0 // divr_ge0 //; have [] := D0 x.
 have l0 x i y : 0 <= outputs x i y.
-  rewrite /outputs; elim: (rev x) i y => //= z r IH i y; rewrite mulr_ge0 // mulr_ge0 // /book.
+  rewrite /outputs; elim: (rev x) i y => //= z r IH i y; rewrite fl0 // mulr_ge0 // /book.
   by case: ifP => _; rewrite ?w0 ?IH.
 split=> // [x|x|x z i y _|].
-- exists (fun y => fl (P x * b x y)), (fun y => fl (fl (P x * b x y) - s x y)), (fun y => fl (s x y - fl (P x * b x y))) => y.
+- exists (fun y => fl (P x * B x y)), (fun y => fl (fl (P x * B x y) - S x y)), (fun y => fl (S x y - fl (P x * B x y))) => y.
   by split=> //; apply: fl_rounds.
-- exists (sumV (of_draft x)); split; first by rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
-  move=> z; rewrite /scaling; case: (sumV (of_draft x) == 0) => //; exists (fl (of_draft x z / sumV (of_draft x))).
+- exists (sum_fl fl (of_draft x)); split; first by have [] := D0 x.
+  move=> z; rewrite /scaling; case: (sum_fl fl (of_draft x) == 0) => //; exists (fl (of_draft x z / sum_fl fl (of_draft x))).
   by split; apply: fl_rounds.
 - by rewrite /outputs rev_rcons /= revK size_rev; apply: fl_rounds.
 pose T x := booked (size x) (outputs x) + P x; have T0 x : 0 <= T x by rewrite addr_ge0 // booked_ge0.
@@ -163,64 +218,26 @@ rewrite -/(T x); split=> //; rewrite /r /k; have [z|nz] := eqVneq (T x) 0.
 Qed.
 End Rounding.
 
-(* For the other verifiers: exact numbers are a computation within the standard model. *)
-Section ExactNumbers.
-Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u : R) (d : nat).
-Hypothesis u0 : 0 <= u.
-Notation b x := (Mb (c ++ x)).
-Notation s x := (Ms (c ++ x)).
-Notation g := (g_of Mb Ms c).
-Let exactly (z : R) : Rounding.rounds u z z. Proof. exact: rounds_itself. Qed.
-Let no_error (z : R) : rel 0 z z. Proof. by rewrite /rel subrr normr0 mul0r. Qed.
-Let whole (z : R) : 0 <= z -> within u d z z.
-Proof. by move=> z0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0. Qed.
-Theorem greedy_rounding_met : [/\ ratios_given u (fun x => b x) (fun x => s x) g,
-    forall x, both_weights_given u (fun x => b x) (fun x => s x) g
-      (fun x => over (b x) (s x) (g x)) (fun x => less (b x) (s x) (g x)) x &
-    forall x, quotient_computed u d (fun x => over (b x) (s x) (g x)) (fun x => less (b x) (s x) (g x))
-      (fun x => sumV (over (b x) (s x) (g x)) / sumV (less (b x) (s x) (g x))) x].
-Proof.
-split=> [|x|x].
-- split=> // x y; exists (b x y / s x y), (g x * (b x y / s x y)); split=> //.
-  by rewrite g_of_rcons mulrA.
-- exists (fun y => g x * b x y), (fun y => g x * b x y - s x y), (fun y => s x y - g x * b x y) => y.
-  by split.
-have w0 : 0 <= sumV (over (b x) (s x) (g x)) by apply: sumV_ge0 => y; apply: over_ge0.
-have v0 : 0 <= sumV (less (b x) (s x) (g x)) by apply: sumV_ge0 => y; rewrite /less le_maxr lexx orbT.
-by exists (sumV (over (b x) (s x) (g x))), (sumV (less (b x) (s x) (g x))); split=> //; split=> //; apply: whole.
-Qed.
-Theorem tree_rounding_met n x r t : SeveralDrafts.drawn n t -> (forall y, 0 <= r y) -> sumV r = 1 ->
-  computes u 0 0 d id (fun x => b x) x r t (recursive_rejection Mb c x r t).
-Proof.
-move=> h; elim: h x r => {n t} [n|n q below next q0 q1 _ IHb _ IHn] x r r0 r1.
-  apply: (@ComputesDone _ _ _ _ _ _ _ _ _ _ r r) => //; first by split=> // y; rewrite r1 mulr1.
-  by split=> //; rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y; rewrite subrr normr0.
-have [res0 res1] := residual_row q 1 r0 r1.
-apply: (@ComputesSibling _ _ _ _ _ _ _ _ _ _ q below next q (h_token r q) (over r q 1) (excess r q 1) (residual r q 1)
-  (fun y => recursive_rejection Mb c (rcons x y) (b (rcons x y)) (below y))
-  (fun y => recursive_rejection Mb c x (residual r q 1) (next y))) => // [y|y||nz y|y|y].
-- by exists (r y / q y).
-- by exists (r y - q y) => //; rewrite /over mul1r.
-- by apply: whole; apply: sumV_ge0 => y; apply: over_ge0.
-- by rewrite /residual (negPf nz).
-- by apply: IHb; [apply: row_ge0 | apply: row_sum].
-- exact: IHn.
-Qed.
-End ExactNumbers.
-
-(* Rules for draft trees: here too every product, quotient and difference is off by the factor 1 + e, at every node. *)
+(* Rules for draft trees: here too every product, quotient and difference is rounded by fl, at every node; their sums are exact
+   but for those of recursive rejection. *)
 Section RoundedTrees.
-Variables (V : vocabulary) (R : realFieldType) (u nu lambda e : R) (d : nat) (Fd : R -> R).
-Hypotheses (u0 : 0 <= u) (u1 : u < 1) (nu0 : 0 <= nu) (lambda0 : 0 <= lambda) (eu : `|e| <= u).
-Notation fl := (fl e).
+Variables (V : vocabulary) (R : realFieldType) (u nu lambda : R) (d : nat) (Fd fl : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u < 1) (nu0 : 0 <= nu) (lambda0 : 0 <= lambda).
+Hypothesis rounded : forall z, Rounding.rounds u z (fl z).
 Implicit Types (b q w : V -> R).
-Let rounded z : Rounding.rounds u z (fl z). Proof. exact: fl_rounds. Qed.
 Let none q y : (forall y, 0 <= q y) -> rel nu (q y) (q y).
 Proof. by move=> q0; rewrite /rel subrr normr0 mulr_ge0. Qed.
 Let whole w : (forall y, 0 <= w y) -> within u d (sumV w) (sumV w).
 Proof. by move=> w0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 ?sumV_ge0. Qed.
-Let factor : 0 < 1 + e.
-Proof. by rewrite -ltr_subl_addl sub0r; move: (le_lt_trans eu u1); rewrite ltr_norml => /andP[]. Qed.
+Let fl0 z : 0 <= z -> 0 <= fl z.
+Proof. by move=> z0; exact: (Rounding.rounds_ge0 (ltW u1) z0 (rounded z)). Qed.
+Let fl_lo z : 0 <= z -> (1 - u) * z <= fl z.
+Proof.
+move=> z0; have := rounded z; rewrite /Rounding.rounds (ger0_norm z0) ler_norml => /andP[lo _].
+by rewrite mulrBl mul1r addrC -ler_subr_addr.
+Qed.
+Let fl_gt0 z : 0 < z -> 0 < fl z.
+Proof. by move=> z0; apply: lt_le_trans (fl_lo (ltW z0)); rewrite mulr_gt0 // subr_gt0. Qed.
 Let same (r : V -> R) : total_variation r r <= lambda.
 Proof. by rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y; rewrite subrr normr0. Qed.
 Lemma share_of_row b : (forall y, 0 <= b y) -> 0 < sumV b -> sumV (share_of b) = 1 /\ forall y, 0 <= share_of b y.
@@ -236,8 +253,45 @@ Lemma divided_ok b w : (forall y, 0 <= b y) -> 0 < sumV b -> (forall y, 0 <= w y
 Proof.
 move=> b0 bp w0; have [s1 s0] := share_of_row b0 bp; rewrite /divided.
 have [z|nz] := eqVneq (sumV w) 0; first by split=> //; rewrite s1 ltr01.
-split=> // [y||z]; [by rewrite mulr_ge0 ?divr_ge0 ?sumV_ge0 // ltW | | by rewrite z eqxx in nz].
-by rewrite (sumVZ (1 + e)) sumVZr mulfV // mulr1.
+split=> // [y||z]; [by rewrite fl0 ?divr_ge0 ?sumV_ge0 | | by rewrite z eqxx in nz].
+apply: lt_le_trans (_ : 0 < 1 - u) _; first by rewrite subr_gt0.
+have -> : 1 - u = sumV (fun y => (1 - u) * (w y / sumV w)) by rewrite sumVZ sumVZr mulfV // mulr1.
+apply: sumV_le => y; have q0 : 0 <= w y / sumV w by rewrite divr_ge0 ?sumV_ge0.
+exact: fl_lo.
+Qed.
+
+(* Recursive rejection, sums in order and rounded as well; the siblings' rows are what they are drawn from. *)
+Theorem tree_rounding_met (B : seq V -> V -> R) (n : nat) x b t : (forall s y, 0 <= B s y) -> (forall s, 0 < sumV (B s)) ->
+  (size (tokens V) <= d)%N -> SeveralDrafts.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b ->
+  exists F, computes u nu lambda d Fd B x b t F.
+Proof.
+move=> B0 Bp enough h; elim: h x b => {n t} [n|n q below next q0 q1 _ IHb _ IHn] x b b0 bp.
+  have [s1 s0] := share_of_row b0 bp; exists (fun A => draw (share_of b) (A x)).
+  apply: (@ComputesDone _ _ _ _ _ _ _ _ _ _ (share_of b) (share_of b)) => //.
+  by split=> // y; rewrite /share_of divfK // gt_eqF.
+pose H y := Num.min (fl (b y / q y)) 1; pose w y := Num.max (fl (b y - q y)) 0.
+have w0 y : 0 <= w y by rewrite le_maxr lexx orbT.
+have [e0 ew] := sum_fl_within u0 (ltW u1) rounded enough w0; set e := sum_fl fl w in e0 ew *.
+pose left y := if e == 0 then share_of b y else fl (w y / e).
+have [l0 lp] : (forall y, 0 <= left y) /\ 0 < sumV left.
+  have [s1 s0] := share_of_row b0 bp; rewrite /left; have [z|nz] := eqVneq e 0; first by rewrite s1 ltr01.
+  have ep : 0 < e by rewrite lt0r nz.
+  have wp : 0 < sumV w.
+    rewrite lt_neqAle sumV_ge0 // andbT eq_sym; apply: contra nz => /eqP z.
+    by move: ew; rewrite /within z subr0 mulr0 normr_le0.
+  split=> [y|]; first by rewrite fl0 // divr_ge0.
+  apply: lt_le_trans (_ : 0 < (1 - u) * (sumV w / e)) _; first by rewrite mulr_gt0 ?divr_gt0 ?subr_gt0.
+  rewrite -sumVZr -sumVZ; apply: sumV_le => y; have q0' : 0 <= w y / e by rewrite divr_ge0.
+  exact: fl_lo.
+have [FA hA] := fin_all_exists (fun y => IHb y (rcons x y) (B (rcons x y)) (B0 _) (Bp _)).
+have [FR hR] := fin_all_exists (fun y => IHn y x left l0 lp).
+exists (fun A => draw q (fun y => flip (Fd (H y)) (fun accepted => if accepted then FA y A else FR y A))).
+apply: (@ComputesSibling _ _ _ _ _ _ _ _ _ _ q below next q H w e left FA FR) => //.
+- by move=> y; apply: none.
+- by move=> y; exists (fl (b y / q y)).
+- by move=> y; exists (fl (b y - q y)).
+- by move=> nz y; rewrite /left (negPf nz); apply: rounded.
+by move=> z; have [s1 s0] := share_of_row b0 bp; rewrite /left z eqxx.
 Qed.
 
 Section MultiRound.
@@ -305,7 +359,7 @@ have beta1 : beta b q rho <= 1.
   by rewrite -q1; apply: sumV_le => y; rewrite /taken next_pE // le_minl lexx orbT.
 have allowed : repeated b q rho k <= rho by apply: le_trans (repeated_le k beta0 beta1) _; rewrite ler_nat.
 pose t y := Num.min (q y) (fl (b y / rho)); pose be := sumV t; pose c := fl (1 - be).
-have t0 y : 0 <= t y by rewrite le_minr q0 mulr_ge0 ?divr_ge0 // ltW.
+have t0 y : 0 <= t y by rewrite le_minr q0 fl0 // divr_ge0 // ltW.
 have [P hP] : exists P, product_of u c k P.
   elim: k {rho rho0 i0 bt beta0 beta1 allowed t be t0} c => [|j IH] c; first by exists 1.
   by have [P hP] := IH c; exists (fl (P * c)), P.
@@ -362,14 +416,13 @@ Theorem truncated_met (D : vocabulary) (Q : seq V -> seq V -> V -> R) (spent : s
   (forall s k S, 0 <= TransportRounding.drafted (Q s) (spent s) key k S) -> (forall s k S y, 0 <= share s k S y) ->
   exists left : seq V -> nat -> V -> R, forall s k, truncated_step u Q spent key share share B left u kappa d s k.
 Proof.
-move=> kappa0 dr0 s0; have f0 : 0 <= 1 + e := ltW factor.
-pose L s k S := fl (TransportRounding.drafted (Q s) (spent s) key k S); pose P s k S y := fl (L s k S * share s k S y).
+move=> kappa0 dr0 s0; pose L s k S := fl (TransportRounding.drafted (Q s) (spent s) key k S); pose P s k S y := fl (L s k S * share s k S y).
 exists (fun s k y => Num.max (fl (B s y - sumV ((P s k)^~ y))) 0) => s k; exists (L s k), (P s k), (fun y => sumV ((P s k)^~ y)).
 split=> [S|S y|y|y|S].
 - by rewrite /rel -{2}(ger0_norm (dr0 s k S)); apply: rounded.
 - exact: rounded.
 - rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 // sumV_ge0 // => S.
-  by rewrite mulr_ge0 // mulr_ge0 // mulr_ge0.
+  by rewrite fl0 // mulr_ge0 // fl0.
 - by exists (fl (B s y - sumV ((P s k)^~ y))).
 by rewrite /apart (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
 Qed.
@@ -378,9 +431,7 @@ Theorem resolution_met (D : vocabulary) (B : V -> R) (drafted : D -> R) (share :
   exists (a : D -> V -> R) (w : V -> R),
   [/\ forall S y, 0 <= a S y, forall S, sumV (a S) <= 1 & resolution_step u u kappa d B drafted share a w].
 Proof.
-move=> kappa0 dr0 B0 s0 s1; have f0 : 0 <= 1 + e := ltW factor.
-have fl0 z : 0 <= z -> 0 <= fl z by move=> z0; rewrite mulr_ge0.
-pose P S y := fl (fl (drafted S) * share S y); pose acc y := sumV (P^~ y).
+move=> kappa0 dr0 B0 s0 s1; pose P S y := fl (fl (drafted S) * share S y); pose acc y := sumV (P^~ y).
 have P0 S y : 0 <= P S y by rewrite !(fl0, mulr_ge0).
 have acc0 y : 0 <= acc y by apply: sumV_ge0.
 pose sc y := if acc y == 0 then 1 else Num.min (fl (B y / acc y)) 1.
@@ -402,8 +453,6 @@ Section Climb.
 Variables (D : vocabulary) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (key : seq V -> D).
 Hypotheses (B0 : forall s y, 0 <= B s y) (B1 : forall s, sumV (B s) = 1).
 Hypotheses (Q0 : forall s elders x, 0 <= Q s elders x) (Q1 : forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1).
-Let f0 : 0 <= 1 + e := ltW factor.
-Let fl0 z : 0 <= z -> 0 <= fl z. Proof. exact: mulr_ge0. Qed.
 Section Node.
 Variables (s : seq V) (P : R) (k : nat).
 Definition weighted y : R := fl (P * B s y).
@@ -508,12 +557,11 @@ Definition rows_fl x y : R :=
 Theorem multi_path_rows_met : sums_computed rank u d given mass_fl back_fl z_fl lo_fl (fun x y => lo_fl x y + z_fl x y)
   /\ forall x, row_computed k u given mass_fl back_fl lo_fl (fun x y => lo_fl x y + z_fl x y) rows_fl x.
 Proof.
-have f0 : 0 <= 1 + e := ltW factor.
 have st x : 0 <= (state x).1 /\ 0 <= (state x).2.
   elim: x => [|y x /=]; first by rewrite /= ler01 lexx.
-  case: (state x) => [ma ba] /= [m0 b0]; have z0 t : 0 <= fl (ma * given (rev x) t) by rewrite !mulr_ge0.
+  case: (state x) => [ma ba] /= [m0 b0]; have z0 t : 0 <= fl (ma * given (rev x) t) by rewrite fl0 // mulr_ge0.
   by split=> //; rewrite addr_ge0 // sumV_ge0 // => t; rewrite mulr_ge0 ?ler0n.
-have z0 x y : 0 <= z_fl x y by rewrite mulr_ge0 // mulr_ge0 //; have [] := st (rev x).
+have z0 x y : 0 <= z_fl x y by rewrite fl0 // mulr_ge0 //; have [] := st (rev x).
 have l0 x y : 0 <= lo_fl x y.
   by rewrite addr_ge0 ?sumV_ge0 //; [have [] := st (rev x) | move=> t; rewrite mulr_ge0 ?ler0n].
 split; first split=> [//|x y|x y|x y|x y]; first exact: rounded.
@@ -570,16 +618,16 @@ Fixpoint race_fl (spans : seq (seq (piece R))) (A : R) (ds : seq R) : R :=
 Theorem races_met spans A ds : all (all (@positive R)) spans -> 0 < A -> all (fun x => 0 <= x) ds ->
   0 <= race_fl spans A ds /\ race_computed u spans A ds (race_fl spans A ds).
 Proof.
-have f0 : 0 <= 1 + e := ltW factor; have self n (x : R) : 0 <= x -> within u n x x.
+have self n (x : R) : 0 <= x -> within u n x x.
   by move=> x0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0.
 have ring n A' ds' : 0 < A' -> all (fun x => 0 <= x) ds' -> 0 <= rings_fl n A' ds' /\ rings_computed u n A' ds' (rings_fl n A' ds').
-  elim: n ds' => [|n IH] ds' A0 h; first by split; [rewrite mulr_ge0 // invr_ge0 ltW | exact: rounded].
+  elim: n ds' => [|n IH] ds' A0 h; first by split; [rewrite fl0 // invr_ge0 ltW | exact: rounded].
   have nn i : (i < size ds')%N -> 0 <= nth 0 ds' i by move=> lt; exact: (allP h _ (mem_nth 0 lt)).
   have ih i := IH (del i ds') A0 (all_del i h); have t0 := total_ge0 h.
   have S0 : 0 <= \sum_(i < size ds') fl (nth 0 ds' i * rings_fl n A' (del i ds')).
-    by apply: sumr_ge0 => i _; rewrite mulr_ge0 // mulr_ge0 ?nn //; have [] := ih i.
+    by apply: sumr_ge0 => i _; rewrite fl0 // mulr_ge0 ?nn //; have [] := ih i.
   have D0 : 0 <= A' + total_of ds' by rewrite addr_ge0 // ltW.
-  split; first by rewrite mulr_ge0 // divr_ge0.
+  split; first by rewrite fl0 // divr_ge0.
   exists (fun i => rings_fl n A' (del i ds')), (fun i => fl (nth 0 ds' i * rings_fl n A' (del i ds'))).
   exists (\sum_(i < size ds') fl (nth 0 ds' i * rings_fl n A' (del i ds'))), (A' + total_of ds').
   by split=> [i _|i _|||]; [have [] := ih i | exact: rounded | exact: self | exact: self | exact: rounded].
@@ -588,9 +636,9 @@ move=> /andP[hp hr] A0 h; pose W i := nth (nothing R) sp i.
 have here i : (i < size sp)%N -> 0 <= (W i).1.1 /\ 0 <= race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)
     /\ race_computed u rest (fl (A + (W i).1.2)) ((W i).2 ++ ds) (race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
   move=> lt; have /and4P[w0 w1 w2 _] : positive (W i) by exact: (allP hp _ (mem_nth _ lt)).
-  by split=> //; apply: IH; rewrite ?all_cat ?w2 // mulr_gt0 // ltr_paddr.
+  by split=> //; apply: IH; rewrite ?all_cat ?w2 // fl_gt0 // ltr_paddr.
 have S0 : 0 <= \sum_(i < size sp) fl ((W i).1.1 * race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
-  by apply: sumr_ge0 => i _; have [w0 [r0 _]] := here i (ltn_ord i); rewrite mulr_ge0 // mulr_ge0.
+  by apply: sumr_ge0 => i _; have [w0 [r0 _]] := here i (ltn_ord i); rewrite fl0 // mulr_ge0.
 split=> //; exists (fun i => fl (A + (W i).1.2)), (fun i => race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds)).
 exists (fun i => fl ((W i).1.1 * race_fl rest (fl (A + (W i).1.2)) ((W i).2 ++ ds))).
 by split=> [i _|i lt|i _|]; [exact: rounded | have [_ []] := here i lt | exact: rounded | exact: self].
@@ -598,14 +646,12 @@ Qed.
 End Races.
 End RoundedTrees.
 
-(* Hierarchical verification, every operation off by the factor 1 + e. *)
+(* Hierarchical verification, every operation but its sums rounded. *)
 Section RoundedPath.
-Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u e : R) (d : nat).
-Hypotheses (u0 : 0 <= u) (eu : `|e| <= u).
-Notation fl := (fl e).
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u : R) (d : nat) (fl : R -> R).
+Hypotheses (u0 : 0 <= u) (rounded : forall z, Rounding.rounds u z (fl z)).
 Notation b x := (Mb (c ++ x)).
 Notation s x := (Ms (c ++ x)).
-Let rounded z : Rounding.rounds u z (fl z). Proof. exact: fl_rounds. Qed.
 Fixpoint joint_from (r : seq V) : R :=
   if r is y :: r' then fl (joint_from r' * fl (b (rev r') y / s (rev r') y)) else 1.
 Fixpoint most_from (r : seq V) : R :=
@@ -636,31 +682,38 @@ by move=> _; apply: rounded.
 Qed.
 End RoundedPath.
 
+(* Where a theorem asks for tails or scales on one side, every operation is off by the same factor. *)
+Definition off (R : realFieldType) (e z : R) : R := (1 + e) * z.
+Lemma off_rounds (R : realFieldType) (u e z : R) : `|e| <= u -> Rounding.rounds u z (off e z).
+Proof.
+move=> eu; rewrite /Rounding.rounds /off; have -> : (1 + e) * z - z = e * z by ring.
+by rewrite normrM ler_wpmul2r.
+Qed.
 (* Thresholds: sums and quotients that are e too large, tails that are e too small; so that no tail grows. *)
 Section RoundedTails.
 Variables (V : vocabulary) (R : realFieldType) (u e acc : R) (Fd : R -> R) (row : V -> R).
 Hypotheses (e0 : 0 <= e) (eu : e <= u) (e1 : e <= 1) (acc0 : 0 < acc) (row0 : forall y, 0 <= row y).
 Implicit Types (es : seq V) (x : V).
-Definition heap_fl es : R := foldl (fun m x => fl e (m + row x)) 0 es.
-Definition over_fl es : R := Num.min (fl e (fl e (10%:R * heap_fl es) / acc)) 1.
+Definition heap_fl es : R := foldl (fun m x => off e (m + row x)) 0 es.
+Definition over_fl es : R := Num.min (off e (off e (10%:R * heap_fl es) / acc)) 1.
 Definition tail_fl es : R := if nilp es then 1 else (1 - e) * (1 - over_fl es).
-Definition share_fl es x : R := Fd (clipped (fl e (1 - fl e (tail_fl (rcons es x) / tail_fl es)))).
+Definition share_fl es x : R := Fd (clipped (off e (1 - off e (tail_fl (rcons es x) / tail_fl es)))).
 Theorem thresholds_rounding_met : tails_computed u acc row heap_fl tail_fl /\ shares_computed u Fd tail_fl share_fl.
 Proof.
-have up z : Rounding.rounds u z (fl e z) by apply: fl_rounds; rewrite ger0_norm.
+have up z : Rounding.rounds u z (off e z) by apply: off_rounds; rewrite ger0_norm.
 have f0 : 0 <= 1 + e by rewrite addr_ge0 ?ler01.
-have m1 es x : heap_fl (rcons es x) = fl e (heap_fl es + row x) by rewrite /heap_fl foldl_rcons.
+have m1 es x : heap_fl (rcons es x) = off e (heap_fl es + row x) by rewrite /heap_fl foldl_rcons.
 have m0 es : 0 <= heap_fl es by elim/last_ind: es => [|es x IH]; rewrite ?lexx // m1 mulr_ge0 // addr_ge0.
-have grow z : 0 <= z -> z <= fl e z by move=> z0; rewrite /fl mulrDl mul1r ler_addl mulr_ge0.
+have grow z : 0 <= z -> z <= off e z by move=> z0; rewrite /off mulrDl mul1r ler_addl mulr_ge0.
 have k0 : 0 <= 1 - e by rewrite subr_ge0.
 have le z z' : z <= z' -> Num.min z 1 <= Num.min z' 1 :> R.
   by move=> le; rewrite le_minr [X in _ && X]le_minl lexx orbT andbT le_minl le.
 have mono es x : over_fl es <= over_fl (rcons es x).
-  apply: le; rewrite /fl; apply: ler_wpmul2l => //; rewrite ler_pmul2r ?invr_gt0 //.
+  apply: le; rewrite /off; apply: ler_wpmul2l => //; rewrite ler_pmul2r ?invr_gt0 //.
   apply: ler_wpmul2l => //; apply: ler_wpmul2l; first exact: ler0n.
   by rewrite m1; apply: le_trans (grow _ _); [rewrite ler_addl | rewrite addr_ge0].
-split; last by move=> es x; exists (fl e (tail_fl (rcons es x) / tail_fl es)), (fl e (1 - fl e (tail_fl (rcons es x) / tail_fl es))).
-split=> // es x; exists (fl e (10%:R * heap_fl (rcons es x))), (fl e (fl e (10%:R * heap_fl (rcons es x)) / acc)).
+split; last by move=> es x; exists (off e (tail_fl (rcons es x) / tail_fl es)), (off e (1 - off e (tail_fl (rcons es x) / tail_fl es))).
+split=> // es x; exists (off e (10%:R * heap_fl (rcons es x))), (off e (off e (10%:R * heap_fl (rcons es x)) / acc)).
 have tE : tail_fl (rcons es x) = (1 - e) * (1 - over_fl (rcons es x)) by rewrite /tail_fl /nilp size_rcons.
 split=> //; first by rewrite m1.
   rewrite tE /Rounding.rounds -/(over_fl _); have -> (z : R) : (1 - e) * z - z = - e * z by ring.
@@ -675,23 +728,23 @@ End RoundedTails.
 Section RoundedRaise.
 Variables (V : vocabulary) (R : realFieldType) (u e : R) (P G : V -> R) (x : V) (one h : R).
 Hypotheses (e0 : 0 <= e) (eu : e <= u) (e1 : e <= 1) (Ph : P x <= h) (h1 : h <= one).
-Definition scale_fl : R := if one == P x then 0 else (1 - e) * (fl e (one - h) / fl e (one - P x)).
-Definition raised_left_fl y : R := Num.max (fl e ((if y == x then h else fl e (P y * scale_fl)) - G y)) 0.
+Definition scale_fl : R := if one == P x then 0 else (1 - e) * (off e (one - h) / off e (one - P x)).
+Definition raised_left_fl y : R := Num.max (off e ((if y == x then h else off e (P y * scale_fl)) - G y)) 0.
 Theorem cactus_rounding_met : [/\ scale_computed u P x h one scale_fl, left_computed u P G x h scale_fl raised_left_fl &
-  exists2 z, Rounding.rounds u (h / G x) z & Num.min (fl e (h / G x)) 1 = Num.min z 1].
+  exists2 z, Rounding.rounds u (h / G x) z & Num.min (off e (h / G x)) 1 = Num.min z 1].
 Proof.
-have up z : Rounding.rounds u z (fl e z) by apply: fl_rounds; rewrite ger0_norm.
-split; [|move=> y|by exists (fl e (h / G x))].
-- exists (fl e (one - h)), (fl e (one - P x)); split=> //; rewrite /scale_fl; case: eqP => [_|/eqP ne]; rewrite ?lexx ?ler01 //.
+have up z : Rounding.rounds u z (off e z) by apply: off_rounds; rewrite ger0_norm.
+split; [|move=> y|by exists (off e (h / G x))].
+- exists (off e (one - h)), (off e (one - P x)); split=> //; rewrite /scale_fl; case: eqP => [_|/eqP ne]; rewrite ?lexx ?ler01 //.
     have d0 : 0 < one - P x by rewrite subr_gt0 lt_neqAle eq_sym ne (le_trans Ph).
     have f0 : 0 < 1 + e by rewrite (lt_le_trans ltr01) // ler_addl.
-    have q0 : 0 <= fl e (one - h) / fl e (one - P x) by rewrite divr_ge0 // mulr_ge0 ?(ltW f0) ?(ltW d0) // subr_ge0.
-    have q1 : fl e (one - h) / fl e (one - P x) <= 1.
+    have q0 : 0 <= off e (one - h) / off e (one - P x) by rewrite divr_ge0 // mulr_ge0 ?(ltW f0) ?(ltW d0) // subr_ge0.
+    have q1 : off e (one - h) / off e (one - P x) <= 1.
       by rewrite ler_pdivr_mulr ?mulr_gt0 // mul1r ler_wpmul2l ?(ltW f0) // ler_add2l ler_opp2.
     by rewrite mulr_ge0 ?subr_ge0 //; apply: mulr_ile1; rewrite ?subr_ge0 // ler_subl_addr ler_addl.
   rewrite /Rounding.rounds; set q := _ / _; have -> : (1 - e) * q - q = - e * q by ring.
   by rewrite normrM normrN (ger0_norm e0); apply: ler_wpmul2r.
-exists (if y == x then h else fl e (P y * scale_fl)), (fl e ((if y == x then h else fl e (P y * scale_fl)) - G y)).
+exists (if y == x then h else off e (P y * scale_fl)), (off e ((if y == x then h else off e (P y * scale_fl)) - G y)).
 by split=> //; case: (y == x).
 Qed.
 End RoundedRaise.
