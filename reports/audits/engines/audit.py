@@ -2,10 +2,10 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,52 +40,6 @@ LEVELS = ("exact", "statistical")
 
 NEUTRAL = [("temperature", 1), ("top_k", 0), ("top_p", 1)]
 """Settings that do not change the law."""
-
-
-class Sampled(NamedTuple):
-    """A count of what an engine emitted for one job.
-
-    counts: emitted tokens -> times.
-    failure: [kind, why] if not all samples were taken.
-    """
-
-    counts: Counter
-    failure: list[str] | None
-
-
-def sampled(
-    request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = ENGINE_MEMORY
-) -> tuple[Sequence[Sampled], dict[str, Any]]:
-    """Sample the request's jobs: return what was emitted for each, and the engine's digest and versions.
-
-    What was counted before a failure is returned with it.
-    timeout: seconds of wall-clock time for all jobs.
-    progress: called with the number of samples so far.
-    memory: GiB of address space of the child.
-    """
-    counts = [Counter() for _ in request["jobs"]]
-    ended: dict[int, list[str] | None] = {}
-    about: dict[str, Any] = {}
-    failure = ["crash", "it ended too early"]
-    child = ChildProcess("draftproof.reports.audits.engines.child", memory=memory, limits=TimeLimits(timeout))
-    try:
-        child.send(**request)
-        child.expect("sampling", None)
-        while "job" in (answer := child.receive()):
-            for text, n in answer["counts"]:
-                counts[answer["job"]][tuple(text)] += n
-            if "ended" in answer:
-                ended[answer["job"]] = answer["ended"]
-            progress(sum(sum(texts.values()) for texts in counts))
-        about, failure = answer, answer.pop("failure", failure)
-        child.end(LAST_SECONDS)
-    except RunFailed as error:
-        failure = [error.kind, error.message]
-    except KeyboardInterrupt:
-        failure = ["interrupted", "interrupted; what was counted before is in the report"]
-    finally:
-        child.end()
-    return [Sampled(texts, ended.get(job, failure)) for job, texts in enumerate(counts)], about
 
 
 def engine_from(name: str) -> Engine:
@@ -185,7 +139,11 @@ def audit_engine(
 
 @dataclass
 class EngineTexts:
-    """A sample of an engine's texts on forged pairs; fields as in ``audit_engine``."""
+    """A sample of an engine's texts on forged pairs; fields as in ``audit_engine``.
+
+    counts: for each problem, emitted tokens -> times.
+    failures: for each problem, [kind, why] if not all samples were taken.
+    """
 
     engine: Engine
     problems: Sequence[Problem]
@@ -196,37 +154,60 @@ class EngineTexts:
     settings: dict[str, Any]
     report: Report
     progress: Progress
-    sampled: Sequence[Sampled] = ()
+
+    def __post_init__(self) -> None:
+        self.counts: list[Counter] = [Counter() for _ in self.problems]
+        self.failures: dict[int, list[str] | None] = {}
 
     def run(self) -> None:
-        total = len(self.problems) * self.samples
-        self.progress("forging", 0, total)
+        self.progress("forging", 0, len(self.problems) * self.samples)
         with tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
             # The same seeds for every problem, so that each can be replayed alone.
             seeds = np.random.default_rng(self.report.seed).choice(2**31, self.samples, replace=False).tolist()
             jobs = [self._job(problem, Path(folder, str(k)), seeds) for k, problem in enumerate(self.problems)]
-            request = {"sample": self.engine.sample, "jobs": jobs, "settings": self.settings,
-                       "packages": self.engine.packages}  # fmt: skip
-            self.sampled, about = sampled(
-                request, self.timeout, lambda n: self.progress(self.engine.name, n, total), self.memory
-            )
-        self.report.environment |= about.get("versions", {})
-        self.report.subject["digest"] = about.get("digest", "unknown")
-        for problem, (counts, failure) in zip(self.problems, self.sampled, strict=True):
-            if failure:
+            last = self._sampled(jobs)
+        for job, problem in enumerate(self.problems):
+            if failure := self.failures.setdefault(job, last):
                 kind, why = failure
-                self.report.fail(kind, f"on problem {problem.name}, after {sum(counts.values())} samples: {why}")
+                self.report.fail(kind, f"on problem {problem.name}, after {self.counts[job].total()} samples: {why}")
+
+    def _sampled(self, jobs: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Sample the jobs in a child process. Return how it ended, of which the jobs that did not end have failed."""
+        failure = ["crash", "it ended too early"]
+        limits = TimeLimits(self.timeout)
+        child = ChildProcess("draftproof.reports.audits.engines.child", memory=self.memory, limits=limits)
+        try:
+            child.send(sample=self.engine.sample, jobs=jobs, settings=self.settings, packages=self.engine.packages)
+            child.expect("sampling", None)
+            while "job" in (answer := child.receive()):
+                for text, n in answer["counts"]:
+                    self.counts[answer["job"]][tuple(text)] += n
+                if "ended" in answer:
+                    self.failures[answer["job"]] = answer["ended"]
+                done = sum(counts.total() for counts in self.counts)
+                self.progress(self.engine.name, done, len(jobs) * self.samples)
+            failure = answer.get("failure", failure)
+            self.report.environment |= answer.get("versions", {})
+            self.report.subject["digest"] = answer.get("digest", "unknown")
+            child.end(LAST_SECONDS)
+        except RunFailed as error:
+            failure = [error.kind, error.message]
+        except KeyboardInterrupt:
+            failure = ["interrupted", "interrupted; what was counted before is in the report"]
+        finally:
+            child.end()
+        return failure
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        alpha = ALPHA / len(self.problems)
-        judged_texts = [
-            (judged(problem, counts, alpha, complete=failure is None), size_of(problem))
-            for problem, (counts, failure) in zip(self.problems, self.sampled)
+        how = {"sampling": PLAIN if self.plain else DRAFT, "seed": self.report.seed, "settings": self.settings}
+        return [
+            self._with_replay(
+                judged(problem, counts, ALPHA / len(self.problems), complete=self.failures.get(job) is None)
+                .with_detail(**how, **size_of(problem))
+            )
+            for job, (problem, counts) in enumerate(zip(self.problems, self.counts))
             if counts
-        ]
-        sampling = PLAIN if self.plain else DRAFT
-        how = {"sampling": sampling, "seed": self.report.seed, "settings": self.settings}
-        return [self._with_replay(e.with_detail(**how, **size)) for e, size in judged_texts]
+        ]  # fmt: skip
 
     def _with_replay(self, evidence: Evidence) -> Evidence:
         """Add the command that shows a refutation again, on its problem alone."""
