@@ -108,3 +108,28 @@ def paths_of(program: Callable[[Any], Result], one: Any = ONE) -> Iterator[tuple
     while branching.begin():
         result = program(chance)
         yield result, branching.probability
+
+
+def batched_law_of(
+    programs: Callable[[list[Any]], Sequence[Outcome]], may_begin: Callable[[int, int], bool] = lambda done, open: True
+) -> dict[Outcome, float] | None:
+    """Return the law, in floats, of a program that runs with many chances at once, all open paths in one batch.
+
+    programs: from one chance for each path to what the program returns on each.
+    may_begin: called before each batch with the numbers of paths done and open. If it returns False the law is None.
+    """
+    law: dict[Outcome, float] = {}
+    scripts, done = [((), 1.0)], 0
+    while scripts:
+        if not may_begin(done, len(scripts)):
+            return None
+        branches = [Branching(1.0) for _ in scripts]
+        for branching, script in zip(branches, scripts, strict=True):
+            branching.pending = [script]
+            branching.begin()
+        outcomes = programs([EnumeratedChance(branching) for branching in branches])
+        for outcome, branching in zip(outcomes, branches, strict=True):
+            law[outcome] = law.get(outcome, 0.0) + branching.probability
+        done += len(branches)
+        scripts = [script for branching in branches for script in branching.pending]
+    return law

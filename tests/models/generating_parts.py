@@ -9,9 +9,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from draftproof.models.forge import forge
 from draftproof.models.generating.generate import generate
-from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.libraries import torch_threads
-from draftproof.proofs.enumeration import Branching, EnumeratedChance
+from draftproof.proofs.enumeration import batched_law_of
 from draftproof.proofs.laws.reference_laws import joint_law
 
 
@@ -61,57 +60,16 @@ def exact_law(pair, verifier, prompts=1, **settings):
     prompts: rows that are decoded with one chance in turn; an outcome is then a tuple of their texts.
     """
     target, draft, start = pair
-    law, scripts = {}, [((), 1.0)]
-    while scripts:
-        walks = []
-        for script in scripts:
-            walks.append(Branching(1.0))
-            walks[-1].pending = [script]
-            walks[-1].begin()
-        chances = [EnumeratedChance(walk) for walk in walks for _ in range(prompts)]
-        texts = generate(target, draft, [[start]] * len(chances), verifier, chance=chances, **settings).tokens
-        for at, walk in enumerate(walks):
-            outcome = tuple(map(tuple, texts[at * prompts : (at + 1) * prompts]))
-            outcome = outcome[0] if prompts == 1 else outcome
-            law[outcome] = law.get(outcome, 0.0) + walk.probability
-        scripts = [script for walk in walks for script in walk.pending]
-    return law
+
+    def outcomes(chances):
+        chances = [chance for chance in chances for _ in range(prompts)]
+        found = generate(target, draft, [[start]] * len(chances), verifier, chance=chances, **settings).tokens
+        texts = [*map(tuple, found)]
+        return texts if prompts == 1 else [tuple(texts[at : at + prompts]) for at in range(0, len(texts), prompts)]
+
+    return batched_law_of(outcomes)
 
 
 def law_of_text(model, length):
     """The law of a model's first tokens as floats."""
     return {text: float(p) for text, p in joint_law(model, length, Fraction(1)).items()}
-
-
-def distance(law, other):
-    """Total variation of two laws of floats."""
-    return sum(abs(law.get(x, 0.0) - other.get(x, 0.0)) for x in law.keys() | other.keys()) / 2
-
-
-def watched(loop=DecodingLoop):
-    """The same loop, which notes the texts and the rows of every verification."""
-
-    class Watched(loop):
-        def verified(self, drafted):
-            self.__dict__.setdefault("blocks", []).append(([list(self.texts[row]) for row in self.open], drafted))
-            return super().verified(drafted)
-
-    return Watched
-
-
-def furthest_rows(blocks, target, draft):
-    """The largest difference between rows that were verified and those of forward passes over whole texts.
-
-    For the target and for the draft, of probabilities.
-    """
-    worst = {"target": 0.0, "draft": 0.0}
-    with torch.no_grad():
-        for texts, drafted in blocks:
-            for row, text in enumerate(texts):
-                whole = torch.tensor([text + drafted.tokens[row].tolist()], device=drafted.tokens.device)
-                for name, model in (("target", target), ("draft", draft)):
-                    given = getattr(drafted, name)[row]
-                    expected = model(whole).logits[0, len(text) - 1 : len(text) - 1 + len(given)]
-                    off = (given.softmax(-1) - expected.softmax(-1)).abs().max().item()
-                    worst[name] = max(worst[name], off)
-    return worst

@@ -7,8 +7,8 @@ import torch
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.generate import generate
-from draftproof.models.generating.loop_verifiers import loop_verifier
-from draftproof.models.generating.settings import LoopSettings
+from draftproof.models.generating.loop import DecodingLoop
+from draftproof.reports.audits.loops.observed_loop import Observations, observed
 from draftproof.stattests.design import assert_goodness
 from draftproof.tests.models import generating_parts as parts
 
@@ -32,11 +32,11 @@ def back_on_the_cpu():
 
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
 def test_rows_and_texts_on_the_gpu_are_right_and_a_seed_repeats_itself(name):
-    settings = {"gamma": 3, "max_new_tokens": 20, "seed": 3}
-    running = parts.watched()(*parts.attentive("llama"), RAGGED, loop_verifier(name), LoopSettings(**settings),
-                              None, "cuda")  # fmt: skip
-    assert running.run().device.startswith("cuda")
-    assert max(parts.furthest_rows(running.blocks, *parts.attentive("llama")).values()) < 1e-4
+    observations = Observations()
+    loop, settings = observed(DecodingLoop, observations), {"gamma": 3, "max_new_tokens": 20, "seed": 3}
+    run = generate(*parts.attentive("llama"), RAGGED, name, loop=loop, device="cuda", **settings)
+    assert run.device.startswith("cuda") and not observations.misread
+    assert max(seen.distance for seen in observations.rows) < 1e-4
     target, draft, start = parts.forged(drawn_markov, 3, 2)
     settings = {"gamma": 2, "max_new_tokens": 3, "seed": 5, "device": "cuda"}
     found, again = (generate(target, draft, [[start]] * 10_000, name, **settings).tokens for _ in range(2))

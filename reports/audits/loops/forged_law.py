@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import log2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -13,7 +13,7 @@ from ....models.generating.several_paths import independent_paths
 from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
-from ....proofs.enumeration import Branching, EnumeratedChance
+from ....proofs.enumeration import batched_law_of
 from ....proofs.field import in_field, rational
 from ....proofs.laws.law import Departure
 from ....proofs.laws.reference_laws import expected_accepted, joint_law, output_law
@@ -146,25 +146,17 @@ class EnumeratedLaw:
     def traced(self) -> dict[Prefix, float] | None:
         """Return text -> the sum over the paths that end in it; None if they are too many."""
         session, verifier = self.session, self.session.exact_verifier
-        law: dict[Prefix, float] = {}
-        scripts, paths = [((), 1.0)], 0
-        while scripts:
-            session.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
-            if paths + len(scripts) > MAX_PATHS:
-                return None
-            branches = []  # all open paths, decoded in one batch
-            for script in scripts:
-                branches.append(Branching(1.0))
-                branches[-1].pending = [script]
-                branches[-1].begin()
-            prompts, chance = [[self.forged.start]] * len(branches), [EnumeratedChance(path) for path in branches]
-            written = session.decode(prompts, self.length, verifier=verifier, chance=chance)
-            for path, tokens in zip(branches, written.tokens, strict=True):
-                text = self.forged.text(tokens, self.length)
-                law[text] = law.get(text, 0.0) + path.probability
-            paths += len(branches)
-            scripts = [script for path in branches for script in path.pending]
-        return law
+
+        def texts(chances: list[Any]) -> list[Prefix]:
+            prompts = [[self.forged.start]] * len(chances)
+            written = session.decode(prompts, self.length, verifier=verifier, chance=chances)
+            return [self.forged.text(tokens, self.length) for tokens in written.tokens]
+
+        def few(done: int, begun: int) -> bool:
+            session.step(f"the exact law of {self.length} tokens", done, done + begun)
+            return done + begun <= MAX_PATHS
+
+        return batched_law_of(texts, few)
 
     def evidence(self, complete: bool) -> list[Evidence]:
         if self.law is None:
