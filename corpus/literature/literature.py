@@ -6,7 +6,9 @@ contradicted has the smallest witness of the search, from small denominators up.
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from draftproof.corpus.literature.lattice import lattice_pairs
 from draftproof.models.battery import drawn, toy
@@ -27,7 +29,7 @@ from draftproof.verifiers.trees.k_seq import k_sequential_selection
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
 
-HOLDS, REFUTED = "holds", "refuted"
+HOLDS, REFUTED, DOES_NOT_HOLD = "holds", "refuted", "does not hold"
 JUST_ABOVE = 1e-5
 """k-SEQ's rho is rational, just above rho*: so much may it accept less than at rho*."""
 
@@ -40,13 +42,31 @@ class ClaimJudgement(NamedTuple):
     witness: Problem | None = None
 
 
-class LiteratureClaim(NamedTuple):
-    """source: the paper or thread; says: its claim; judge: the judgement; if_only: where it holds, if not always."""
+class LiteratureClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim of ``claims.json``, judged by the function that its ``judge`` names.
+
+    kind: whether the source claims it, we read it so, or we ask it ourselves.
+    place: of the sentence in the source; from an abstract where no more could be read.
+    true_if: where it is true, if not always. theorem: ``FILE.v:NAME`` of Coq, which proves it for all problems.
+    """
+
+    judge: str
+    says: str
+    kind: Literal["claimed", "read as", "asked here"]
+    place: str = ""
+    true_if: str = ""
+    theorem: str = ""
+
+    def word(self, verdict: str) -> str:
+        """Return the verdict as the page has it: only what a source claims can be refuted."""
+        return verdict if verdict == HOLDS or self.kind == "claimed" else DOES_NOT_HOLD
+
+
+class ClaimSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A paper, thread or repository, with what is judged of it."""
 
     source: str
-    says: str
-    judge: Callable[[], ClaimJudgement]
-    if_only: str = ""
+    rows: tuple[LiteratureClaim, ...]
 
 
 def figure(number: Any) -> str:

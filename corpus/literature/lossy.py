@@ -147,21 +147,20 @@ def raised_rows_stay_near(delta: float) -> ClaimJudgement:
     """KL(h || p) <= delta for the row h that a drafted token is verified against; the largest of all pairs."""
     found = [(divergence(raised(p, x, peak(p, x, delta)), p), k, x) for k, pair in enumerate(ONE_STEP)
              for p, q in [rows(pair)] for x, w in enumerate(q) if w]  # fmt: skip
-    over = next((one for one in found if one[0] > delta), None)
-    if over is None:
-        return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models, KL at most {max(found)[0]:.4f}")
-    on = f"KL {over[0]:.4f} where {over[2]} is drafted (of all pairs at most {max(found)[0]:.4f})"
-    return ClaimJudgement(REFUTED, on, ONE_STEP[over[1]])
+    most, k, x = max(found, key=lambda one: one[0])
+    if most <= delta:
+        return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models, KL at most {most:.4f}")
+    return ClaimJudgement(REFUTED, f"KL {most:.4f} where {x} is drafted", ONE_STEP[k])
 
 
 def law_stays_near(delta: float) -> ClaimJudgement:
     """KL(law of the token || p) <= delta."""
     rule = tree_reference("cactus")
-    for pair in ONE_STEP:
-        found = divergence(first_token(rule, pair), rows(pair)[0])
-        if found > delta:
-            return ClaimJudgement(REFUTED, f"KL {found:.4f}", pair)
-    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+    found = [divergence(first_token(rule, pair), rows(pair)[0]) for pair in ONE_STEP]
+    most = max(found)
+    if most <= delta:
+        return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+    return ClaimJudgement(REFUTED, f"KL {most:.4f}", ONE_STEP[found.index(most)])
 
 
 # Greedy drafts

@@ -45,14 +45,17 @@ def statements() -> tuple[Statement, ...]:
     return msgspec.json.decode(Path(__file__).with_name("statements.json").read_bytes(), type=tuple[Statement, ...])
 
 
-def exists(place: str) -> bool:
-    """Return whether ``file:name`` is there: an attribute of a Python module, a definition or theorem of a Coq file."""
+THEOREMS = "Theorem|Lemma|Corollary"
+"""How a theorem begins in Coq."""
+
+
+def exists(place: str, kinds: str = f"{THEOREMS}|Definition|Fixpoint|Record|Notation") -> bool:
+    """Return whether ``file:name`` is there: an attribute of a Python module, or one of these kinds in a Coq file."""
     file, name = place.split(":")
     path = MECHANIZED / Path(file).name if file.endswith(".v") else ROOT / file
     if not path.is_file():
         return False
     if file.endswith(".v"):
-        kinds = "Definition|Fixpoint|Theorem|Lemma|Corollary|Record|Notation"
         return re.search(rf"^({kinds}) {re.escape(name)}\b", path.read_text(), re.MULTILINE) is not None
     return hasattr(import_module("draftproof." + file[: -len(".py")].replace("/", ".")), name)
 

@@ -4,10 +4,12 @@
 """
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from draftproof.corpus.literature.literature import LiteratureClaim, figure
-from draftproof.corpus.literature.literature_claims import LITERATURE
+from draftproof.corpus.literature.literature import HOLDS, ClaimSource, figure
+from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE
 from draftproof.corpus.literature.lossy import worst_by_temperature
 from draftproof.models.battery import drawn, toy
 from draftproof.models.files import write_atomically
@@ -25,37 +27,56 @@ from draftproof.verifiers.trees.registry import TREE_REFERENCES
 PAGE = Path(__file__).parents[1] / "site" / "literature.md"
 HEAD = """# What the literature claims, judged
 
-Written by `python -m draftproof.corpus.literature.page`; a test writes it anew and compares. Every law is exact. A
-claim that *holds* is contradicted by none of the problems named and is not thereby proved for all; one that is
-*refuted* has the smallest witness of the search, and what it would need to be true. Rules and their sources:
-`draftproof list verifiers`. Numbers in papers that come from large models are not judged here. What is judged is this
-repository's code of each rule: of Tree Monte Carlo it is after the authors' public code, of greedy multi-path
-verification after the abstract and reviews, with the order of tokens by ratio, and, in rows of its own, after a copy
-of the submission's code, whose order is by the ratio capped at 1. Where a source says *abstract*, no more than that
-could be read, and what is judged is derived from it here; where it names a commit, the code there was read and is
-written anew, rules in `corpus/literature/strangers/`, which a clone audits as it does any code (`draftproof audit
-draftproof.corpus.literature.strangers.dd_tree:verify`); where it says neither, it is the paper as known. "Read as"
-marks a reading of ours: a paper that measured averages claims no more than those; "asked here" and "ours" mark what
-the source does not claim.
+Written by `python -m draftproof.corpus.literature.page`; a test writes it anew and compares.
+
+{counts}
+
+Each row says whose sentence it is. *Claimed*: the source says it, at the place named. *Read as*: we read a sentence
+of the source so; a paper that measured averages claims no more than those. *Asked here*: nobody claims it, we ask.
+*Refuted* is said of claimed rows alone; what was read so or asked here and fails *does not hold*. Where no more than
+an abstract could be read, the place says so; *from memory* is a paper that was not at hand, *by a summary* somebody
+else's page on it, a commit public code that was read.
+
+Every law is exact. What *holds* is contradicted by none of the problems named and is not thereby proved for all,
+unless the row names a theorem of Coq (`proofs/mechanized`). What fails has the smallest witness of the search, and
+what it would need to be true. Judged is this repository's code of each rule (`draftproof list verifiers`): rules
+whose source is an abstract are derived from it here, those after a commit stand in `corpus/literature/strangers/`,
+which a clone audits as it does any code (`draftproof audit draftproof.corpus.literature.strangers.dd_tree:verify`).
+Where a rule leaves a choice open, [ours](trees.md#rules-that-leave-a-choice-open) is judged. Numbers in papers that
+come from large models are not judged here.
 
 """
 
 
-def page(literature: list[LiteratureClaim] = LITERATURE) -> str:
+def page() -> str:
     """Return the text of the page."""
-    lines = [HEAD, "| source | claim | verdict | on, or by | true if |", "|---|---|---|---|---|"]
+    return "\n".join([table(LITERATURE), "", *lossy_rules(), "", *lossy_by_temperature(), "", *below_the_bound(), ""])
+
+
+def table(literature: Sequence[ClaimSource]) -> str:
+    """Return the head of the page, with the counts, the table of judged claims and the witnesses."""
+    lines = ["| source | claim | claimed, read as or asked here | verdict | on, or by | true if |", "|---" * 6 + "|"]
     replays: list[str] = []
-    for claim in literature:
-        judged = claim.judge()
+    counts: Counter[tuple[str, bool]] = Counter()
+    for source, claim in ((group.source, claim) for group in literature for claim in group.rows):
+        judged = JUDGES[claim.judge]()
+        counts[claim.kind, judged.verdict == HOLDS] += 1
         by = judged.on
         if judged.witness is not None:
             replays.append(json.dumps(as_json(judged.witness)))
             by += f" on {described(judged.witness)} [{len(replays)}]"
-        cells = (claim.source, claim.says, judged.verdict, by, claim.if_only)
+        if claim.theorem:
+            by += f"; proved for all: `{claim.theorem}`"
+        whose = f"{claim.kind}: {claim.place}" if claim.place else claim.kind
+        cells = (source, claim.says, whose, claim.word(judged.verdict), by, claim.true_if)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines += ["", "The witnesses, for `draftproof law RULE --problem`:", ""]
     lines += [f"{k}. `{replay}`" for k, replay in enumerate(replays, start=1)]
-    return "\n".join([*lines, "", *lossy_rules(), "", *lossy_by_temperature(), "", *below_the_bound(), ""])
+    parts = [
+        f"{counts[kind, True] + counts[kind, False]} {kind} ({counts[kind, True]} hold, {counts[kind, False]} {fail})"
+        for kind, fail in (("claimed", "are refuted"), ("read as", "do not"), ("asked here", "do not"))
+    ]
+    return HEAD.format(counts=f"{counts.total()} rows: {', '.join(parts)}.") + "\n".join(lines)
 
 
 def described(problem: Problem) -> str:

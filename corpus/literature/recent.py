@@ -156,10 +156,14 @@ def least(noise: Sequence[int], row: Row) -> int:
 
 
 def same_text_whichever_drafter(places: int, all_noise: bool) -> ClaimJudgement:
-    """Two paths of that many tokens: for each noise of a small grid, two drafters, and what both have emitted."""
+    """Two paths of that many tokens: for each noise of a small grid, three drafters, and what they have emitted.
+
+    Each token of each path has a factor of its own, so that no two noises, over their probabilities, are equal.
+    """
     target, drafters = (Fraction(1, 2),) * 2, [(Fraction(n, 4), Fraction(4 - n, 4)) for n in (1, 2, 3)]
     grid = list(product((1, 2, 5), repeat=2))
-    for flat in product(grid, repeat=2 * places):
+    paths = [[(a * f, b * g) for a, b in grid] for f, g in ((10, 11), (12, 13))]
+    for flat in product(*paths * places):
         noise = [flat[2 * i : 2 * i + 2] for i in range(places)]
         texts = [text_under_noise(target, draft, noise, all_noise) for draft in drafters]
         shortest = min(map(len, texts))

@@ -63,7 +63,7 @@ def ensemble_step(part: int = 1, whole: int = 2) -> Step:
 
     Guarantee: not valid for w < 1. Each token follows v where a draft is verified, and p after the whole block; so the
     first token is (1 - w) TV(p, q) away from the target.
-    Source: DIVERSE (2604.07622); transformers, assistant_ensemble_weight.
+    Source: DIVERSED (2604.07622); transformers, assistant_ensemble_weight.
     """
 
     def mixed(p: Number, q: Number) -> Number:

@@ -5,8 +5,21 @@ from fractions import Fraction as F
 import pytest
 
 from draftproof.corpus.literature.lattice import lattice_pairs
-from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED, at_least, changed, lossless, same_law
-from draftproof.corpus.literature.page import PAGE, lossy_rules, page
+from draftproof.corpus.literature.literature import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    ONE_STEP,
+    REFUTED,
+    ClaimSource,
+    LiteratureClaim,
+    at_least,
+    changed,
+    lossless,
+    same_law,
+)
+from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE
+from draftproof.corpus.literature.mapping import THEOREMS, exists
+from draftproof.corpus.literature.page import PAGE, lossy_rules, page, table
 from draftproof.models.battery import toy
 from draftproof.models.problem import as_json, tree_problem_from
 from draftproof.models.tree_battery import drawing, tree_battery
@@ -20,6 +33,50 @@ pytestmark = pytest.mark.exact
 @pytest.mark.skipif(not PAGE.is_file(), reason="literature.md is in the repository, not in the wheel")
 def test_the_page_is_what_judging_every_claim_gives():
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+CLAIMS = [claim for group in LITERATURE for claim in group.rows]
+WORDS = {"claimed": REFUTED, "read as": DOES_NOT_HOLD, "asked here": DOES_NOT_HOLD}
+"""What is said of a false claim, by whose claim it is."""
+
+
+def rows_of(text):
+    """Return the cells of each row of the page's first table."""
+    lines = text.split("\n| source |")[1].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.replace("\\|", "/").split("|")[1:-1]] for line in lines]
+
+
+def test_each_row_has_a_judge_of_its_own_and_the_place_of_its_sentence():
+    assert sorted(claim.judge for claim in CLAIMS) == sorted(JUDGES)
+    assert [c.judge for c in CLAIMS if bool(c.place) == (c.kind == "asked here")] == []
+
+
+def not_proved(claims):
+    """Return the theorems that rows name and Coq's files do not have."""
+    return [c.theorem for c in claims if c.theorem and not exists(f"proofs/mechanized/{c.theorem}", THEOREMS)]
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="Coq's sources are in the repository, not in the wheel")
+def test_a_theorem_that_a_row_names_is_one():
+    assert not_proved(CLAIMS) == [] and sum(bool(c.theorem) for c in CLAIMS) > 10
+    for wrong in ("Main.v:gone", "Gone.v:theorem_1", "ScaledTransport.v:scaled_transport"):
+        assert not_proved([LiteratureClaim("block-is-token-1", "", "claimed", theorem=wrong)]) == [wrong]
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_only_what_a_source_claims_is_refuted(kind):
+    wrong, right = (LiteratureClaim(f"block-is-token-{gamma}", "says | so", kind, "abstract") for gamma in (2, 1))
+    made = table([ClaimSource("a paper", (wrong, right))])
+    assert [(row[1:3], row[3]) for row in rows_of(made)] == [
+        (["says / so", f"{kind}: abstract"], word) for word in (WORDS[kind], HOLDS)
+    ]
+    assert "2 rows: " in made and f"1 {kind} (" not in made and f"2 {kind} (1 hold, 1 " in made
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="literature.md is in the repository, not in the wheel")
+def test_the_page_says_refuted_of_no_row_that_is_ours():
+    kinds = {row[2].split(":")[0] for row in rows_of(PAGE.read_text(encoding="utf-8")) if row[3] == REFUTED}
+    assert kinds == {"claimed"}
 
 
 def test_every_lossy_rule_stands_on_the_page_with_its_bias():
