@@ -1,5 +1,7 @@
 """The command draftproof campaign: millions of samples of a verifier, in parallel, resumable."""
 
+from typing import Any
+
 import click
 
 from ...models.problem import load_problem
@@ -22,14 +24,13 @@ from .parameters import problem_option, report_options, row_options, seed_option
 @row_options()
 @timeout_option(600.0, 0.1, "Seconds of processor time for one chunk of calls of a third-party function.")
 @report_options
-def command(subject: str, problem: str, samples: int, workers: int | None, cluster: str | None, checkpoint: str | None,
-            seed: int, chunk: int | None, array: str | None, dtype: str, timeout: float,
-            json_file: str | None, html_file: str | None, require_decision: bool) -> None:  # fmt: skip
+def command(subject: str, problem: str, checkpoint: str | None, array: str | None, dtype: str, json_file: str | None,
+            html_file: str | None, require_decision: bool, **settings: Any) -> None:  # fmt: skip
     """Sample SUBJECT (a reference verifier, package.module:function or path/to/file.py:function) on one problem, and
     compare the counts with the target's law. The counts depend on neither the workers nor interruptions."""
-    if workers and cluster:
+    if settings["workers"] and settings["cluster"]:
         raise click.UsageError("either --workers, or --cluster, whose size decides")
-    check_cluster(cluster)
+    check_cluster(settings["cluster"])
     spec = subject_from(subject, array, (dtype,))
     if spec.reference and (array or dtype != "float64"):
         raise click.UsageError(f"--array and --dtype are for third-party functions; {subject} is a reference")
@@ -38,9 +39,8 @@ def command(subject: str, problem: str, samples: int, workers: int | None, clust
     require_writable(checkpoint)
     from ..audits.campaigns.run import CampaignSettings, audit_by_campaign
 
-    settings = CampaignSettings(samples, seed, workers, cluster, checkpoint, chunk, timeout)
     with progress_bar() as progress:
-        report = audit_by_campaign(spec, given, settings, progress)
+        report = audit_by_campaign(spec, given, CampaignSettings(checkpoint=checkpoint, **settings), progress)
     saved = _saved(report.campaign["samples"] if report.campaign else 0, checkpoint)
     if report.interrupted:
         stop(f"interrupted after {saved}", INTERRUPTED)

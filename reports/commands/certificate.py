@@ -1,6 +1,7 @@
 """The command draftproof certificate: optimality in a file that anyone can check."""
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -20,6 +21,9 @@ STATEMENTS = {
     TREES: "no valid rule accepts more than {1} of a draft tree in expectation, and one accepts {0}",
     DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
 }
+
+MAKERS = {VERIFIERS: "make", COUPLINGS: "make_coupling", DRAFTS: "make_transport", TREES: "make_tree_bound"}
+"""What a certificate bounds -> the module that makes it."""
 
 
 @click.command(name="certificate")
@@ -58,20 +62,8 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
     if of != VERIFIERS and iterations:
         raise click.UsageError(f"--iterations is about strategies of verifiers, not about {of}")
     output = Output(json_file)
-    if iterations:
-        from ...proofs.certificates.make_iterations import certificate as over_iterations
-
-        output.write(over_iterations(given, iterations))
-        return
-    if of == DRAFTS:
-        from ...proofs.certificates.make_transport import certificate as make
-    elif of == TREES:
-        from ...proofs.certificates.make_tree_bound import certificate as make
-    elif of == COUPLINGS:
-        from ...proofs.certificates.make_coupling import certificate as make
-    else:
-        from ...proofs.certificates.make import certificate as make
-    output.write(make(given))
+    maker = import_module(f"...proofs.certificates.{'make_iterations' if iterations else MAKERS[of]}", __package__)
+    output.write(maker.certificate(given, *([iterations] if iterations else [])))
 
 
 def _check(file: str, given: Problem | None) -> int:

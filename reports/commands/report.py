@@ -109,9 +109,10 @@ Badge = Callable[..., None]
 
 
 def _show_report(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
-    report = _report_from(data, file)
+    from ..audits.report import Report
     from ..pages.summary import in_brief, of_whole_battery
 
+    report = Report.from_json(data)
     whole = report.verdict != ReportVerdict.HOLDS or of_whole_battery(report)
     # Green is for an audit of the whole battery alone.
     badge(report.verdict if whole else "in part", in_brief(report))
@@ -152,12 +153,3 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     badge(verdict)
     output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
     raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if failed else OK)
-
-
-def _report_from(data: Any, name: str) -> Any:
-    from ..audits.comparison.states import states_of
-    from ..audits.report import Report
-
-    if states_of(data, name).kind != "report":
-        raise InputError(f"{name}: a {states_of(data, name).kind}; expected the report of an audit")
-    return Report.from_json(data)

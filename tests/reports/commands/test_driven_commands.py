@@ -6,25 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.driven import laws
 from draftproof.reports.audits.functions import session
-from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.summary import reasons, summaries
 from draftproof.tests.reports.audited import audited
+from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
-PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
-
-
-def draftproof(*arguments):
-    done = CliRunner().invoke(cli, arguments, env={"COLUMNS": "200"})
-    return done.exit_code, done.output
 
 
 def program(how):
@@ -33,7 +26,7 @@ def program(how):
 
 def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_missed(tmp_path):
     file = tmp_path / "report.json"
-    status, text = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", str(file))
+    status, text, _ = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", file)
     report = json.loads(file.read_text())
     validate(report)
     assert (status, report["verdict"]) == (0, "holds")
@@ -42,12 +35,8 @@ def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_m
     assert f"decisions that {laws.CONFIRMATIONS:,} random requests a problem did not meet" in text
     item = report["evidence"][0]
     assert item["method"] == "driving" and item["bound"] > item["detail"]["missed"] > 0
-    assert report["subject"]["convention"]["numbers"][0] == {
-        "name": "accept",
-        "kind": "uniform",
-        "shape": ["gamma"],
-        "bits": 24,
-    }
+    numbers = {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 24}
+    assert report["subject"]["convention"]["numbers"][0] == numbers
 
 
 @pytest.mark.parametrize(
@@ -59,22 +48,21 @@ def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_m
     ],
 )
 def test_a_program_that_cannot_be_audited_is_exit_status_3(how, text):
-    status, output = draftproof("audit", "--exec", program(how), "--problem", PAPER)
+    status, output, err = draftproof("audit", "--exec", program(how), "--problem", PAPER)
     assert status == 3
     assert text in " ".join(output.split())
-    assert "Traceback" not in output
+    assert "Traceback" not in output + err
 
 
 def test_exec_says_itself_what_it_takes():
     for other in (("mine.py:f",), ("--dtype", "float32"), ("--array", "list")):
-        status, output = draftproof("audit", "--exec", "x", *other)
-        assert status == 2
-        assert "the program's first line says what it is" in output
+        refused = draftproof("audit", "--exec", "x", *other)
+        assert (refused.status, "the program's first line says what it is" in refused.err) == (2, True)
 
 
 def test_the_law_of_a_program_has_the_form_of_a_reference_verifiers():
-    status, output = draftproof("law", "--exec", program(""), "--problem", PAPER, "--json", "-")
-    law = json.loads(output[: output.rindex("}") + 1])
+    status, output, _ = draftproof("law", "--exec", program(""), "--problem", PAPER, "--json", "-")
+    law = json.loads(output)
     assert status == 0
     assert (law["expected_accepted"], law["lossless"], law["how"]) == ("10/9", True, "driven on the lattice")
     assert law["acceptance_ccdf"][0] == "1"

@@ -15,10 +15,7 @@ from draftproof.corpus.site.engine_issues import FOLDER
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
-from draftproof.tests.corpus.paper import tables_parts
 from draftproof.tests.reports.golden import golden, golden_report
-from draftproof_paper.pages.page import page as tables_page
-from draftproof_paper.tables.report import tables_report
 
 needs_chromium = pytest.mark.skipif(
     shutil.which("chromium") is None, reason="needs Debian's chromium: apt-get install chromium"
@@ -77,20 +74,13 @@ def serious(browser, html: str | Path, width: int = 1280, colours: str = "light"
     return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + wide
 
 
-def tables():
-    plan = tables_parts.planted_plan(prompts=4)
-    cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
-    machine = {"machine": "a machine", "torch": "2", "transformers": "5"}
-    return tables_page(tables_report(plan, {**plan.as_json(), **machine}, cells, len(cells) + 1))
-
-
 OFTEN = {
     "evil": lambda: page(golden_report("evil")),
     "nightly": lambda: nightly_page(golden("nightly")),
     "compliance": lambda: compliance_page(golden("compliance")),
 }
 """Pages that are looked at in ``make test``; the others are much like them."""
-PAGES = OFTEN | {"block": lambda: page(golden_report("block")), "tables": tables}
+PAGES = OFTEN | {"block": lambda: page(golden_report("block"))}
 if FOLDER.is_dir():  # the page is in the repository, not in the wheel
     PAGES["engines"] = lambda: engines_page.html(engines_page.kept_survey())
 

@@ -1,11 +1,9 @@
 """Requirements: a verdict follows from evidence by one function, and evidence counts only for what it speaks of."""
 
-import dataclasses
 import itertools
-from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from draftproof.proofs.statements import standing
 from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow
@@ -13,26 +11,9 @@ from draftproof.reports.audits.compliance.plan import Collected, Part, Requireme
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
 from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
 from draftproof.tests.reports.typed_details import LOOP, SERVER
-from draftproof.verifiers.details import LawDetail
-from draftproof.verifiers.evidence import (
-    ERROR,
-    HOLDS,
-    NO_EVIDENCE,
-    NOT_CLAIMED,
-    REFUTED,
-    Evidence,
-    Method,
-    Strength,
-    Witness,
-)
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Strength, Witness
 
 pytestmark = pytest.mark.exact
-
-
-def replace(made, **fields) -> Any:
-    """A dataclass, or a struct, with other fields."""
-    kind: Any = msgspec.structs if isinstance(made, msgspec.Struct) else dataclasses
-    return kind.replace(made, **fields)
 
 
 EXACT = EvidenceRow("a", "float64", Strength("lattice"), HOLDS, "3 of 3", 1e-13)
@@ -254,13 +235,7 @@ def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
 
 
 def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open():
-    unknown = Evidence(
-        claim="lossless",
-        method=Method.INTERCEPTION,
-        verdict=REFUTED,
-        problem="q",
-        detail=LawDetail(exactness=Strength.EXACT),
-    )
+    unknown = item(REFUTED, problem="q", detail={"dtype": None, "exactness": "exact"})
     given = got(item(), unknown)
     given.report["subject"]["dtypes"] = ["float64", "float32"]
     required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
