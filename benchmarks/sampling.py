@@ -1,4 +1,4 @@
-"""Block-verified toy blocks a second (V = 4, gamma = 4), draft draws included: compiled, plain Python.
+"""Block-verified toy blocks a second (V = 4, gamma = 4), draft draws included: from a table, plain Python.
 
 Limit: 10 million a second on 2 cores; its counts are tested against the exact law. Processor seconds are
 printed too: on a machine that others use they say what the wall clock cannot.
@@ -19,7 +19,7 @@ from draftproof.models.problem import with_numbers
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
-from draftproof.stattests.campaign.compiled import CompiledSource
+from draftproof.reports.audits.campaigns.table_source import TableSource
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit
@@ -43,14 +43,14 @@ def main():
     print(f"{'':<22}{'samples':>13}{'M/s':>9}{'M/s of processor':>18}  {'fit to the exact law':<24}")
 
     start = time.perf_counter()
-    source = CompiledSource(verifier, exact)
-    compiling = time.perf_counter() - start
+    source = TableSource(verifier, exact)
+    making = time.perf_counter() - start
     run_campaign(source, plan(source, 2 * given.workers * source.chunk), workers=given.workers)  # start the workers
-    fast = timed(f"compiled, {given.workers} workers", law,
+    fast = timed(f"table, {given.workers} workers", law,
                  lambda: run_campaign(source, plan(source, given.samples), workers=given.workers).tally)  # fmt: skip
-    one = timed("compiled, 1 process", law, lambda: source.sample(np.random.SeedSequence(1), given.samples // 8))
+    one = timed("table, 1 process", law, lambda: source.sample(np.random.SeedSequence(1), given.samples // 8))
     plain = timed("plain Python", law, lambda: in_python(problem, verifier, given.samples // 10_000))
-    print(f"\ncompiling the diagram and the walk: {compiling:.2f} s")
+    print(f"\nmaking the table: {making:.2f} s")
     print(f"one process against plain Python: {one.busy / plain.busy:.0f} times")
     verdict = "reached" if fast.clock >= LIMIT else "missed"
     free = f"{given.workers * fast.busy / 1e6:.1f} M/s by processor time, had the workers a core each"

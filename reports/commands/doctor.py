@@ -19,7 +19,7 @@ FOR = {
     "kernels": "the Triton kernels",
     "servers": "server",
     "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
-    "campaign": "campaign: compiled, and on a cluster",
+    "campaign": "campaign, also on a cluster; the batched verifiers, compiled",
     "nightly": "nightly: its history in a file or on a server",
     "compliance": "compliance: its PDF",
     "steps": "steps, and recording in an engine's process",

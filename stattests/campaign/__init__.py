@@ -1,1 +1,1 @@
-"""The sampling campaign: compiled or third-party sources, resumable, the same counts for any number of workers."""
+"""The sampling campaign: chunks of samples, resumable, the same counts for any number of workers."""

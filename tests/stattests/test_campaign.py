@@ -8,21 +8,21 @@ from draftproof.models.battery import toy
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.store import Store, stored_rows
 from draftproof.proofs.field import in_field
+from draftproof.reports.audits.campaigns.table_source import TableSource
 from draftproof.stattests.campaign import clusters
-from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import FinishedChunks, plan, run_campaign
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.tests.stattests.sources import Uniform, has_drawn
 from draftproof.verifiers.registry import reference
 
-pytestmark = pytest.mark.needs("numba", "joblib")
+pytestmark = pytest.mark.needs("joblib")
 
 
 SAMPLES, SEED, CHUNK = 40_000, 5, 2_000
 
 
 def block():
-    return CompiledSource(reference("block"), in_field(toy(3)))
+    return TableSource(reference("block"), in_field(toy(3)))
 
 
 def run(source, samples=SAMPLES, seed=SEED, chunk=CHUNK, **options):

@@ -21,7 +21,6 @@ from ....proofs.rounding.rule import sampling_slack
 from ....proofs.sandbox import Sandbox
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.bounds import tokens_per_call, total_variation_bound
-from ....stattests.campaign.compiled import CompiledSource, fingerprint
 from ....stattests.campaign.run import CampaignCounts, SampleSource, plan, run_campaign
 from ....stattests.campaign.tally import Outcomes, Tally
 from ....verifiers.details import CampaignDetail
@@ -33,6 +32,7 @@ from ..runner import examine
 from ..sandboxed import probe_problems, sampled, sandbox_of
 from ..settings import Progress
 from ..subject import SubjectSpec
+from .table_source import TableSource, fingerprint
 
 MOST_SEQUENCES = 2**17
 """Most sequences of gamma + 1 tokens that a campaign takes, since their law is compared with the counts."""
@@ -190,7 +190,7 @@ class Campaign:
     def _source(self) -> SampleSource:
         if self.subject.reference:
             self.report.subject["digest"] = f"draftproof {__version__}"
-            return CompiledSource(self.subject.reference, in_field(self.problem))
+            return TableSource(self.subject.reference, in_field(self.problem))
         source = ThirdPartySource(self.subject, self.problem, timeout=self.settings.timeout)
         self.report.subject["digest"] = source.digest
         return source

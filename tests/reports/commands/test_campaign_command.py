@@ -14,7 +14,7 @@ from draftproof.models.store import stored_rows
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
 
-pytestmark = pytest.mark.needs("numba", "joblib")
+pytestmark = pytest.mark.needs("joblib")
 
 
 GENERIC = json.dumps(as_json(drawn(3, 2, "generic")))
