@@ -76,7 +76,6 @@ class Subject:
         self.function, self.exploration, self.calls = function, Exploration(), 0
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
-        self.by_place = self.plan._replace(by_name=False)
         self.array = array or getattr(self.function, "array", None)
         self.dtype, self.trees, self.drafting = dtype, self.plan.trees, getattr(self.function, "drafting", WAYS)
         self.description: dict[str, Any] = {}
@@ -157,8 +156,7 @@ class Subject:
         try:
             if arithmetic is not None:
                 arithmetic.noting, arithmetic.additions = True, 0
-            function, plan = (rows.steps[1], self.by_place) if rows.steps else (self.function, self.plan)
-            called = functools.partial(call, function, plan, given, generator)
+            called = functools.partial(call, self.function, self.plan, given, generator)
             return timed_call(self.limits, first, lambda: self._tokens(self.outside.calling(called)))
         finally:
             if arithmetic is not None:

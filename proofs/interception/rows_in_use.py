@@ -32,9 +32,6 @@ MOST_KEPT = 4096
 """Blocks whose arguments are kept: a block is called with many times."""
 
 
-Steps = tuple[Callable[..., Any], Callable[..., Any]]
-
-
 class Called(Protocol):
     """A function that rows are made for: how it takes them, whether it takes draft trees, and arrays with gaps."""
 
@@ -50,10 +47,7 @@ class RowsInUse:
 
     off: what the sum of each row in use is more than 1, of target and draft, known once ``in_use`` was asked.
     called: whether the subject has been called with them.
-    steps: of a subject that takes what the first of them gives (``calling_convention.declare``).
     """
-
-    steps: Steps | None = None
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         self.problem, self.subject, self.called = problem, subject, False
@@ -93,11 +87,9 @@ class RowsInUse:
 
     def in_use(self) -> tuple[dict, dict]:
         """Return the rows that the subject verifies with, as the exact rationals that they are, normalised."""
-        use = getattr(self.subject.function, "rows_in_use", None)
 
         def exact(row: list[float], x: Prefix, off: dict[Prefix, float]) -> list[Fraction]:
-            array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
-            fractions = [Fraction(float(x)) for x in (use(array) if use else array)[0]]
+            fractions = [Fraction(float(x)) for x in _verified_with(self.subject, [row])]
             total = sum(fractions)
             off[x] = float(total - 1)
             return [p / total for p in fractions]
@@ -140,6 +132,13 @@ class RowsInUse:
             return tokens
 
         return drawn
+
+
+def _verified_with(subject: Called, rows: Any) -> Any:
+    """Return the first row that a subject verifies with if it is given these."""
+    given = arguments(rows, rows, (), subject.array or "numpy", subject.dtype)[0]
+    use = getattr(subject.function, "rows_in_use", None)
+    return (use(given) if use else given)[0]
 
 
 class TreeRows(RowsInUse):
@@ -225,6 +224,10 @@ def _in_place(given: Any) -> Any:
     return same_memory(given)
 
 
+def _looked_up(rows: Any) -> Any:
+    return [*map(_looked_up, rows)] if isinstance(rows, list) else rows.view(RowArray)
+
+
 class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
@@ -237,7 +240,6 @@ class WideRows:
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: Prefix | None = None
         self._given: dict[bool, tuple[list, list]] = {}
-        self.steps = getattr(subject.function, "steps", None)
         self._stacked: tuple[Any, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
@@ -253,13 +255,16 @@ class WideRows:
             target = np.stack([self.target[tokens[:i]] for i in steps])
             self._stacked = tokens, target, np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
         _, target, draft = self._stacked
-        given = self._as_array(target.copy(), draft.copy(), tokens)
-        return [*self.steps[0](*given)] if self.steps else given
+        target, draft, *more = arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+        return [_looked_up(target), _looked_up(draft), *more] if self._looks_up() else [target, draft, *more]
+
+    def _looks_up(self) -> bool:
+        """Check whether a call on these rows is traced, in which NumPy's rows are looked up in as a whole."""
+        tracer = active()
+        return self.subject.array not in ("list", "torch") and tracer is not None and tracer.plain_call is None
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
-        tracer = active()
-        lists = self.subject.array == "list"
-        traced = not lists and self.subject.array != "torch" and tracer is not None and tracer.plain_call is None
+        traced = self._looks_up()
         if tokens != self._asked:  # one block is called with many times; who keeps what another got may write to it
             self._asked, self._given = tokens, {}
         if traced not in self._given:
@@ -271,29 +276,9 @@ class WideRows:
         given = self.arguments(tokens) if self.subject.written else copied(handed, _in_place)
         return given, kept
 
-    def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
-        array, dtype = self.subject.array or "numpy", self.subject.dtype
-        if array == "torch":
-            import torch
-
-            kind = getattr(torch, dtype)
-            return [torch.from_numpy(target).to(kind), torch.from_numpy(draft).to(kind), torch.tensor(tokens)]
-        target, draft = (rows.astype(dtype, copy=False) for rows in (target, draft))
-        if array == "list":
-            return [target.tolist(), draft.tolist(), list(tokens)]
-        tracer = active()
-        if tracer is not None and tracer.plain_call is None:
-            target, draft = target.view(RowArray), draft.view(RowArray)
-        if array == "rows":
-            return [[*target], [*draft], list(tokens)]
-        return [target, draft, np.array(tokens, dtype=np.int64)]
-
     def in_use(self, row: np.ndarray) -> np.ndarray:
         """Return a row that the subject verifies with, float64, not normalised."""
-        own = row[None].copy()  # third-party code gets it
-        given = self._as_array(own, own, ())[0]
-        use = getattr(self.subject.function, "rows_in_use", None)
-        used = (use(given) if use else given)[0]
+        used = _verified_with(self.subject, row[None])
         return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)
 
     def answers(self) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,10 @@
-"""Verifiers that write to the rows they get, or keep them; and one in two steps."""
+"""Verifiers that write to the rows they get, or keep them."""
 
 import random
 
-import torch
-
 from draftproof.tests.subjects.on_lists import on_lists
 from draftproof.tests.subjects.wide import by_choice
-from draftproof.verifiers.adapters.calling_convention import as_logits, declare
+from draftproof.verifiers.adapters.calling_convention import declare
 
 FIRST = []
 
@@ -83,53 +81,3 @@ def in_the_first_rows_it_got(target, draft, tokens, rng):
         FIRST[:] = [target]
     FIRST[0][...] = target
     return by_choice(FIRST[0], draft, tokens, rng)
-
-
-def verify(target_probs, draft_probs, draft_tokens):
-    return of_logits(*as_logits(target_probs, draft_probs, draft_tokens))
-
-
-def of_logits(target, draft, tokens):
-    """Token verification of one text, on logits."""
-    p, q, tokens = target[0].softmax(-1), draft[0].softmax(-1), tokens[0]
-    at = torch.arange(len(tokens))
-    passed = torch.rand(len(tokens), dtype=p.dtype) <= p[at, tokens] / q[at, tokens]
-    n = int((~passed).cumsum(-1).lt(1).sum())
-    row = p[n] if n == len(tokens) else (p[n] - q[n]).clamp(min=0)
-    return torch.cat([tokens[:n], torch.multinomial(row / row.sum(), 1)])
-
-
-def logits_written(target, draft, tokens):
-    """Right, and its logits are not as they were."""
-    emitted = of_logits(target, draft, tokens)
-    target[0, 0] = 0.0
-    return emitted
-
-
-def other_logits(target, draft, tokens):
-    """Wrong: the target's are less sharp."""
-    return of_logits(target * 0.99, draft, tokens)
-
-
-def _in_two_steps(function):
-    return declare(lambda target_probs, draft_probs, draft_tokens: verify(target_probs, draft_probs, draft_tokens),
-                   array="torch", steps=(as_logits, function))  # fmt: skip
-
-
-def _of_steps(make):
-    def verify(target_probs, draft_probs, draft_tokens):
-        return on_lists(*make(target_probs, draft_probs, draft_tokens))
-
-    return declare(verify, array="list", steps=(make, on_lists))
-
-
-def _of_short_rows(target, draft, tokens):
-    if len(target[0]) > 100:
-        raise IndexError("too long")
-    return target, draft, tokens
-
-
-steps_that_fail = _of_steps(_of_short_rows)
-
-in_two_steps_written = _in_two_steps(logits_written)
-in_two_steps_wrong = _in_two_steps(other_logits)

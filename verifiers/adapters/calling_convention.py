@@ -65,8 +65,6 @@ def declare(function: Callable, **attributes: Any) -> Callable:
     array: one of ARRAYS.
     published: a function without arguments that gives the third-party function behind it.
     rows_in_use: from the probabilities given to the rows that are verified with; believed within rounding alone.
-    steps: the same function in two: what it makes of its arguments, which calls on one wide block share; what is called
-      with that, in the places of the arguments.
     keys: of a watermarked verifier, how many its key space has (``watermark_keys.over_keys``).
     drafting: how trees have to be drawn for it, as a tuple of iid, without-replacement and top; if not all of them.
     """

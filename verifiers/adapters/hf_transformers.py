@@ -47,4 +47,4 @@ def published() -> Callable[..., Any]:
     return _speculative_sampling
 
 
-declare(verify, array="torch", rows_in_use=softmax, published=published, steps=(as_logits, emitted_tokens))
+declare(verify, array="torch", rows_in_use=softmax, published=published)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from draftproof.verifiers.adapters.calling_convention import as_logits, declare, on_demand, softmax
+from draftproof.verifiers.adapters.calling_convention import as_logits, on_demand, softmax
 from draftproof.verifiers.adapters.hf_transformers import emitted_tokens
 
 from ..lifted import adapted, lift
@@ -23,7 +23,7 @@ def _of_release() -> Callable[..., Any]:
         return of_logits(*as_logits(target_probs, draft_probs, draft_tokens))[0]
 
     of_logits = partial(emitted_tokens, function=lifted.functions[NAME])
-    return declare(adapted(called, lifted, rows_in_use=softmax, bonus="inside"), steps=(as_logits, of_logits))
+    return adapted(called, lifted, rows_in_use=softmax, bonus="inside")
 
 
 __getattr__ = on_demand(globals(), {"of_release": _of_release})
