@@ -10,7 +10,7 @@ import numpy as np
 from ..field import rational
 from .arrays import traced_array
 from .generators import Followed, followed, guarded, named_as, seeding
-from .numbers import handed_out, whole_number
+from .numbers import handed_out
 from .places import place, plain_key
 from .sources import Exponential, Lattice, in_double_precision
 from .tracer import LookUp, Tracer, active, refuse
@@ -247,7 +247,7 @@ def _integers(tracer, low, high, size, endpoint, dtype):
 
     def draw(in_array):
         exact = kind if in_array or dtype is not int else int  # RandomState gives a single number as Python's
-        return whole_number(tracer, count, lambda k: exact(first + k), f"{exact.__name__}/{first}")
+        return exact(first + tracer.pick(count))
 
     return _shaped(size, draw, traced_array)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .arrays import place_in_row
 from .generators import Followed, followed, guarded, named_as, seeding
-from .numbers import Traced, handed_out, whole_number
+from .numbers import Traced, handed_out
 from .places import constant_key, place
 from .sources import Lattice, in_double_precision
 from .tracer import Tracer, active, refuse
@@ -40,11 +40,11 @@ class TracedRandom(Followed, PlainRandom):
 
     @followed
     def _randbelow(self, tracer: Tracer, n: int) -> Any:
-        return whole_number(tracer, n, int, "int")
+        return tracer.pick(n)
 
     @followed
     def getrandbits(self, tracer: Tracer, k: int) -> Any:
-        return whole_number(tracer, 1 << k, int, "int")
+        return tracer.pick(1 << k)
 
     @followed
     def randbytes(self, tracer: Tracer, n: int) -> bytes:

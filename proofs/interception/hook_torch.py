@@ -20,7 +20,7 @@ from .generators import Followed
 from .noise_rows import NoiseRow
 from .noise_tensors import can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
-from .numbers import Traced, handed_out, register, whole_number
+from .numbers import Traced, handed_out, register
 from .places import place
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, tensor_of
@@ -299,11 +299,8 @@ class Following(TorchFunctionMode):
         sample = func(*args, generator=scratch(), **kwargs)
         bounds = [x for x in args if isinstance(x, int)]
         low, high = bounds if len(bounds) == 2 else (kwargs.get("low", 0), kwargs.get("high", *bounds[:1]))
-        kind = sample.dtype
-        one = (1,) if sample.ndim else ()
-        value = lambda k: torch.tensor(low + k, dtype=kind).reshape(one)  # noqa: E731
-        draw = lambda: whole_number(self.tracer, high - low, value, f"{kind}/{low}{one}")  # noqa: E731
-        return tensor_of(self._fill(tuple(sample.shape), draw), kind)
+        drawn = [low + self.tracer.pick(high - low) for _ in range(sample.numel())]
+        return torch.tensor(drawn, dtype=sample.dtype).reshape(sample.shape)
 
 
 RANDOM = {

@@ -9,13 +9,15 @@ import math
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .numbers import Traced
 from .places import place, scattered
 from .sources import switch
+
+if TYPE_CHECKING:
+    from .numbers import Traced
 
 JITTER = 2
 """Units of the last place by which a kernel may step back where it is next to constant."""
@@ -24,7 +26,7 @@ EPSILON = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Unit of the last place of numbers near 1, for dtypes coarser than double precision."""
 
 
-def applied(number: Traced, apply: Callable[[Any], Any], what: str, *key: Any) -> Traced:
+def applied(number: "Traced", apply: Callable[[Any], Any], what: str, *key: Any) -> "Traced":
     """Return the number after an operation that is monotone, or constant; end the trace if it is neither.
 
     apply: the operation on a concrete number. key: what is equal for operations that do the same.
@@ -38,7 +40,7 @@ def applied(number: Traced, apply: Callable[[Any], Any], what: str, *key: Any) -
     return after
 
 
-def _is_monotone(number: Traced, after: Traced) -> bool:
+def _is_monotone(number: "Traced", after: "Traced") -> bool:
     """Return whether what the operation returns keeps one direction over the points at which it is looked at."""
     low, high = number.source.low, number.source.high
     looked_at = {low, (low + high) // 2, high - 1, *scattered(low, high), *_next_to_zero(number, low, high)}
@@ -58,16 +60,16 @@ def _is_monotone(number: Traced, after: Traced) -> bool:
     return not (rises and falls)
 
 
-def _value(number: Traced, point: int) -> float:
+def _value(number: "Traced", point: int) -> float:
     """Return the number at a point; NaN if it is undefined there."""
     try:
         with np.errstate(all="ignore"):
             return float(number.at(point))
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):  # a complex number is none
         return math.nan
 
 
-def _next_to_zero(number: Traced, low: int, high: int) -> tuple[int, ...]:
+def _next_to_zero(number: "Traced", low: int, high: int) -> tuple[int, ...]:
     """Return the points next to that at which the number changes its sign, if it does."""
     first, last = _value(number, low), _value(number, high - 1)
     if not min(first, last) < 0 < max(first, last):

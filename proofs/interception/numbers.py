@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .monotone import applied
 from .places import constant_key, place, scattered, site
-from .sources import Grid, RandomSource, switch
+from .sources import RandomSource, switch
 from .tracer import Tracer, active
 
 
@@ -25,9 +26,6 @@ class Step(NamedTuple):
     apply: Callable[[Any], Any]
     key: tuple
 
-
-FEW_VALUES = 8
-"""Values of a whole number up to which each is a path of its own as soon as the number is drawn."""
 
 SINGLE = {float, np.float64, np.float32}
 """Types of plain numbers, none of which can be a tensor."""
@@ -100,10 +98,6 @@ class Traced:
                 return None, self.at(point)
         except (ArithmeticError, ValueError) as error:
             return error, None
-
-    def sign_changes(self) -> bool:
-        low, high = self.ends()
-        return bool(low < 0) != bool(high < 0) and not (low == 0 or high == 0)
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
         """Decide which side of a monotone predicate this path is on, and cut what the number can still be."""
@@ -180,14 +174,8 @@ class Traced:
         if isinstance(other, Traced):
             if other is self:  # NumPy's search compares a key with itself
                 return name in ("le", "ge", "eq")
-            if other.source is not self.source and name in ("eq", "ne") and other.is_whole():
-                return self.compare(other.known(), name)
             if other.source is self.source or name in ("eq", "ne"):
                 self.source.tracer.give_up(f"two random numbers are compared with each other at {place()}")
-            if other.is_whole():
-                return self.compare(other.known(), name)
-            if self.is_whole():
-                return other.compare(self.known(), REFLECTED[name])
             self.source.tracer.give_up(f"random scores are compared one with another at {place()}", True)
         if other != other:
             self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
@@ -227,35 +215,15 @@ class Traced:
         self._choose(edges)
         return apply(self.at(source.low))
 
-    def is_whole(self) -> bool:
-        """Check whether it is a whole number by type, as randint draws them."""
-        return isinstance(self.source, Grid) and not _is_float(self.at(self.source.low))
-
-    def known(self) -> Any:
-        """Return a whole number as it is, with a path for each value that it can have."""
-        if not self.is_whole():
-            self.source.tracer.give_up(f"a random number is used as a whole one at {place()}")
-        self.whole(operator.index, "index")
-        return self.at(self.source.low)
-
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
-            if not (self.is_whole() or other.is_whole()):
-                return self.with_itself(other, getattr(operator, name), name, "one expression")
-            one, two = (self, other.known()) if other.is_whole() else (self.known(), other)
-            return getattr(operator, name)(*((two, one) if reflected else (one, two)))
+            return self.with_itself(other, getattr(operator, name), name, "one expression")
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
-        if name in ("floordiv", "mod") and self.is_whole():
-            return op(other, self.known()) if reflected else op(self.known(), other)
-        turns = name == "pow" and (not other > 0 if reflected else min(self.ends()) < 0)
-        if name in ("floordiv", "mod") or turns:
-            self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
-        if name == "truediv" and reflected and self.sign_changes():
-            self.source.tracer.give_up(f"division by a random number that changes sign at {place()}")
         apply = (lambda value: op(other, value)) if reflected else (lambda value: op(value, other))
-        return self.then(apply, name, reflected, constant_key(other))
+        key = name, reflected, constant_key(other)
+        return self.then(apply, *key) if name in RISING else applied(self, apply, f"'{name}'", *key)
 
     def with_itself(self, other: "Traced", op: Callable[[Any, Any], Any], name: str, where: str) -> "Traced":
         """Return the sum or product with a number made of the same source, if both rise or both fall."""
@@ -267,10 +235,8 @@ class Traced:
         return self.source.tracer.give_up(f"two random numbers meet in {where} at {place()}")
 
     def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
-        """Apply a monotone function of one argument. key: what else determines it."""
-        if name in EVEN and self.sign_changes():
-            self.source.tracer.give_up(f"{name} of a random number that changes sign at {place()}")
-        return self.then(function, name, *key)
+        """Apply a function of one argument, which has to be monotone. key: what else determines it."""
+        return applied(self, function, name, name, *key)
 
     def __neg__(self):
         return self.then(operator.neg, "neg")
@@ -287,23 +253,20 @@ class Traced:
         return self.then(lambda value: round(value, digits), "round", digits)
 
     def __float__(self):
-        if self.is_whole():
-            return float(self.known())
         return self.source.tracer.give_up(
             f"a random number is turned into a plain float at {place()}, where it cannot be followed"
         )
 
     def __index__(self):
-        if not self.is_whole():
-            raise TypeError("'float' object cannot be interpreted as an integer")
-        return operator.index(self.known())
+        raise TypeError("'float' object cannot be interpreted as an integer")
 
-    def __invert__(self):
-        return ~self.known()
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
 
     def __hash__(self):
-        if self.is_whole():
-            return hash(self.known())
         return self.source.tracer.give_up(f"a random number is hashed at {place()}")
 
     def __repr__(self):
@@ -316,7 +279,7 @@ class Traced:
 
     def astype(self, dtype: Any) -> Any:
         kind = np.dtype(dtype)
-        if kind.kind == "f" or (kind.kind in "iu" and self.is_whole()):
+        if kind.kind == "f":
             return self.then(kind.type, "astype", kind.str)
         return self.whole(int, "astype")
 
@@ -324,19 +287,14 @@ class Traced:
         return HANDLERS["ufunc"](ufunc, method, inputs, options)
 
 
-EVEN = {"abs", "fabs", "absolute", "square", "reciprocal"}
-"""Functions that are monotone only on one side of zero."""
+RISING = {"add", "sub", "mul"}
+"""Operations that are monotone whatever the other number is."""
 
 UFUNCS = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
     "floordiv": np.floor_divide, "mod": np.remainder,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
 }  # fmt: skip
-
-
-def _is_float(value: Any) -> bool:
-    kind = getattr(value, "dtype", None)
-    return isinstance(value, float) if kind is None else "float" in str(kind)
 
 
 def _is_tensor(other: Any) -> bool:
@@ -360,10 +318,6 @@ def _install_operators():
         setattr(Traced, f"__r{name}__", method(name, name, Traced._binary, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Traced, f"__{name}__", method(name, REFLECTED.get(name, name), Traced.compare))
-    for name in ("and_", "or_", "xor", "lshift", "rshift", "divmod"):
-        apply = divmod if name == "divmod" else getattr(operator, name)
-        setattr(Traced, f"__{name.strip('_')}__", lambda self, other, apply=apply: apply(self.known(), other))
-        setattr(Traced, f"__r{name.strip('_')}__", lambda self, other, apply=apply: apply(other, self.known()))
     for name, function in (("int", int), ("trunc", math.trunc), ("floor", math.floor), ("ceil", math.ceil)):
         setattr(Traced, f"__{name}__", lambda self, function=function, name=name: self.whole(function, name))
 
@@ -379,10 +333,3 @@ _install_operators()
 def handed_out(source: RandomSource) -> Any:
     """Return what third-party code gets: a traced number, or a plain one in a replay."""
     return source.tracer.hand_out(source, Traced(source))
-
-
-def whole_number(tracer: Tracer, count: int, value: Callable[[int], Any], kind: str) -> Any:
-    """Draw one of ``count`` equally likely whole numbers: traced on its grid, or if they are few a path for each."""
-    if count <= FEW_VALUES:
-        return value(tracer.pick(count))
-    return handed_out(Grid(tracer, count, value, kind))

@@ -88,16 +88,6 @@ class Lattice(RandomSource):
         return QQ(high - low)
 
 
-class Grid(RandomSource):
-    """A whole number, each of ``count`` values equally likely; value(k): the k-th in order."""
-
-    def __init__(self, tracer: Tracer, count: int, value: Callable[[int], Any], kind: str):
-        super().__init__(tracer, 0, count, value, f"whole/{count}/{kind}")
-
-    def weight(self, low: int, high: int) -> Any:
-        return QQ(high - low)
-
-
 def _float(point: int) -> float:
     return struct.unpack("<d", struct.pack("<q", point))[0]
 

@@ -16,7 +16,7 @@ from .tracer import give_up
 class TracedTensor(torch.Tensor):
     """A tensor whose elements are random numbers.
 
-    The tensor's own storage is NaN (of whole numbers the smallest), so that a value that slipped through would show.
+    The tensor's own storage is NaN, so that a value that slipped through would show.
     _numbers: an object array of Traced, or of one-element tensors where an element is known.
     _origin: for a view, the tensor it looks into and the positions there.
     _views: who looks into this one.
@@ -41,17 +41,9 @@ def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> 
     if not traced and not any(isinstance(x, Traced) for x in numbers.flat):
         values = [x.reshape(()) for x in numbers.flat]
         return (torch.stack(values) if values else torch.empty(0, dtype=dtype)).reshape(numbers.shape)
-    if dtype.is_floating_point:
-        return _dressed(torch.full(numbers.shape, math.nan, dtype=dtype), numbers)
-    if dtype not in (torch.int64, torch.int32):
+    if not dtype.is_floating_point:
         give_up(f"random numbers in a tensor of {dtype} at {place()}")
-    return _dressed(torch.full(numbers.shape, torch.iinfo(dtype).min, dtype=dtype), numbers)
-
-
-def known(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor of random whole numbers as it is: one branch for each value of an element."""
-    values = [x.known() if isinstance(x, Traced) else x for x in numbers_of(tensor).flat]
-    return torch.tensor([int(v) for v in values], dtype=tensor.dtype).reshape(tensor.shape)
+    return _dressed(torch.full(numbers.shape, math.nan, dtype=dtype), numbers)
 
 
 def _dressed(tensor: Any, numbers: np.ndarray, origin: Any = None) -> TracedTensor:
@@ -158,12 +150,6 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
         return lambda values: x
 
     return slots, plan(tree)
-
-
-def replaced(tree: Any, change: Callable) -> Any:
-    """Return (args, kwargs) with every traced tensor changed."""
-    slots, build = flatten(tree)
-    return build([change(x) if isinstance(x, TracedTensor) else x for x in slots])
 
 
 def is_traced(tree: Any) -> bool:

@@ -23,15 +23,11 @@ from .race import race
 from .sources import Lattice
 from .tensors import (
     TracedTensor,
-    flatten,
-    is_traced,
     key_of,
-    known,
     nested,
     numbers_of,
     plain,
     register_view,
-    replaced,
     sized,
     tensor_of,
 )
@@ -60,8 +56,6 @@ class Functions:
             return self.take_out(name, args[0])
         if name in COMPARE:
             return self.compare(func, name, args, kwargs)
-        if any(isinstance(x, TracedTensor) and not x.is_floating_point() for x in flatten((args, kwargs))[0]):
-            return self.of_whole_numbers(func, name, args, kwargs, dunder)
         if name in ("argmax", "argmin"):
             return self.winners(name == "argmax", *args, **kwargs)[1]
         if name in ("max", "min") and ((len(args) > 1 and not isinstance(args[1], torch.Tensor)) or "dim" in kwargs):
@@ -79,21 +73,6 @@ class Functions:
         if result is None:
             self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
         return result
-
-    def of_whole_numbers(self, func: Callable, name: str, args: tuple, kwargs: dict, dunder: bool) -> Any:
-        """Call a function of random whole numbers: they stay random if they are only moved or become floats.
-
-        Anywhere else they are taken as they are, one branch for each value.
-        """
-        if args and isinstance(args[0], TracedTensor) and not is_traced((args[1:], kwargs)):
-            try:
-                result = self.by_what_it_does(FollowedCall(func, name, args, kwargs), whole=True)
-            except (RuntimeError, IndexError, TypeError, ValueError):
-                result = None
-            if result is not None:
-                return result
-        args, kwargs = replaced((args, kwargs), lambda t: t if t.is_floating_point() else known(t))
-        return self.follow(func, name, args, kwargs, dunder) if is_traced((args, kwargs)) else func(*args, **kwargs)
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None, **options: Any) -> Tensor:
         """Return torch.tensor of Python numbers, some of them random."""
@@ -127,11 +106,8 @@ class Functions:
             return number.compare(0, "ne")
         return number.whole(int, "int") if name in ("int", "index") else float(number)
 
-    def by_what_it_does(self, call: FollowedCall, whole: bool = False) -> Any:
-        """Call a function that describes random tensors, moves their entries, or works on each; None if it does not.
-
-        whole: whether the entries are whole numbers, which stay random only if they become floats.
-        """
+    def by_what_it_does(self, call: FollowedCall) -> Any:
+        """Call a function that describes random tensors, moves their entries, or works on each; None if it does not."""
         effects, key = self.tracer.exploration.effects, call_key(call)
         effect = effects.get(key) if key else None
         if effect is None:
@@ -144,9 +120,7 @@ class Functions:
         if effect.parts is not None:
             numbers = [x for k in call.random for x in numbers_of(call.slots[k]).flat]
             return effect.container(iter([self._moved(call, part, numbers) for part in effect.parts]))
-        if effect.like is None or (whole and not effect.like.dtype.is_floating_point):
-            return None
-        return self.elementwise(call, effect.like)
+        return None if effect.like is None else self.elementwise(call, effect.like)
 
     def _moved(self, call: FollowedCall, part: MovedPart, numbers: list[Any]) -> Tensor:
         """Return one tensor of what a function returns that moves entries."""

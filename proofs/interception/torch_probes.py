@@ -87,14 +87,11 @@ def entries(dtype: torch.dtype, count: int) -> Entries:
     def spread(low: float, high: float, size: int) -> np.ndarray:
         return (1 + even(size, 2)) * 2.0 ** np.floor(low + (high - low) * even(size, 3))
 
-    if dtype.is_floating_point:
-        most = float(np.log2(torch.finfo(dtype).max))
-        # Numbers of like size, so that none is lost in the sum with another; many of half precision have to be apart.
-        apart = 4 if count < 100 else min(0.4 * most, 60)
-        numbers, huge = spread(-apart, apart, 8 * count), spread(0.6 * most, 0.9 * most, count)
-        others = [huge * signs, -huge * signs, signs / huge, *(np.full(count, x) for x in (np.inf, -np.inf, np.nan, 0))]
-    else:
-        numbers, others = np.floor(spread(1, 28, 8 * count)), [np.full(count, x) for x in (2.0**30, -(2.0**30), 1, 0)]
+    most = float(np.log2(torch.finfo(dtype).max))
+    # Numbers of like size, so that none is lost in the sum with another; many of half precision have to be apart.
+    apart = 4 if count < 100 else min(0.4 * most, 60)
+    numbers, huge = spread(-apart, apart, 8 * count), spread(0.6 * most, 0.9 * most, count)
+    others = [huge * signs, -huge * signs, signs / huge, *(np.full(count, x) for x in (np.inf, -np.inf, np.nan, 0))]
     rounded = torch.from_numpy(numbers).to(dtype)
     different = np.sort(np.unique(_plain(rounded), return_index=True)[1])
     if len(different) < 2 * count:

@@ -296,8 +296,8 @@ class Tracer(Branching):
         return None
 
     def pick(self, count: int) -> int:
-        """Choose one of ``count`` equally likely branches."""
-        if count > MOST_VALUES:
+        """Choose one of ``count`` equally likely branches, such as the values of a whole number."""
+        if count > self.most_values:
             self.give_up(f"a whole number drawn from {count} values")
         return self.choose([QQ(1, count)] * count)
 

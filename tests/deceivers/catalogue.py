@@ -177,7 +177,7 @@ WIDE = (
 LEVELS = (
     Deceiver("levels:hundred_levels", at.ODD_DIGITS, 0.001722),
     Deceiver("levels:hundred_and_one_levels", at.ODD_DIGITS, 0.001596),
-    Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07),
+    Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07, NOT_CLEARED),
     Deceiver("levels:hundred_plain_levels", at.ODD_DIGITS, 0.001722),
     Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05, long=True),
     Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
@@ -186,7 +186,7 @@ LEVELS = (
     Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
     Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
     Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
-    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5, long=True),
+    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5, NOT_CLEARED, long=True),
     Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568, NOT_CLEARED),
     Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
     *(

@@ -114,24 +114,14 @@ LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, sc
 
 @_by
 def hundred_levels(row, rng):
-    """Whole numbers that are only compared: three paths and not a hundred."""
-    level = rng.integers(0, 100, size=2)[1] / 100
+    level = rng.integers(0, 100, size=1)[0] / 100
     return next(t for t, edge in enumerate(itertools.accumulate(row)) if level < round(edge, 2))
 
 
-all_the_bits_of_a_double = _of(lambda row: _scan(random.getrandbits(53) / 2**53, row))
 remainder_of_a_whole_number = _by(lambda row, rng: _ticket(rng.integers(400) % 100, row))
 random_choice = _of(lambda row: random.choice(np.repeat(np.arange(3), [round(p * 100) for p in row])))
 
-WHOLE = (hundred_levels, all_the_bits_of_a_double, remainder_of_a_whole_number, random_choice)
-
-
-@_of
-def tickets_below_a_hundred(row):
-    """Draws until it likes what it drew, with probability 28/128 again."""
-    while (number := random.getrandbits(7)) >= 100:
-        pass
-    return _ticket(number, row)
+WHOLE = (hundred_levels, remainder_of_a_whole_number, random_choice)
 
 
 @_by
@@ -141,4 +131,4 @@ def thinned(row, rng):
     return _scan(u, row)
 
 
-ENDLESS = (tickets_below_a_hundred, thinned)
+ENDLESS = (thinned,)

@@ -38,20 +38,7 @@ def over_keys(function: Callable) -> Callable:
                 noise[label] = rng.random()
             return noise[label]
 
-        options = {KEY: key if keys is None else _one_of(keys, rng)} | ({"rng": rng} if takes_rng else {})
+        options = {KEY: key if keys is None else int(rng.integers(keys))} | ({"rng": rng} if takes_rng else {})
         return function(target_probs, draft_probs, draft_tokens, **options)
 
     return declare(verify, **getattr(function, "__dict__", {}))
-
-
-def _one_of(keys: int, rng: np.random.Generator) -> int:
-    """Return a number from 0 to keys - 1, each as likely, by comparisons: where it is followed, each is a path of its
-    own.
-
-    As a plain whole number one would stand for a group of keys, of which only some are looked at.
-    """
-    drawn, low, high = rng.integers(keys), 0, keys
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if drawn < middle else (middle, high)
-    return low
