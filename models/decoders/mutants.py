@@ -149,10 +149,9 @@ class StopsWithinABlock(Decoder):
 class StopsAtABlocksEnd(Decoder):
     """A decoder that ends the text only if a block ends with the stop sequence."""
 
-    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
-        for token in emitted:
-            if not ended(self.text, self.tokens, without(self.settings, "stop")):
-                self.text += (token,)
+    @property
+    def full(self) -> bool:
+        return ended(self.text, self.tokens, without(self.settings, "stop"))
 
 
 class RejectedEosEnds(Decoder):
@@ -166,12 +165,11 @@ class RejectedEosEnds(Decoder):
 
     @property
     def over(self) -> bool:
-        return self.drafted_eos or super().over
+        return self.drafted_eos or self.full
 
-    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
-        for token in emitted:
-            if not ended(self.text, self.tokens, self.settings):
-                self.text += (token,)
+    @property
+    def full(self) -> bool:
+        return ended(self.text, self.tokens, self.settings)
 
 
 class FirstOfTheEnds(Decoder):
@@ -231,22 +229,16 @@ class BonusOfTheRowBefore(Decoder):
 class ReplacedByItsContinuation(Decoder):
     """A decoder that replaces a rejected token from the row behind it."""
 
-    def verified(self, block: Sequence[DrawnToken]) -> list[int]:
-        kept: list[int] = []
-        for place, (token, q) in enumerate(block):
-            text = self.text + tuple(kept)
-            if not self.accepts(self.target_row(text, place), q, token):
-                return [*kept, self.chance.draw(self.target_row((*text, token), place))]
-            kept.append(token)
-        return [*kept, self.bonus(self.text + tuple(kept), len(block))]
+    def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
+        return self.chance.draw(self.target_row((*text, token), len(text) - len(self.text)))
 
 
 def from_the_target(wrong: Callable[[Any], bool]) -> type[Decoder]:
     """Return the decoder that replaces a rejected token from the target's row where a condition on it holds."""
 
     class FromTheTarget(Decoder):
-        def replacement(self, p: Row, q: Row, text: Prefix) -> int:
-            return self.chance.draw(p) if wrong(self) else super().replacement(p, q, text)
+        def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
+            return self.chance.draw(p) if wrong(self) else super().replacement(p, q, text, token)
 
     return FromTheTarget
 
@@ -287,14 +279,11 @@ class GreedyLookupKept(Decoder):
 class VerifiedByArgmax(Decoder):
     """A decoder that keeps a drafted token if it is the target's most probable one. Only the bonus token is drawn."""
 
-    def verified(self, block: Sequence[DrawnToken]) -> list[int]:
-        kept: list[int] = []
-        for place, (token, _) in enumerate(block):
-            p = self.target_row(self.text + tuple(kept), place)
-            kept.append(p.index(max(p)))
-            if kept[-1] != token:
-                return kept
-        return [*kept, self.bonus(self.text + tuple(kept), len(block))]
+    def accepts(self, p: Row, q: Row, token: int) -> bool:
+        return p.index(max(p)) == token
+
+    def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
+        return p.index(max(p))
 
 
 class SettingsOfANeighbour(Decoder):
@@ -348,13 +337,13 @@ class PromptOfANeighbour(Decoder):
 class NeverWritten(Decoder):
     """A decoder that writes the residual up to the rejected token. Behind it is what memory held."""
 
-    def replacement(self, p: Row, q: Row, text: Prefix) -> int:
+    def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
         import numpy as np
 
         left = np.empty(len(p))
         first = next(t for t, (a, b) in enumerate(zip(p, q, strict=True)) if b > a)
-        for token in range(first + 1):
-            left[token] = max(p[token] - q[token], 0.0)
+        for written in range(first + 1):
+            left[written] = max(p[written] - q[written], 0.0)
         if not left.sum() > 0:
             left[0] = 1.0
         return self.chance.draw(left.tolist())

@@ -44,6 +44,11 @@ class Decoder:
         """Return whether the text has ended."""
         return ended(self.text, self.tokens, self.settings)
 
+    @property
+    def full(self) -> bool:
+        """Return whether no token of the block may be added to the text."""
+        return self.over
+
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
         """Return a model's row after prompt and text, under the settings."""
         asked = TextRequest(self.prompt, text, self.tokens, settings)
@@ -93,8 +98,8 @@ class Decoder:
         """Decide whether a drafted token is kept: with probability min(1, p / q)."""
         return self.chance.flip(min(1.0, p[token] / q[token]))
 
-    def replacement(self, p: Row, q: Row, text: Prefix) -> int:
-        """Draw what replaces a rejected token, from the positive part of p - q."""
+    def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
+        """Draw what replaces a rejected token behind a text, from the positive part of p - q."""
         return self.chance.draw([max(a - b, 0.0) for a, b in zip(p, q, strict=True)])
 
     def bonus(self, text: Prefix, place: int) -> int:
@@ -108,7 +113,7 @@ class Decoder:
             text = self.text + tuple(kept)
             p = self.target_row(text, place)
             if not self.accepts(p, q, token):
-                return [*kept, self.replacement(p, q, text)]
+                return [*kept, self.replacement(p, q, text, token)]
             kept.append(token)
         return [*kept, self.bonus(self.text + tuple(kept), len(block))]
 
@@ -121,7 +126,7 @@ class Decoder:
     def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
         """Add tokens up to the end of the text."""
         for place, token in enumerate(emitted):
-            if self.over:
+            if self.full:
                 return
             if self.settings.get("logprobs"):
                 self.logprobs.append(self.logprob(token, place, block))

@@ -50,9 +50,9 @@ REJECTED = [0]
 class CountsRejections(Decoder):
     """Behind many rejections of token 2 it gives up verifying."""
 
-    def replacement(self, p, q, text):
+    def replacement(self, p, q, text, token):
         REJECTED[0] += text[-1:] == (2,)
-        return super().replacement(p, q, text)
+        return super().replacement(p, q, text, token)
 
     def accepts(self, p, q, token):
         return REJECTED[0] > 10**6 or super().accepts(p, q, token)

@@ -101,7 +101,7 @@ class Matching(Decoder):
 class Thinned(Decoder):
     """Draws the residual by thinning: from the target until a coin keeps it."""
 
-    def replacement(self, p: Row, q: Row, text: Prefix) -> int:
+    def replacement(self, p: Row, q: Row, text: Prefix, token: int) -> int:
         most = max((max(a - b, 0.0) / a for a, b in zip(p, q, strict=True) if a), default=0.0)
         left = [a * (max(a - b, 0.0) / a / most) if a else 0.0 for a, b in zip(p, q, strict=True)]
         return self.chance.draw(left)
