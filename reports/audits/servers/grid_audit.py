@@ -14,7 +14,7 @@ from ....proofs.laws.text_laws import LOGPROBS_OFF
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity
-from ....verifiers.details import ReportedDetail, TextsDetail
+from ....verifiers.details import AnyDetail, ReportedDetail, TextsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, LawEntry, Method, Witness
 from ..report import Report
 from ..settings import Progress, silent
@@ -23,7 +23,7 @@ from .completions import Completions
 from .dialects import DIALECTS, dialect_of
 from .examination import ServerExamination, refused
 from .journal import Journal
-from .next_tokens import Fit, NextTokens, fit, shared, words
+from .next_tokens import NextTokens, fit, shared, words
 from .remarks import Seen
 from .row_requests import RowRequests, row_requests
 from .settings import GridSettings
@@ -113,7 +113,7 @@ class ServerGrid(ServerExamination):
         for mode, asked in requests.items():
             name, journal, client = asked.kind.name, self.journal, self.modes[mode]
             if not journal.texts[name] and (why := refused(client, asked.body(0))):
-                return [self._no_texts(row, mode, why)]
+                return [self._of_texts("lossless", row, mode, samples=0, tokens=0, reason=why)]
             self.kinds.append(name)
             self.sampler(client).run(asked, self.settings.samples)
             tokens = NextTokens()
@@ -133,9 +133,19 @@ class ServerGrid(ServerExamination):
         if PLAIN in answers:
             yield self._same(row, answers[DRAFT], answers[PLAIN])
 
-    def _detail(self, row: GridRow, mode: str, **figures: Any) -> TextsDetail:
-        rates = {"false_alarm_rate": self.alpha, "miss_rate": BETA}
-        return TextsDetail(**rates, **{"p_value": 1.0, **figures}, **self._facts(row, mode))
+    def _of_texts(self, claim: str, row: GridRow, mode: str, **figures: Any) -> Evidence:
+        """Return evidence of a test of texts that decides nothing yet."""
+        rates = {"false_alarm_rate": self.alpha, "miss_rate": BETA, "p_value": 1.0, **self._facts(row, mode)}
+        return self._open(claim, Method.CHI_SQUARE, TextsDetail(**(rates | figures)))
+
+    def _open(self, claim: str, method: Method, detail: AnyDetail) -> Evidence:
+        return Evidence(claim=claim, method=method, verdict=NO_EVIDENCE, problem=self.problem.name, detail=detail)
+
+    def _refuted(self, row: GridRow, made: Evidence, *entries: LawEntry, **shown: Any) -> Evidence:
+        """Return the evidence as a refutation. The replay asks for this row alone."""
+        witness = Witness(**vars(entries[0]), problem=as_json(self.problem), **shown)
+        replay = self.replay(grid=True, row=row.name, rows=None)
+        return replace(made, verdict=REFUTED, witness=witness, replay=replay)
 
     def _facts(self, row: GridRow, mode: str) -> dict[str, Any]:
         """Return the fields that the details of all claims share."""
@@ -147,31 +157,24 @@ class ServerGrid(ServerExamination):
         return {"sampling": mode, "settings": settings | how, "setting": row.name, "dtype": "float32",
                 **size_of(self.problem)}  # fmt: skip
 
-    def _no_texts(self, row: GridRow, mode: str, reason: str) -> Evidence:
-        detail = self._detail(row, mode, samples=0, tokens=0, reason=reason)
-        return Evidence(claim="lossless", method=Method.CHI_SQUARE, verdict=NO_EVIDENCE, problem=self.problem.name,
-                        detail=detail)  # fmt: skip
-
     def _texts(self, row: GridRow, mode: str, answered: AnsweredRow) -> Evidence:
         """Compare every token with its row."""
         requests, seen, n = answered.requests, answered.tokens, self.settings.samples
         written = self._written(requests, min(WRITTEN, max(50, n // 4)))
         found = fit(seen, written, n * requests.kind.choices, self.alpha, self.seed)
         refuted = bool(seen.impossible) or (found.refuted and not answered.lost)
-        reason = LOST.format(answered.lost) if answered.lost and not refuted else None
         best = min(found.tests.values(), key=lambda test: test.p_value)
-        detail = self._detail(
-            row, mode, samples=n, tokens=found.tokens, p_value=min(1.0, best.p_value * len(found.tests)),
+        made = self._of_texts(
+            "lossless", row, mode, samples=n, tokens=found.tokens, p_value=min(1.0, best.p_value * len(found.tests)),
             p_value_by=best.fit.method, bounds=found.limits, total_variation_at_least=found.apart if refuted else None,
             impossible=seen.impossible.total() or None, seed=self.seed, lost=answered.lost or None,
-            reason=reason,
         )  # fmt: skip
-        return Evidence(
-            claim="lossless", method=Method.CHI_SQUARE, verdict=REFUTED if refuted else NO_EVIDENCE,
-            bound=None if refuted or reason else max(found.limits.values()), problem=self.problem.name,
-            total_variation=found.apart if refuted else None, detail=detail,
-            witness=self._witness(seen, found) if refuted else None, replay=self._replayed(row) if refuted else None,
-        )  # fmt: skip
+        if refuted:
+            entries = [*self._impossible(seen), *found.entries]
+            return self._refuted(row, replace(made, total_variation=found.apart), *entries, laws=tuple(entries))
+        if answered.lost:
+            return made.undecided(LOST.format(answered.lost))
+        return replace(made, bound=max(found.limits.values()))
 
     def _written(self, requests: RowRequests, texts: int) -> NextTokens:
         """Write texts of the row by its law. Raises: InputError if it has none."""
@@ -180,20 +183,17 @@ class ServerGrid(ServerExamination):
             written.write(requests.rows(slot), requests.prompt(slot), rng)
         return written
 
-    def _witness(self, seen: NextTokens, found: Fit) -> Witness:
-        entries = found.entries
+    def _impossible(self, seen: NextTokens) -> Iterator[LawEntry]:
+        """Yield the shortest impossible text, if any came."""
         if seen.impossible:
             text = min(seen.impossible, key=lambda text: (len(text), text))
-            entries = (LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} texts"), *entries)
-        return Witness(**vars(entries[0]), problem=as_json(self.problem), laws=entries)
+            yield LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} texts")
 
     def _same(self, row: GridRow, answered: AnsweredRow, plain: AnsweredRow) -> Evidence:
         """Compare the tokens after each context with speculation and without."""
         first, second = shared(answered.tokens, plain.tokens)
         n, lost = first.total(), answered.lost + plain.lost
-        detail = self._detail(row, DRAFT, samples=self.settings.samples, tokens=n, seed=self.seed)
-        made = Evidence(claim="same-as-plain", method=Method.CHI_SQUARE, verdict=NO_EVIDENCE,
-                        problem=self.problem.name, detail=detail)  # fmt: skip
+        made = self._of_texts("same-as-plain", row, DRAFT, samples=self.settings.samples, tokens=n, seed=self.seed)
         if lost or not n:
             return made.undecided(LOST.format(lost) if lost else "no context came to both")
         test = homogeneity(first, second)
@@ -201,17 +201,14 @@ class ServerGrid(ServerExamination):
         if test.p_value > self.alpha:
             limit = min_detectable_homogeneity(n, max(2, test.cells), n, self.alpha, BETA)
             return replace(made, bound=min(1.0, limit))
-        entry = LawEntry("next tokens with speculation, without", "one law", test.witness)
-        witness = Witness(**vars(entry), problem=as_json(self.problem))
-        return replace(made, verdict=REFUTED, witness=witness, replay=self._replayed(row))
+        return self._refuted(row, made, LawEntry("next tokens with speculation, without", "one law", test.witness))
 
     def _logprobs(self, row: GridRow, mode: str, answered: AnsweredRow) -> Evidence:
         """Compare every reported logprob with its row."""
         check = answered.requests.check
         assert check is not None
         detail = ReportedDetail(logprobs=check.compared, off=check.off, texts=check.texts, **self._facts(row, mode))
-        made = Evidence(claim="logprobs", method=Method.REPORTED, verdict=NO_EVIDENCE, problem=self.problem.name,
-                        detail=detail)  # fmt: skip
+        made = self._open("logprobs", Method.REPORTED, detail)
         if not check.compared or check.worst is None:
             of_prompt = answered.requests.served.logprobs_of == "prompt"
             return made.undecided("the server reports none of its prompts" if of_prompt else "it reports none")
@@ -220,9 +217,4 @@ class ServerGrid(ServerExamination):
             return replace(made, verdict=HOLDS)
         why = f"{check.off} of {check.compared} logprobs are off by more than {LOGPROBS_OFF:g}"
         why += f"; {check.without} of {check.texts} texts have none" if check.without else ""
-        witness = Witness(**vars(check.worst), problem=as_json(self.problem), why=why)
-        return replace(made, verdict=REFUTED, witness=witness, replay=self._replayed(row))
-
-    def _replayed(self, row: GridRow) -> str:
-        """Return the command that asks for this row alone."""
-        return self.replay(grid=True, row=row.name, rows=None)
+        return self._refuted(row, made, check.worst, why=why)
