@@ -92,8 +92,3 @@ def hangs(target, draft, start, tokens, gamma, seeds):
 def fills_the_memory(target, draft, start, tokens, gamma, seeds):
     yield [0] * tokens
     bytearray(2**40)
-
-
-def prints(target, draft, start, tokens, gamma, seeds):
-    print('{"job": 0, "counts": [[[9, 9, 9], 1]]}', flush=True)
-    return speculative(target, draft, start, tokens, gamma, seeds)

@@ -62,7 +62,7 @@ class BlockInputs:
                     evidence.append(self.rows_evidence(model, method, of_model))
         if self.bets.fortune.steps:
             evidence.append(self.drafts_evidence())
-        if observations.numbers.count:
+        if observations.numbers.uses:
             evidence.append(self.noise_evidence())
         return evidence
 
@@ -99,12 +99,12 @@ class BlockInputs:
 
     def noise_evidence(self) -> Evidence:
         numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None
-        logged = numbers.by_purpose["drafts"]
+        count, logged = numbers.by_purpose.total(), numbers.by_purpose["drafts"]
         if numbers.reused:
             number, before, after = numbers.reused[0]
-            witness = seen({"number": number}, f"the random number {number!r}", f"{before}", f"{before}, and {after}")
+            witness = seen({"number": number}, f"the random number {number!r}", before, f"{before}, and {after}")
         detail = ListeningDetail(
-            numbers=numbers.count, used_twice=len(numbers.reused), by_chance=numbers.count**2 / 2**54,
+            numbers=count, used_twice=len(numbers.reused), by_chance=count**2 / 2**54,
             draft_tokens=draft_tokens, draft_numbers_heard=logged,
         )  # fmt: skip
         verdict = REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE

@@ -132,42 +132,31 @@ PURPOSES = {"drafts": "a draft token", "acceptance": "a coin", "residual": "the 
 """Stream of random numbers -> what one of its numbers decides."""
 
 
-class Use(NamedTuple):
-    """A use of one number: what it decided, for which row of the batch and in which iteration."""
-
-    purpose: str
-    row: int
-    iteration: int
-
-    def __str__(self) -> str:
-        return f"{self.purpose} of row {self.row} in iteration {self.iteration}"
-
-
 class RandomNumberLog:
     """A log of every random number used so far.
 
     Two of n independent uniforms on the lattice of 2^-53 are equal with probability below n^2 / 2^54. So a number that
     is used twice is no coincidence.
-    count, by_purpose: how many were used, in all and for each of PURPOSES.
+    uses: number -> what it decided first, for which row of the batch and in which iteration.
+    by_purpose: how many were used for each of PURPOSES.
     reused: number, first use and second use.
     iteration: the loop's present one.
     paused: True while numbers are drawn that count when they are handed on.
     """
 
     def __init__(self) -> None:
-        self.uses: dict[float, Use] = {}
-        self.count = self.iteration = 0
+        self.uses: dict[float, str] = {}
         self.by_purpose: Counter[str] = Counter()
-        self.reused: list[tuple[float, Use, Use]] = []
-        self.paused = False
+        self.reused: list[tuple[float, str, str]] = []
+        self.iteration, self.paused = 0, False
 
-    def add(self, number: float, purpose: str, row: int) -> None:
-        use = Use(PURPOSES[purpose], row, self.iteration)
-        self.count += 1
-        self.by_purpose[purpose] += 1
-        before = self.uses.setdefault(number, use)
-        if before is not use:
-            self.reused.append((number, before, use))
+    def add(self, numbers: Any, purpose: str, row: int) -> None:
+        use = f"{PURPOSES[purpose]} of row {row} in iteration {self.iteration}"
+        for number in np.atleast_1d(numbers).tolist():
+            self.by_purpose[purpose] += 1
+            if number in self.uses:
+                self.reused.append((number, self.uses[number], use))
+            self.uses.setdefault(number, use)
 
     def attach(self, streams: Any) -> None:
         """Log every number of these streams from now on; a given chance has none."""
@@ -185,9 +174,8 @@ class RandomNumberLog:
             self.paused = False
             rows = [generator.row for generator in streams.drafts]
             for purpose in Uniforms._fields:
-                for row, numbers in zip(rows, getattr(drawn, purpose).cpu().tolist(), strict=True):
-                    for number in numbers:
-                        self.add(number, purpose, row)
+                for row, numbers in zip(rows, getattr(drawn, purpose).cpu().numpy(), strict=True):
+                    self.add(numbers, purpose, row)
             return drawn
 
         streams.uniforms = logged_uniforms
@@ -202,6 +190,5 @@ class LoggedGenerator:
     def random(self, *count: int) -> Any:
         drawn = self.generator.random(*count)
         if not self.log.paused:
-            for number in np.atleast_1d(drawn).tolist():
-                self.log.add(number, self.purpose, self.row)
+            self.log.add(drawn, self.purpose, self.row)
         return drawn

@@ -176,11 +176,6 @@ def test_what_was_counted_before_an_interruption_is_in_the_report():
     assert report.interrupted and "after 0 samples" in report.failure["message"]
 
 
-def test_what_an_engine_prints_is_not_taken_for_an_answer():
-    report = audit_engine(planted("prints"), [MARKOV], samples=500)
-    assert (report.verdict, report.evidence[0].detail.samples) == ("inconclusive", 500)
-
-
 def test_an_engine_that_is_not_installed_says_what_to_install():
     engine = Engine("nothing", "", "", ("no_such_package",), "openvino")
     with pytest.raises(InputError, match=r"nothing needs no_such_package; install draftproof\[openvino\]"):

@@ -4,12 +4,9 @@ import json
 
 import pytest
 import torch
-from sympy import QQ
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.generating.loop_verifiers import LoopVerifier
 from draftproof.proofs.closed_forms import lenience_bias
-from draftproof.proofs.field import rational
 from draftproof.reports.audits.loops import run
 from draftproof.reports.audits.loops.forged_law import forged_law
 from draftproof.reports.audits.loops.options import LoopOptions
@@ -27,8 +24,6 @@ from draftproof.tests.reports.audits.loops.e2e_parts import (
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.wrong_loops import wrong_loop
 from draftproof.verifiers.evidence import Witness
-from draftproof.verifiers.lenient_token_verification import lenient_token_verification
-from draftproof.verifiers.registry import REFERENCES, Reference
 
 pytestmark = [pytest.mark.needs("transformers"), pytest.mark.engine]
 twice = pytest.fixture(autouse=True)(timed_twice)
@@ -120,18 +115,6 @@ def test_a_verifier_that_is_lossy_by_name_is_shown_as_such_with_its_exact_bias(f
     assert {methods[method].verdict for method in ("closed-form", "enumeration", "chi-square")} == {"refuted"}
     strict = examined(forged, verifier="lenient-token:1")
     assert strict.verdict == "inconclusive" and "lossy" not in strict.findings
-
-
-@pytest.mark.long
-def test_an_acceptance_that_is_not_the_verifiers_own_is_refuted(forged, monkeypatch):
-    """Token verification is compared with the E[tau] of the lenient kind."""
-    lenient = Reference("lenient-token", lenient_token_verification(QQ(1, 2)), "")
-
-    def reference(verifier, number=float):
-        return lenient if number is rational else REFERENCES["token"]
-
-    monkeypatch.setattr(LoopVerifier, "reference", reference)
-    assert refuted(examined(forged, verifier="token")) == {("acceptance", "mean")}
 
 
 def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(trained):

@@ -115,7 +115,7 @@ def test_a_right_loop_reads_its_texts_is_given_the_models_rows_and_uses_numbers_
     assert observations.blocks == len(run.iterations)
     assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
     assert {seen.place.model for seen in observations.rows} == {"target", "draft"}
-    assert observations.numbers.count > sum(len(each.rows) * each.gamma for each in run.iterations)
+    assert observations.numbers.by_purpose.total() > sum(len(each.rows) * each.gamma for each in run.iterations)
     assert not any(m._forward_pre_hooks or m._forward_hooks for one in models for m in (one, one.base_model))
     if kind == "llama":
         unwatched = generate(*models, prompts, name, gamma=3, seed=3, max_new_tokens=20)
@@ -184,10 +184,10 @@ def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
 )
 def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
     observations, _ = watched(getattr(wrong_loops, name))
-    assert [str(use) for use in observations.numbers.reused[0][1:]] == [first, second]
+    assert observations.numbers.reused[0][1:] == (first, second)
 
 
 def test_numbers_of_a_chance_that_is_given_are_not_logged():
     observations, _ = watched(verifier=reference("token"), prompts=RAGGED[:1], chance=[RandomChance(random.Random(1))])
-    assert observations.numbers.count == 0
+    assert not observations.numbers.uses
     assert observations.passes > 0

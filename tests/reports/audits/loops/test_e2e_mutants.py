@@ -34,20 +34,12 @@ ON_FORGED = {
 }
 """What refutes each loop, at the least, on a forged pair, whose rows do not look at the cache."""
 
-ON_TRAINED = {
-    **{name: {READ, PASSES} for name in ("L01", "L02", "L03", "L04", "L05", "L15", "L16")},
-    **{name: {WARPED, BETS} for name in ("L06", "L07")},
-    **{name: {WARPED} for name in ("L09", "L17")},
-    **{name: {NOISE} for name in ("L13", "L14", "L18")},
-    "L08": {DRAFTS, BETS},
-    "L10": {ENDS},
-    "L12": {NOISE, BETS},
-}
-"""The same where rows do look at the cache. L11 is missing: what it does to the law is too little for so few tokens."""
+ON_TRAINED = {"L01": {READ, PASSES}, "L06": {WARPED, BETS}, "L08": {DRAFTS, BETS}, "L10": {ENDS}, "L12": {NOISE, BETS}}
+"""The same where rows do look at the cache, one loop for each check."""
 
 
-def test_every_wrong_loop_is_examined_somewhere():
-    assert set(ON_FORGED) == set(SHOWN_WITH) == set(ON_TRAINED) | {"L11"}
+def test_every_wrong_loop_is_examined():
+    assert set(ON_FORGED) == set(SHOWN_WITH)
 
 
 def long_unless(names, few):
