@@ -32,6 +32,11 @@ def markdown(report: Mapping[str, Any]) -> str:
             for e in report["equalities"]]  # fmt: skip
     lines += _table_lines(["statement", "verdict", "compared", "differing"], rows)
     lines += ["## Orderings", ""]
+    theorems = dict.fromkeys(
+        (o["statement"], o["measure"], o["theorem"]) for o in report["orderings"] if "theorem" in o
+    )
+    for statement, measure, theorem in theorems:
+        lines += [_escaped(f"{statement}, {measure}: the sign is a theorem ({theorem}); what is new is the size."), ""]
     rows = [[*(o[name] for name in ("statement", "measure", "where", "verdict")), str(o["n"]),
              formatting.ordering_mean(o), formatting.ordering_evidence(o)] for o in report["orderings"]]  # fmt: skip
     head = ["statement", "measured by", "where", "verdict", "pairs", "mean [interval]", "evidence"]

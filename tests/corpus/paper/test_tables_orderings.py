@@ -162,4 +162,7 @@ def test_rules_for_several_paths_are_judged_as_in_table_5_and_stand_beside_its_n
     assert all(cell["here"]["value"] > 1 for row in table["rows"] if row["name"] == "one" for cell in row["cells"])
     shown = markdown(report)
     assert "## Table 5" in shown and "2 draft paths for k-seq and spec-infer" in shown and "needs about" in shown
+    assert shown.count("the sign is a theorem (Theorem 2") == 1 and "what is new is the size" in shown
+    averages = [row for row in report["orderings"] if "theorem" not in row]
+    assert "is a theorem" not in markdown({**report, "orderings": averages})
     assert 'class="undecided"' in page(report)
