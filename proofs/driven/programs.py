@@ -174,7 +174,7 @@ class DrivenProgram(DrivenSubject):
 
     def _answered(self, text: bytes, due: int, seconds: float, start: int, outcomes: list[Outcome | None]) -> None:
         lines = self.pipes.exchange(text, due, seconds, f"answers to requests {start:,} and later")
-        for line, (number, outcome) in zip(lines, _answers(lines)):
+        for line, (number, outcome) in zip(lines, map(_answer, lines)):
             place = number - start
             if not 0 <= place < len(outcomes) or outcomes[place] is not None:
                 again = 0 <= place < len(outcomes)
@@ -236,11 +236,7 @@ class ProgramAnswer(msgspec.Struct):
     error: Any = msgspec.UNSET
 
 
-ENCODER, LINE, LINES = (
-    msgspec.json.Encoder(),
-    msgspec.json.Decoder(ProgramAnswer),
-    msgspec.json.Decoder(list[ProgramAnswer]),
-)
+ENCODER, LINE = msgspec.json.Encoder(), msgspec.json.Decoder(ProgramAnswer)
 
 
 def _first_line(line: bytes) -> Hello:
@@ -255,27 +251,14 @@ def _first_line(line: bytes) -> Hello:
     return stated(Hello, hello, "its first line")
 
 
-def _answers(lines: Sequence[bytes]) -> list[tuple[int, Outcome]]:
-    """Return the ids and outcomes of answers."""
+def _answer(line: bytes) -> tuple[int, Outcome]:
+    """Return the id and the outcome of an answer."""
     try:
-        answers = LINES.decode(b"[" + b",".join(lines) + b"]")
-    except (msgspec.MsgspecError, RecursionError):
-        answers = []
-    if len(answers) != len(lines):  # for what a single line has that is wrong
-        answers = [*map(_alone, lines)]
-    return [_answer(answer, line) for answer, line in zip(answers, lines)]
-
-
-def _alone(line: bytes) -> ProgramAnswer:
-    try:
-        return LINE.decode(line)
-    except msgspec.ValidationError:
-        raise RunFailed("crash", f'it answers {_quoted(line)}; expected {{"id": .., "emitted": [..]}}') from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
-
-
-def _answer(answer: ProgramAnswer, line: bytes) -> tuple[int, Outcome]:
+        answer = LINE.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if not isinstance(error, msgspec.ValidationError):
+            raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+        answer = ProgramAnswer(0)
     if answer.error is not msgspec.UNSET:
         return answer.id, Raised("error", readable(ValueError(answer.error)))
     emitted = answer.emitted

@@ -11,7 +11,7 @@ from ..field import rational
 from .arrays import traced_array
 from .generators import Followed, followed, guarded, named_as, seeding
 from .numbers import handed_out
-from .places import place, plain_key
+from .places import place
 from .sources import Exponential, Lattice, in_double_precision
 from .tracer import LookUp, Tracer, active, refuse
 
@@ -140,7 +140,7 @@ class _Traced(Followed):
 
     @followed
     def choice(self, tracer, a, size=None, replace=True, p=None, *more, **options):
-        sample = self._sampled(tracer, a, size, replace, p, *more, **options)
+        sample = self._scratch().choice(a, size, replace, p, *more, **options)
         pool: Any = range(int(a)) if np.ndim(a) == 0 else np.asarray(a)
         if (isinstance(pool, np.ndarray) and pool.ndim != 1) or more or options.get("axis"):
             tracer.give_up(f"choice among rows at {place()}")
@@ -156,17 +156,6 @@ class _Traced(Followed):
         return _weighted(
             tracer, weights, look_up, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k]
         )
-
-    def _sampled(self, tracer: Tracer, a: Any, size: Any, replace: Any, p: Any, *more: Any, **options: Any) -> Any:
-        """Return a choice by plain NumPy, kept where the same was asked just before.
-
-        Raises: what NumPy raises.
-        """
-        arrays = isinstance(p, np.ndarray) and (isinstance(a, np.ndarray) or np.ndim(a) == 0)
-        asked = plain_key((self._plain.__name__, a, size, replace, p, more, options)) if arrays else object()
-        if tracer.chosen[0] != asked:
-            tracer.chosen = asked, self._scratch().choice(a, size, replace, p, *more, **options)
-        return tracer.chosen[1]
 
     def _scratch(self) -> Any:
         """Return a plain generator whose numbers are never used: it only lets NumPy check the arguments."""

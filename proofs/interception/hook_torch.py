@@ -5,7 +5,7 @@ out random tensors. What is done to those goes to ``torch_functions``, or to ``n
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ from ..field import rational
 from . import torch_generators
 from .generators import Followed
 from .noise_rows import NoiseRow
-from .noise_tensors import can_be_filled, filled, is_noise
+from .noise_tensors import NoiseTensor, can_be_filled, filled
 from .noise_tensors import follow as follow_noise
 from .numbers import Traced, handed_out, register
 from .places import place
 from .sources import Exponential, Lattice
-from .tensors import TracedTensor, become, is_traced, numbers_of, tensor_of
+from .tensors import TRACED, TracedTensor, become, holds, numbers_of, tensor_of
 from .torch_functions import Functions
 from .torch_generators import GLOBAL, scratch
 from .tracer import Tracer
@@ -74,28 +74,8 @@ def _half_types() -> dict[torch.dtype, int]:
     return wrapping
 
 
-ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), torch.dtype, torch.device, torch.Size}
-"""Types of arguments that are never followed, nor contain any that are."""
-
-
-UNTRACED = {(), (torch.Tensor,)}
-"""Types of the arguments that override torch's functions in calls in which nothing is followed."""
-
-
-def _ordinary(values: Iterable[Any]) -> bool:
-    """Return whether nothing among the values, or in sequences of them, can be followed."""
-    for x in values:
-        kind = type(x)
-        if kind in (tuple, list):
-            if not (ORDINARY.issuperset(map(type, x)) or _ordinary(x)):
-                return False
-        elif kind not in ORDINARY:
-            return False
-    return True
-
-
-def _all_ordinary(args: tuple, kwargs: dict[str, Any]) -> bool:
-    return _ordinary(args) and (not kwargs or _ordinary(kwargs.values()))
+FOLLOWED = (*TRACED, NoiseTensor)
+"""Classes of what is followed."""
 
 
 class _Named(NamedTuple):
@@ -133,24 +113,14 @@ class Following(TorchFunctionMode):
         super().__init__()
         self.tracer = tracer
         self.functions = Functions(tracer)
-        # A call with plain numbers of which nothing is noted: of its functions only those that draw matter.
-        self.plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
-        if self.plain and types in UNTRACED:
-            if not named.of_chance:
-                return func(*args, **kwargs)
-            if named.name in RANDOM and "out" not in kwargs:
-                return RANDOM[named.name](self, func, *args, **kwargs)
-        return self._called(func, named, args, kwargs, _all_ordinary(args, kwargs))
-
-    def _called(self, func: Callable, named: _Named, args: tuple, kwargs: dict, ordinary: bool) -> Any:
-        if ordinary and not named.of_chance:
-            result = func(*args, **kwargs)
-        else:
+        if named.of_chance or holds((args, kwargs), FOLLOWED):
             result = self._followed(func, named, args, kwargs)
+        else:
+            result = func(*args, **kwargs)
         arithmetic = self.tracer.exploration.arithmetic
         if arithmetic is not None and arithmetic.noting:
             arithmetic.torch_call(named.bare, args, kwargs, result)
@@ -158,14 +128,14 @@ class Following(TorchFunctionMode):
 
     def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
         name, bare, dunder, in_place, *_ = named
-        if name in RANDOM and not is_traced((args[1:] if in_place else args, kwargs)):
+        if name in RANDOM and not holds((args[1:] if in_place else args, kwargs), TRACED):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
             return RANDOM[name](self, func, *args, **kwargs)
         if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
-        noise = is_noise((args, kwargs))
-        if not noise and not is_traced((args, kwargs)):
+        noise = holds((args, kwargs), NoiseTensor)
+        if not noise and not holds((args, kwargs), TRACED):
             return func(*args, **kwargs)
         if named.foreign:
             self.tracer.give_up(f"{name} of random numbers at {place()} is not torch's own and not followed")

@@ -61,13 +61,6 @@ def _tensor(noise: NoiseRow, shared: bool = False) -> NoiseTensor:
     return made
 
 
-def is_noise(tree: Any) -> bool:
-    """Return whether some of the arguments are noise."""
-    if isinstance(tree, dict):
-        return any(map(is_noise, tree.values()))
-    return isinstance(tree, NoiseTensor) or (type(tree) in (tuple, list) and any(map(is_noise, tree)))
-
-
 def follow(func: Callable, name: str, args: tuple, kwargs: dict, in_place: bool) -> Any:
     """Return func(*args, **kwargs) where an argument is noise. name: without underscores."""
     slots, build = flatten((args, kwargs))

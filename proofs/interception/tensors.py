@@ -152,12 +152,20 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
     return slots, plan(tree)
 
 
-def is_traced(tree: Any) -> bool:
-    if isinstance(tree, (TracedTensor, Traced)):
-        return True
+TRACED = (TracedTensor, Traced)
+"""Classes of random numbers and of tensors of them."""
+
+PLAIN = {int, float, bool, str, type(None)}
+"""Types of the many values in a list that need not be looked at one by one."""
+
+
+def holds(tree: Any, kinds: type | tuple[type, ...]) -> bool:
+    """Return whether something in (args, kwargs) is of one of these classes."""
     if isinstance(tree, dict):
-        return any(map(is_traced, tree.values()))
-    return type(tree) in (tuple, list) and any(map(is_traced, tree))
+        return any(holds(x, kinds) for x in tree.values())
+    if type(tree) not in (tuple, list):
+        return isinstance(tree, kinds)
+    return not PLAIN.issuperset(map(type, tree)) and any(holds(x, kinds) for x in tree)
 
 
 def key_of(x: Any) -> tuple:

@@ -85,7 +85,6 @@ class Tracer(Branching):
       ``MOST_VALUES``), and of the comparisons of one number.
     retracing: whether a recorded path is traced again.
     seeded: kind of generator -> the call in which one was made from the seed of the call.
-    chosen: the last choice that NumPy was asked for, and what it made of it.
     """
 
     whole_from: float = math.inf
@@ -115,7 +114,6 @@ class Tracer(Branching):
         self.plain: list[Any] = []
         self.asked: list[tuple | list] = []
         self.retracing = False
-        self.chosen: tuple[Any, Any] = None, None
 
     @property
     def exactness(self) -> str:
