@@ -6,7 +6,7 @@ to the last one for any number of workers, on any cluster, and after any number 
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,37 +31,24 @@ class FinishedChunks(NamedTuple):
         return FinishedChunks(below, ahead)
 
 
-class Checkpoint:
-    """A state of a campaign in a file, or nowhere if no file is given.
+WHAT = "a sampling campaign"
+"""Name that the file of a checkpoint gives to what it holds."""
 
-    parameters: all that the counts depend on; a file with others is refused.
-    Raises: InputError for a file that cannot be used, which is left unchanged.
-    """
 
-    def __init__(self, file: str | None, parameters: Mapping[str, Any]):
-        self._store = Store(file, "a sampling campaign", parameters)
+def kept(store: Store, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
+    """Return the chunks done and their counts; nothing done if the file is new. Raises: InputError for other counts."""
+    if () not in store.rows:
+        return FinishedChunks(), Tally(outcomes)
+    state = store.rows[()]
+    try:
+        return FinishedChunks(state["below"], frozenset(state["ahead"])), tally_from(state["tally"], outcomes)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{store.path}: has no counts of this campaign; it was left as it is") from None
 
-    def load(self, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
-        """Return the chunks done and their counts; nothing done if the file is new. Raises: InputError for other
-        counts.
-        """
-        if () not in self._store.rows:
-            return FinishedChunks(), Tally(outcomes)
-        state = self._store.rows[()]
-        try:
-            return FinishedChunks(state["below"], frozenset(state["ahead"])), tally_from(state["tally"], outcomes)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{self._store.path}: has no counts of this campaign; it was left as it is") from None
 
-    def save(self, done: FinishedChunks, tally: Tally) -> None:
-        """Replace the state; whatever happens meanwhile, the old one or the new one is there.
-
-        Raises: InputError if it cannot be written.
-        """
-        self._store.put((), {"below": done.below, "ahead": sorted(done.ahead), "tally": tally.as_json()})
-
-    def close(self) -> None:
-        self._store.close()
+def keep(store: Store, done: FinishedChunks, tally: Tally) -> None:
+    """Replace what is kept; whatever happens meanwhile, the old or the new is there. Raises: InputError."""
+    store.put((), {"below": done.below, "ahead": sorted(done.ahead), "tally": tally.as_json()})
 
 
 OVERHEAD_SHARE = 0.05
@@ -141,13 +128,13 @@ def run_campaign(
     writing takes more than a twentieth of the time.
     Raises: InputError (checkpoint, cluster), RunFailed; the chunks done until then are in the checkpoint.
     """
-    saved = Checkpoint(checkpoint, {**source.identity, **planned._asdict()})
-    done, tally = saved.load(source.outcomes)
+    store = Store(checkpoint, WHAT, {**source.identity, **planned._asdict()})
+    done, tally = kept(store, source.outcomes)
     resumed = tally.n
     if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
         raise InputError(f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is")
     state = done, tally
-    save, bounded = _RateLimited(lambda: saved.save(*state)), _RateLimited(lambda: bound(state[1]) if bound else None)
+    save, bounded = _RateLimited(lambda: keep(store, *state)), _RateLimited(lambda: bound(state[1]) if bound else None)
     start = time.monotonic()
     progress("sampling", resumed, planned.samples)
     try:
@@ -164,7 +151,7 @@ def run_campaign(
         raise
     finally:
         save.now()
-        saved.close()
+        store.close()
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,12 @@ import draftproof
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.problem import as_json
+from draftproof.models.store import Store
 from draftproof.reports.audits.campaigns.run import ThirdPartySource as CampaignSource
 from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
 from draftproof.reports.audits.subject import subject_from
-from draftproof.stattests.campaign.run import Checkpoint, FinishedChunks
+from draftproof.stattests.campaign.run import WHAT, FinishedChunks, keep, kept
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by
 from draftproof.verifiers.registry import REFERENCES
@@ -117,11 +117,11 @@ def test_a_campaign_goes_on_only_with_a_subject_that_is_known_to_be_the_same(tmp
     file.write_text(text)
     checkpoint = str(tmp_path / "campaign.json")
     sources_ = [CampaignSource(subject_from(f"{file}:verify"), toy(1)) for _ in range(2)]
-    with closing(Checkpoint(checkpoint, sources_[0].identity)) as kept:
-        kept.save(FinishedChunks(1), Tally(sources_[0].outcomes))
+    with Store(checkpoint, WHAT, sources_[0].identity) as store:
+        keep(store, FinishedChunks(1), Tally(sources_[0].outcomes))
     if goes_on:
-        with closing(Checkpoint(checkpoint, sources_[1].identity)) as resumed:
-            assert resumed.load(sources_[1].outcomes)[0] == FinishedChunks(1)
+        with Store(checkpoint, WHAT, sources_[1].identity) as store:
+            assert kept(store, sources_[1].outcomes)[0] == FinishedChunks(1)
         file.write_text(text + "#")
     with pytest.raises(InputError, match="was begun with subject"):
-        Checkpoint(checkpoint, CampaignSource(subject_from(f"{file}:verify"), toy(1)).identity)
+        Store(checkpoint, WHAT, CampaignSource(subject_from(f"{file}:verify"), toy(1)).identity)
