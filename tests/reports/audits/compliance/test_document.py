@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -21,7 +20,6 @@ from draftproof.reports.pages.compliance.folder import (
     write_folder,
 )
 from draftproof.reports.pages.compliance.page import page, pdf
-from draftproof.reports.pages.compliance.verification import verified
 from draftproof.reports.pages.page import BADGE_COLOURS
 from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
 from draftproof.tests.reports.audits.compliance.conftest import PROBLEM
@@ -47,14 +45,6 @@ def test_another_run_writes_the_same_bytes(run, tmp_path, monkeypatch):
     again(run, tmp_path / "again", monkeypatch)
     assert digests(tmp_path / "again") == digests(run / "out")
     assert (tmp_path / "again" / ATTESTATION_FILE).read_bytes() == (run / "out" / ATTESTATION_FILE).read_bytes()
-
-
-def test_without_weasyprint_there_is_one_line_and_everything_else(run, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "weasyprint", None)
-    no_pdf = again(run, tmp_path / "out", monkeypatch).no_pdf
-    assert no_pdf == "no PDF: WeasyPrint is not installed; install draftproof[compliance] and Pango"
-    assert not (tmp_path / "out" / "report.pdf").exists()
-    assert verified(tmp_path / "out", run).wrong == []
 
 
 def test_the_schema_is_that_of_the_types():
