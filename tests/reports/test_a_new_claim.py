@@ -19,7 +19,8 @@ from draftproof.reports.pages.junit import junit
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.sarif import sarif
 from draftproof.reports.pages.terminal import show
-from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
+from draftproof.tests.reports.audits.compliance.compliance_parts import got
+from draftproof.tests.reports.report_parts import item
 from draftproof.verifiers.claims import CLAIMS, FUNCTION, Claim
 from draftproof.verifiers.evidence import REFUTED, Witness
 

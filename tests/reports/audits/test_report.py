@@ -9,34 +9,20 @@ from draftproof.models.errors import InputError, RunFailed
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.runner import examine
 from draftproof.tests.reports.golden import golden, golden_report
+from draftproof.tests.reports.report_parts import WITNESS, item, report_on
 from draftproof.tests.reports.report_schema import validate
-from draftproof.verifiers.details import LawDetail
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
     NO_EVIDENCE,
     NOT_CLAIMED,
     REFUTED,
-    Evidence,
     LawEntry,
-    Method,
     Witness,
     merge_verdicts,
 )
 
 pytestmark = pytest.mark.exact
-
-WITNESS = Witness(sequence="0", expected="2/3", observed="11/18", problem={"vocabulary": 2})
-
-
-def item(verdict=HOLDS, claim="lossless", **fields):
-    return Evidence(claim=claim, method=Method.INTERCEPTION, verdict=verdict, **fields)
-
-
-def report_of(*evidence, claims=("lossless",)):
-    report = Report({"name": "f", "source": "f.py", "digest": "unknown", "dtypes": ["float64"]}, claims)
-    report.add(evidence)
-    return report
 
 
 @pytest.mark.parametrize(
@@ -70,19 +56,19 @@ def test_the_worst_verdict_decides_and_nothing_is_no_evidence(verdicts, merged):
     ],
 )
 def test_the_verdict_of_a_report_is_that_of_the_deciding_claims(evidence, failed, verdict):
-    report = report_of(*evidence)
+    report = report_on(*evidence)
     if failed:
         report.fail("crash", "it crashed")
     assert report.verdict == verdict
-    assert report_of(*evidence, item(claim="support"), claims=("support",)).verdict in ("holds", "refuted")
+    assert report_on(*evidence, item(claim="support"), claims=("support",)).verdict in ("holds", "refuted")
 
 
 def test_the_smallest_witness_is_shown_first_and_then_the_shortest_problem():
     long, short = (item(REFUTED, witness=Witness(**vars(WITNESS) | {"problem": {"vocabulary": v}})) for v in (1000, 2))
     smallest = item(REFUTED, witness=Witness(**vars(WITNESS) | {"problem": {"vocabulary": 10**9}, "smallest": True}))
-    assert report_of(long, short).shown_refutation() is short
-    assert report_of(long, short, smallest).shown_refutation() is smallest
-    assert report_of(item()).shown_refutation() is None
+    assert report_on(long, short).shown_refutation() is short
+    assert report_on(long, short, smallest).shown_refutation() is smallest
+    assert report_on(item()).shown_refutation() is None
 
 
 class Part:
@@ -95,7 +81,7 @@ class Part:
             raise self.error
 
     def evidence(self, complete):
-        return [item(HOLDS if complete else NO_EVIDENCE, detail=LawDetail(paths=self.measured))]
+        return [item(HOLDS if complete else NO_EVIDENCE, detail={"paths": self.measured})]
 
 
 @pytest.mark.parametrize(
@@ -107,13 +93,13 @@ class Part:
     ],
 )
 def test_what_was_measured_before_a_failure_is_in_the_report_and_nothing_is_run_after_it(error, kind, message):
-    report, last = report_of(), Part()
+    report, last = report_on(), Part()
     assert not examine(report, [Part(), Part(error), last], " (take less)")
     assert [(e.verdict, e.law.paths) for e in report.evidence] == [(HOLDS, 3), (NO_EVIDENCE, 3)]
     assert (report.failure, report.verdict, last.measured) == ({"kind": kind, "message": message}, "error", 0)
     assert report.interrupted == isinstance(error, KeyboardInterrupt)
     with pytest.raises(ZeroDivisionError):  # a bug of our own is not taken for a failure of the subject
-        examine(report_of(), [Part(ZeroDivisionError())])
+        examine(report_on(), [Part(ZeroDivisionError())])
 
 
 # ---------------------------------------------------------------- the form
@@ -121,7 +107,7 @@ def test_what_was_measured_before_a_failure_is_in_the_report_and_nothing_is_run_
 
 def test_a_report_is_read_back_as_it_was_written():
     witness = Witness(**vars(WITNESS) | {"laws": (LawEntry("0", "2/3", "11/18"),), "prefixes": (("0", 0.5, 0.25),)})
-    report = report_of(item(REFUTED, witness=witness, replay="draftproof audit f", total_variation=0.25))
+    report = report_on(item(REFUTED, witness=witness, replay="draftproof audit f", total_variation=0.25))
     report.fail("crash", "it crashed")
     report.notice({"nan": "computes with NaN"})
     validate(report.as_json())
@@ -144,7 +130,7 @@ def test_a_report_is_read_back_as_it_was_written():
     ],
 )
 def test_another_version_and_what_has_another_form_are_refused_with_their_place(where, value, said):
-    data = json.loads(report_of(item(), item()).text())
+    data = json.loads(report_on(item(), item()).text())
     first, *name = where.split()
     place = data if not name else data["evidence"][1] if first == "evidence" else data[first]
     place[(name or [first])[0]] = value
@@ -159,7 +145,7 @@ def test_reports_that_say_lossless_are_read_as_holds():
 
 @pytest.mark.parametrize("change", [{"smallest": None}, {"worst": "TV 1"}, {"expected": 0.5}])
 def test_the_schema_refuses_other_witnesses(change):
-    data = report_of(item(REFUTED, witness=WITNESS)).as_json()
+    data = report_on(item(REFUTED, witness=WITNESS)).as_json()
     data["evidence"][0]["witness"] |= change
     with pytest.raises(ValidationError):
         validate(data)

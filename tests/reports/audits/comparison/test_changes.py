@@ -8,16 +8,16 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
 from draftproof.reports.audits.comparison.states import Limit, State, States, load, states_of
-from draftproof.tests.reports.audits.comparison.comparison_parts import (
+from draftproof.tests.reports.golden import golden
+from draftproof.tests.reports.report_parts import (
     GOOD,
     GOOD_SUBJECT,
     WITNESS,
     about,
     compared,
     item,
-    report,
+    report_on,
 )
-from draftproof.tests.reports.golden import golden
 from draftproof.tests.reports.typed_details import LOOP
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Strength
 
@@ -31,7 +31,7 @@ def drawn(bound: float | None = 0.1, **facts):
 def served(limits, temperature=1.0):
     """A server's report: kind of request -> detection limit."""
     settings = {"temperature": temperature}
-    return report(*(drawn(limit, sampling=kind, settings=settings) for kind, limit in limits.items()))
+    return report_on(*(drawn(limit, sampling=kind, settings=settings) for kind, limit in limits.items()))
 
 
 def short(problem="p", **fields):
@@ -40,22 +40,24 @@ def short(problem="p", **fields):
 
 
 def leaking(chance):
-    return report(item(REFUTED, claim="support", bound=None, witness=replace(WITNESS, expected="0", observed=chance)))
+    return report_on(
+        item(REFUTED, claim="support", bound=None, witness=replace(WITNESS, expected="0", observed=chance))
+    )
 
 
 def confirmed(**detail):
-    return report(item(detail=detail))
+    return report_on(item(detail=detail))
 
 
 def called(*problems, calls=2000, limit=0.1):
     """Two laws, of which some were compared with real calls."""
     real = {"real_calls": {"calls": calls, "limit": limit}}
-    return report(*(item(problem=p, detail=real if p in problems else {}) for p in "pq"))
+    return report_on(*(item(problem=p, detail=real if p in problems else {}) for p in "pq"))
 
 
 def looped(low, high, temperature=0.7):
     figures = {"block_efficiency": 2.1, "block_efficiency_interval": (low, high) if low else None}
-    return report(item(), end_to_end=LOOP | {"temperature": temperature, "figures": figures})
+    return report_on(item(), end_to_end=LOOP | {"temperature": temperature, "figures": figures})
 
 
 def own(seed, bound: float | None = 1e-13, verdict=HOLDS):
@@ -63,22 +65,22 @@ def own(seed, bound: float | None = 1e-13, verdict=HOLDS):
     wide = 10_000 + seed
     names = {f"own-V2-gamma1-seed{seed}": 2, f"own-wide-V{wide}-gamma1-seed{seed}": wide}
     made = (item(verdict, problem=p, bound=bound, detail={"vocabulary": size}) for p, size in names.items())
-    return report(*made, subject=GOOD_SUBJECT | {"dtypes": ["float64"]})
+    return report_on(*made, subject=GOOD_SUBJECT | {"dtypes": ["float64"]})
 
 
 def also(**fields):
-    return report(*GOOD.evidence, **fields)
+    return report_on(*GOOD.evidence, **fields)
 
 
 def on_q(evidence, **fields):
     """The good report, with other evidence on one of its two problems."""
-    return report(item(), replace(evidence, problem="q"), **fields)
+    return report_on(item(), replace(evidence, problem="q"), **fields)
 
 
 BOTH = {"claims": ("lossless", "optimal")}
 NOT_OPTIMAL = item(NOT_CLAIMED, claim="optimal")
 ABOVE = {"above": "more than any valid verifier accepts", "tokens_per_call_lost": 0.0}
-WRONG, PLAIN, SAMPLED = report(item(REFUTED), NOT_OPTIMAL), report(item()), report(drawn())
+WRONG, PLAIN, SAMPLED = report_on(item(REFUTED), NOT_OPTIMAL), report_on(item()), report_on(drawn())
 OTHER = GOOD_SUBJECT | {"name": "g", "source": "g.py"}
 STATE, NOT_WIDE = {"findings": {"state": "counts"}}, {"findings": {"not-wide": "driven"}}
 SERVED = {"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1}
@@ -88,21 +90,21 @@ CHANGES = [
     (GOOD, GOOD, ""),
     (GOOD, on_q(item(REFUTED)), "worse"),
     (GOOD, on_q(drawn()), "worse"),
-    (GOOD, report(item()), "worse"),
+    (GOOD, report_on(item()), "worse"),
     (GOOD, on_q(item(bound=1e-12)), "worse"),
     (GOOD, on_q(item(bound=NOT_A_NUMBER)), "worse"),
     (GOOD, also(failure={"kind": "crash", "message": "boom"}), "worse"),
     (also(**STATE), GOOD, "better"),
     (also(claims=("lossless", "support")), GOOD, "worse"),
     (GOOD, also(subject=OTHER), "worse"),
-    (SAMPLED, report(drawn(0.2)), "worse"),
-    (SAMPLED, report(drawn(0.05)), "better"),
-    (SAMPLED, report(item()), "known"),
-    (report(item(), drawn()), PLAIN, "worse"),
-    (report(item(NO_EVIDENCE)), SAMPLED, "better"),
-    (report(item(REFUTED)), SAMPLED, "unknown"),
-    (report(item(REFUTED)), report(item(problem="z")), "unknown known"),
-    (report(item(REFUTED, total_variation=0.1)), report(item(REFUTED, total_variation=0.2)), "worse"),
+    (SAMPLED, report_on(drawn(0.2)), "worse"),
+    (SAMPLED, report_on(drawn(0.05)), "better"),
+    (SAMPLED, report_on(item()), "known"),
+    (report_on(item(), drawn()), PLAIN, "worse"),
+    (report_on(item(NO_EVIDENCE)), SAMPLED, "better"),
+    (report_on(item(REFUTED)), SAMPLED, "unknown"),
+    (report_on(item(REFUTED)), report_on(item(problem="z")), "unknown known"),
+    (report_on(item(REFUTED, total_variation=0.1)), report_on(item(REFUTED, total_variation=0.2)), "worse"),
     (served(SERVED), served({"alone": 0.2}), "worse"),
     (served(SERVED), served(SERVED, temperature=0.0), "worse"),
     (leaking("2^-53"), leaking("2^-20"), "worse"),
@@ -115,38 +117,38 @@ CHANGES = [
     (looped(2.0, 2.2), looped(2.1, 2.3), ""),
     (looped(2.0, 2.2), looped(3.0, 3.2), "better"),
     # a claim that was not claimed, of a problem that was refuted, and does not decide
-    (WRONG, report(item(), short()), "better known"),
-    (WRONG, report(item(), short(), **BOTH), "better worse"),
-    (report(item(REFUTED), NOT_OPTIMAL, **BOTH), report(item(), item(claim="optimal"), **BOTH), "better known"),
-    (report(item(), item(claim="optimal")), report(item(), item(claim="optimal"), short("q")), "known"),
-    (report(item(), item(claim="optimal")), report(item(), short()), "worse"),
+    (WRONG, report_on(item(), short()), "better known"),
+    (WRONG, report_on(item(), short(), **BOTH), "better worse"),
+    (report_on(item(REFUTED), NOT_OPTIMAL, **BOTH), report_on(item(), item(claim="optimal"), **BOTH), "better known"),
+    (report_on(item(), item(claim="optimal")), report_on(item(), item(claim="optimal"), short("q")), "known"),
+    (report_on(item(), item(claim="optimal")), report_on(item(), short()), "worse"),
     # what is accepted above the optimum is bias; below it is a price
-    (report(short(**ABOVE)), report(short()), "better"),
-    (report(short()), report(short(**ABOVE)), "worse"),
-    (report(short()), report(short(tokens_per_call_lost=0.3)), "worse"),
+    (report_on(short(**ABOVE)), report_on(short()), "better"),
+    (report_on(short()), report_on(short(**ABOVE)), "worse"),
+    (report_on(short()), report_on(short(tokens_per_call_lost=0.3)), "worse"),
     # what an audit looks at only where nothing is refuted
-    (WRONG, report(item(), **NOT_WIDE), "better known"),
-    (WRONG, report(item(), findings={"inputs-written": "writes"}), "better worse"),
-    (WRONG, report(item(NO_EVIDENCE), **NOT_WIDE), "unknown worse"),
-    (report(item(REFUTED), replace(item(REFUTED), problem="q")), on_q(item(REFUTED), **NOT_WIDE), "better worse"),
+    (WRONG, report_on(item(), **NOT_WIDE), "better known"),
+    (WRONG, report_on(item(), findings={"inputs-written": "writes"}), "better worse"),
+    (WRONG, report_on(item(NO_EVIDENCE), **NOT_WIDE), "unknown worse"),
+    (report_on(item(REFUTED), replace(item(REFUTED), problem="q")), on_q(item(REFUTED), **NOT_WIDE), "better worse"),
     # equal as printed
-    (PLAIN, report(item(bound=1.001e-13)), ""),
-    (PLAIN, report(item(bound=1.01e-13)), "worse"),
+    (PLAIN, report_on(item(bound=1.001e-13)), ""),
+    (PLAIN, report_on(item(bound=1.01e-13)), "worse"),
     (looped(2.00001, 2.00002), looped(2.00000, 2.0), ""),
-    (report(short()), report(short(tokens_per_call_lost=0.10001)), ""),
+    (report_on(short()), report_on(short(tokens_per_call_lost=0.10001)), ""),
     # as many samples at the same rates
-    (SAMPLED, report(drawn(0.14)), ""),
-    (SAMPLED, report(drawn(0.14, false_alarm_rate=1e-9)), "worse"),
-    (SAMPLED, report(drawn(None)), "worse"),
+    (SAMPLED, report_on(drawn(0.14)), ""),
+    (SAMPLED, report_on(drawn(0.14, false_alarm_rate=1e-9)), "worse"),
+    (SAMPLED, report_on(drawn(None)), "worse"),
     (confirmed(missed=0.00121, confirmations=99), confirmed(missed=0.0013, confirmations=99), ""),
     (confirmed(missed=0.00121, confirmations=99), confirmed(missed=0.0013, confirmations=90), "worse"),
     (called("p"), called("q"), ""),
     (called("p"), called(), "worse"),
     (called("p", limit=0.18), called("p", calls=1000, limit=0.19), "worse"),
     # a report that was quick has not looked for relations
-    (about(quick=True), report(item(), findings={"scaling": "s"}), "better known"),
-    (about(quick=True), report(item(), **STATE), "better worse"),
-    (about(), report(item(), findings={"scaling": "s"}), "worse"),
+    (about(quick=True), report_on(item(), findings={"scaling": "s"}), "better known"),
+    (about(quick=True), report_on(item(), **STATE), "better worse"),
+    (about(), report_on(item(), findings={"scaling": "s"}), "worse"),
     # problems of another seed
     (own(0), own(5, 2e-13), ""),
     (own(0), own(0, 2e-13), "worse"),

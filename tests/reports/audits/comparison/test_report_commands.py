@@ -6,16 +6,16 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from draftproof.reports.pages.junit import junit
-from draftproof.tests.reports.audits.comparison.comparison_parts import GOOD, WITNESS, item, report
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.golden import golden
+from draftproof.tests.reports.report_parts import GOOD, WITNESS, item, report_on
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
 pytestmark = pytest.mark.exact
 
 
 def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path):
-    wrong = report(
+    wrong = report_on(
         item(REFUTED, witness=WITNESS, replay="draftproof audit f"), item(problem="q"), item(claim="optimal")
     )
     for name, made in (("good", GOOD), ("wrong", wrong)):
@@ -72,9 +72,9 @@ def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(data,
 @pytest.mark.parametrize(
     ("made", "outcomes"),
     [
-        (report(item(NO_EVIDENCE), item(REFUTED, claim="optimal")), ["skipped", "skipped"]),
-        (report(failure={"kind": "crash", "message": "boom"}), ["error", "error"]),
-        (report(item(claim="support")), ["passed", "error"]),  # lossless was not examined
+        (report_on(item(NO_EVIDENCE), item(REFUTED, claim="optimal")), ["skipped", "skipped"]),
+        (report_on(failure={"kind": "crash", "message": "boom"}), ["error", "error"]),
+        (report_on(item(claim="support")), ["passed", "error"]),  # lossless was not examined
     ],
 )
 def test_junit_has_no_pass_without_evidence_that_holds(made, outcomes):

@@ -15,7 +15,8 @@ from draftproof.reports.audits.compliance.declared import declared_files, declar
 from draftproof.reports.audits.compliance.plan import Part, Requirement, load_plan
 from draftproof.reports.audits.compliance.requirements import FAILED, judged
 from draftproof.reports.audits.report import Report
-from draftproof.tests.reports.audits.compliance.compliance_parts import got, item, plan_text, report_on
+from draftproof.tests.reports.audits.compliance.compliance_parts import got, plan_text
+from draftproof.tests.reports.report_parts import item, report_on
 from draftproof.verifiers.evidence import REFUTED
 
 pytestmark = pytest.mark.exact

@@ -9,7 +9,8 @@ from draftproof.proofs.statements import standing
 from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow
 from draftproof.reports.audits.compliance.plan import Collected, Part, Requirement
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
-from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
+from draftproof.tests.reports.audits.compliance.compliance_parts import got
+from draftproof.tests.reports.report_parts import item
 from draftproof.tests.reports.typed_details import LOOP, SERVER
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Strength, Witness
 

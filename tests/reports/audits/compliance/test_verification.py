@@ -20,8 +20,8 @@ from draftproof.reports.pages.compliance import verification
 from draftproof.reports.pages.compliance.folder import ATTESTATION_FILE, attestation, contents, digests
 from draftproof.reports.pages.compliance.page import pdf
 from draftproof.reports.pages.compliance.verification import compare_code, contradictions, verified
-from draftproof.tests.reports.audits.compliance.compliance_parts import item
 from draftproof.tests.reports.audits.compliance.conftest import CODE, PLAN
+from draftproof.tests.reports.report_parts import item
 
 pytestmark = pytest.mark.needs("weasyprint")
 

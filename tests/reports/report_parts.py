@@ -1,4 +1,4 @@
-"""Reports for the tests of comparison."""
+"""Evidence, and reports on it, for the tests of what is made of reports."""
 
 import json
 from typing import Any
@@ -23,8 +23,8 @@ def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bo
     return Evidence(claim=claim, method=Method(method), **facts, **fields)
 
 
-def report(*evidence, digest: Any = "sha256:1", **fields):
-    made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
+def report_on(*evidence, digest: Any = "sha256:1", **fields) -> Report:
+    made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2", "transformers": "5.23.0"})
     made.add(evidence)
     for name, value in fields.items():
         setattr(made, name, value)
@@ -32,10 +32,10 @@ def report(*evidence, digest: Any = "sha256:1", **fields):
 
 
 def about(**subject):
-    return report(item(), subject={**GOOD_SUBJECT, **subject})
+    return report_on(item(), subject={**GOOD_SUBJECT, **subject})
 
 
-GOOD = report(item(), item(problem="q"))
+GOOD = report_on(item(), item(problem="q"))
 
 
 def compared(old, new):
