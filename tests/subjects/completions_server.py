@@ -7,7 +7,7 @@ import random
 import struct
 import sys
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from itertools import count
 from socket import SO_LINGER, SOL_SOCKET
 from threading import Lock, Thread
@@ -15,6 +15,7 @@ from threading import Lock, Thread
 from draftproof.models.decoding import Decoded, decode, iteration
 from draftproof.models.law import ContextFree, Markov, Shifted
 from draftproof.models.problem import Problem, load_problem
+from draftproof.tests.subjects.answering import AnsweringHandler
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.draft_block import Verdict
 from draftproof.verifiers.registry import Reference, reference
@@ -85,21 +86,18 @@ class Server(ThreadingHTTPServer):
         return decoded.tokens[:length], "length"
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+class Handler(AnsweringHandler):
     server: Server
 
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.reply({"object": "list", "data": [{"id": self.server.name}]})
+    @property
+    def model(self):
+        return self.server.name
 
     def do_POST(self):
-        raw = self.rfile.read(int(self.headers["content-length"]))
+        body = self.body()
         if not self.path.endswith("/v1/completions"):
             return self.reply({"error": {"message": "no such path"}}, 404)
-        body, number = json.loads(raw), next(self.server.numbers)
+        number = next(self.server.numbers)
         if not (self.server.fault and self.server.fault(self, number, body)):
             self.complete(body, number)
         return None
@@ -158,21 +156,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def event(self, choice):
         self.wfile.write(b"data: " + json.dumps({"model": self.server.name, "choices": [choice]}).encode() + b"\n\n")
-
-    def reply(self, data, status=200, kind="application/json", **headers):
-        content = data if isinstance(data, bytes) else json.dumps(data).encode()
-        self.head(status, kind, len(content), **headers)
-        self.wfile.write(content)
-        self.wfile.flush()
-        return True
-
-    def head(self, status, kind, length, **headers):
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Connection", "close") if length is None else self.send_header("Content-Length", str(length))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
 
     def cut(self):
         """Close the connection at once, as a server that dies does."""

@@ -1,13 +1,14 @@
 """A server of the OpenAI completions API around a small checkpoint: it emits, and reports, rows of an arithmetic of its
 own, and has faults to order."""
 
-import json
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from threading import Lock, Thread
 
 import numpy as np
 import torch
+
+from draftproof.tests.subjects.answering import AnsweringHandler
 
 HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND = (
     "hot", "nucleus", "draft in one block of ten", "another model", "no logprobs", "no ids", "an id beyond",
@@ -55,30 +56,16 @@ class Server(ThreadingHTTPServer):
         return tokens, tops, "length"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(AnsweringHandler):
     server: Server
 
-    def do_GET(self):
-        self.reply({"data": [{"id": "small"}]})
-
     def do_POST(self):
-        body, fault = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server.fault
+        body, fault = self.body(), self.server.fault
         tokens, tops, ended = self.server.text(body)
         shown = [token + 10_000 * (fault == BEYOND) for token in tokens]
         content = [{"id": token, "top_logprobs": [] if fault == SILENT else top} for token, top in zip(shown, tops)]
         said = {"content": content} if fault != NO_IDS else {"content": [{"token": "a"} for _ in content]}
         self.reply({"choices": [{"text": "a" * len(tokens), "index": 0, "finish_reason": ended, "logprobs": said}]})
-
-    def reply(self, data):
-        content = json.dumps(data).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
 
 
 def softmax(logits):

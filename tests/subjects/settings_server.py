@@ -4,16 +4,16 @@ Run as a script: settings_server.py PROBLEM PORT. http://127.0.0.1:PORT/X01/v1 i
 /plain/v1 the same without a draft; /prompt-shifted/v1 reports logprobs of its prompt one place off, /hidden/v1 none,
 /wears-off/v1 forgets the temperature behind 20 tokens. Each request is decoded together with the one before it."""
 
-import json
 import random
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from math import log
 from threading import Lock
 
 from draftproof.models.decoders import catalogue
 from draftproof.models.decoders.reference import Decoder, texts_of
 from draftproof.models.problem import load_problem
+from draftproof.tests.subjects.answering import AnsweringHandler
 from draftproof.tests.subjects.completions_server import as_floats
 from draftproof.verifiers.chance import RandomChance
 
@@ -32,20 +32,12 @@ class WearsOff(Decoder):
         return self.row(self.target, text, {n: v for n, v in self.settings.items() if n != "temperature"})
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+class Handler(AnsweringHandler):
     server_version, sys_version = "draftproof", ""
     lock, before = Lock(), {}
 
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.reply({"data": [{"id": "forged"}]})
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        loop = self.path.split("/")[1]
+        body, loop = self.body(), self.path.split("/")[1]
         if loop == "no-typical" and "typical_p" in body:
             return self.reply({"error": {"message": "typical_p is not known"}}, 400)
         prompt = [] if body["prompt"] == "<s>" else list(map(int, body["prompt"].split()))
@@ -87,15 +79,6 @@ class Handler(BaseHTTPRequestHandler):
                 "token_logprobs": values + [-1.0] * (len(text) - len(prompt)),
             }
         return choice | {"text": " ".join(map(str, text))}
-
-    def reply(self, data, status=200):
-        content = json.dumps(data).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-        self.wfile.flush()
 
 
 if __name__ == "__main__":
