@@ -78,17 +78,17 @@ class NextTokens:
     """A sequence of the tokens of texts with their contexts.
 
     contexts, before, tokens: of each token the number of its context, the token before that context's, and itself.
-    rows: of each context, in the order of their numbers.
+    numbers, rows: of each context, in the order of their numbers.
     impossible: text up to a token that has probability 0, comes after the text's end or is missing -> how often.
     """
 
     contexts: list[int] = field(default_factory=list)
     before: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    numbers: dict[Context, int] = field(default_factory=dict)
     rows: dict[Context, Row] = field(default_factory=dict)
     impossible: Counter[Prefix] = field(default_factory=Counter)
     texts: int = 0
-    _numbers: dict[Context, int] = field(default_factory=dict)
 
     def add(self, rows: NextRows, prompt: Prefix, text: Prefix) -> None:
         """Add the tokens of a text, up to the first that cannot be."""
@@ -99,10 +99,8 @@ class NextTokens:
             if rows.over(text[:i]) or not 0 <= token < len(row) or not row[token]:
                 self.impossible[text[: i + 1]] += 1
                 return
-            if context not in self._numbers:
-                self._numbers[context] = len(self.rows)
-                self.rows[context] = row
-            self.contexts.append(self._numbers[context])
+            self.rows.setdefault(context, row)
+            self.contexts.append(self.numbers.setdefault(context, len(self.numbers)))
             self.before.append(whole[len(prompt) + i])
             self.tokens.append(token)
         if not rows.over(text):
@@ -117,10 +115,6 @@ class NextTokens:
             sums = list(accumulate(rows.at(prompt, text)[1]))
             text += (min(bisect_right(sums, u), len(sums) - 1),)
         self.add(rows, prompt, text)
-
-    def number(self, context: Context) -> int:
-        """Return the number of a context that came."""
-        return self._numbers[context]
 
     def by(self, level: str) -> tuple[np.ndarray, dict[int, tuple[str, Row]]]:
         """Return the number of each token's context at a level, and the name and row of each number."""
@@ -246,7 +240,7 @@ def shared(seen: NextTokens, other: NextTokens) -> tuple[Counter, Counter]:
     first, second = Counter(), Counter()
     numbers = [np.array(tokens.contexts) for tokens in (seen, other)]
     for context in seen.rows.keys() & other.rows.keys():
-        stacks = [np.array(one.tokens)[n == one.number(context)] for one, n in zip((seen, other), numbers)]
+        stacks = [np.array(one.tokens)[n == one.numbers[context]] for one, n in zip((seen, other), numbers)]
         size = min(map(len, stacks))
         for counts, stack in zip((first, second), stacks):
             tokens, times = np.unique(stack[:size], return_counts=True)

@@ -14,7 +14,7 @@ from ..engines.child import ENDED
 from ..engines.texts import text_length
 from .completions import Completion, Lost
 from .reported import Entries
-from .words import Unreadable, Words
+from .words import Words
 
 CHOICES = 3
 """Texts of a request for several choices: the first tokens of three make one text of a law of their own."""
@@ -126,13 +126,6 @@ class ForgedRequests(SentRequests):
         fields = self.settings(slot) | body | dict(self.fields)
         return {name: value for name, value in fields.items() if value is not None}
 
-    def read(self, text: str) -> list[int]:
-        """Return the tokens of an answer's text. Raises: Lost."""
-        try:
-            return self.words.tokens(text)
-        except Unreadable as error:
-            raise Lost(f"a text that is not of the target's tokens: {error}") from None
-
 
 @dataclass
 class KindRequests(ForgedRequests):
@@ -178,7 +171,7 @@ class KindRequests(ForgedRequests):
         return [(*last, *self._tokens(answer, k, self.tokens(slot))) for k in range(len(answer.texts))]
 
     def _tokens(self, answer: Completion, choice: int, wanted: int) -> list[int]:
-        tokens, ended = self.read(answer.texts[choice]), answer.ended[choice]
+        tokens, ended = self.words.tokens(answer.texts[choice]), answer.ended[choice]
         if ended == "stop" and len(tokens) < wanted:
             return tokens + [self.stop if self.kind.stops else ENDED] * (wanted - len(tokens))
         if len(tokens) < wanted:

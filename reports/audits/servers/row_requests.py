@@ -1,6 +1,6 @@
 """The requests of one row of the grid of settings, in the parameter names of a server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from .next_tokens import NextRows
 from .reported import Entries, LogprobCheck, reported
 from .requests import LONGEST_PROMPT, ForgedRequests, Kind
 from .settings import NEUTRAL
-from .words import Unreadable, Words
+from .words import Words
 
 SPARE = 8
 """Tokens beyond the cap that are looked at."""
@@ -98,29 +98,26 @@ class RowRequests(ForgedRequests):
             raise Lost(f"{len(answer.texts)} of {self.kind.choices} choices")
         stops, texts = self.asked(slot).get("stop"), []
         for said, ended in zip(answer.texts, answer.ended, strict=True):
-            text = tuple(self.read(said))
+            text = self.words.tokens(said)
             text = text[len(self.prompt(slot)) :] if self._echoed(slot, text) else text
-            texts.append((*text, *stops[0]) if stops and ended == "stop" else text)
+            texts.append((*text, *(stops[0] if stops and ended == "stop" else ())))
         return texts
 
-    def _echoed(self, slot: int, text: Prefix) -> bool:
+    def _echoed(self, slot: int, text: Sequence[int]) -> bool:
         """Check whether a text begins with its prompt, as it was asked to."""
         prompt = self.prompt(slot)
-        return self.served.logprobs_of == "prompt" and text[: len(prompt)] == prompt and len(text) > len(prompt)
+        return self.served.logprobs_of == "prompt" and tuple(text[: len(prompt)]) == prompt and len(text) > len(prompt)
 
     def reported(self, slot: int, answer: Completion) -> list[Entries]:
         """Return the logprobs of each choice; those of prompts without a start token before them."""
         if self.check is None:
             return []
-        try:
-            entries = [reported(said, self.words.token) for said in answer.logprobs]
-        except Unreadable as error:
-            raise Lost(f"a logprob that is not of the target's tokens: {error}") from None
+        entries = [reported(said, self.words.token) for said in answer.logprobs]
         if self.served.logprobs_of != "prompt":
             return entries
         length, known = len(self.prompt(slot)), self.problem.vocabulary
         return [
-            ([e for e in one or () if e.token < known][:length] if self._echoed(slot, tuple(self.read(text))) else None)
+            [e for e in one or () if e.token < known][:length] if self._echoed(slot, self.words.tokens(text)) else None
             for one, text in zip(entries, answer.texts, strict=True)
         ]
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from ....models.forge_gguf import CHARACTERS
 from ....models.forge_llama import BOS, EOS
 from ..engines.child import ENDED
+from .completions import Lost
 
 
-class Unreadable(ValueError):
-    """A text that no sequence of tokens, or more than one, is written as."""
+class Unreadable(Lost):
+    """A text that no sequence of tokens, or more than one, is written as; or an entry of logprobs of no such form."""
 
 
 class Words(NamedTuple):
@@ -33,7 +34,10 @@ class Words(NamedTuple):
         pieces = [p for piece in text.split() for p in ([piece] if piece in special or not single else piece)]
         for piece in pieces:
             if piece not in known:
-                raise Unreadable(f"{piece[:20]!r} is none of the words {self.words[0]} to {self.words[-1]}")
+                words = f"{self.words[0]} to {self.words[-1]}"
+                raise Unreadable(
+                    f"a text that is not of the target's tokens: {piece[:20]!r} is none of the words {words}"
+                )
         return [known[piece] for piece in pieces]
 
     def token(self, named: Any) -> int:
