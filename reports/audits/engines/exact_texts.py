@@ -48,97 +48,12 @@ def rules_out(law: TextMasses, problem: Problem) -> bool:
 
 
 @dataclass
-class TextLaws:
-    """A source of the laws of an engine's texts, each asked for once. A child process that ended is started anew.
-
-    folder: where pairs are forged.
-    timeout: seconds of processor time for one law.
-    memory: GiB of address space of the child.
-    store: laws that are known already.
-    """
-
-    engine: Engine
-    folder: Path
-    timeout: float
-    memory: float
-    store: Store
-    about: dict[str, Any] = field(default_factory=dict)
-    child: ChildProcess | None = None
-    processes: DecoderProcesses | None = None
-
-    def of(self, cell: TextCell) -> TextsLaw:
-        """Return the law, or why there is none. Raises: RunFailed if the decoder does not load.
-
-        A cell is asked for again if it has no law, or if the code has changed since: the files that a driven engine
-        names, or all modules that another one loaded.
-        """
-        kept = self.store.rows.get(cell.key, {})
-        if kept.get("law") is None or "made_of" not in kept or changed_since(kept["made_of"]):
-            self.store.put(cell.key, self._answer(cell))
-        return text_law_from(self.store.rows[cell.key])
-
-    def _answer(self, cell: TextCell) -> dict[str, Any]:
-        forged = self._forged(cell.problem)
-        settings = called_with(cell.settings, cell.sampling)
-        draft = None if cell.sampling == PLAIN else str(forged / "draft")
-        if self.engine.driver:
-            return self._driven(forged, cell, settings)
-        started = self.child or self._started()
-        try:
-            started.send(target=str(forged / "target"), draft=draft, start=cell.problem.vocabulary,
-                         tokens=cell.tokens, gamma=cell.problem.gamma, settings=settings)  # fmt: skip
-            return started.receive()
-        except RunFailed as failure:
-            started.end()
-            self.child = None
-            return {"error": failure.message, "kind": failure.kind}
-
-    def _driven(self, forged: Path, cell: TextCell, settings: Mapping[str, Any]) -> dict[str, Any]:
-        processes: DecoderProcesses = self.processes or import_module(self.engine.driver).processes()
-        draft = None if cell.sampling == PLAIN else forged / "draft"
-        answer = processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens, cell.problem.gamma,
-                                  settings, self.timeout)  # fmt: skip
-        self.processes, self.about = processes, dict(processes.about)
-        return answer | {"made_of": {file: file_digest(file) for file in processes.sources()}}
-
-    def _started(self) -> ChildProcess:
-        child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
-                             limits=TimeLimits(self.timeout))  # fmt: skip
-        try:
-            packages = self.engine.packages
-            child.send(sample=self.engine.sample, torch="torch" in packages, packages=packages)
-            answer = child.receive()
-            if "error" in answer:
-                raise RunFailed(answer["kind"], answer["error"])
-        except BaseException:
-            child.end()
-            raise
-        self.about, self.child = answer, child
-        return child
-
-    def _forged(self, problem: Problem) -> Path:
-        folder = self.folder / file_name(problem.name)
-        if not folder.exists():
-            if self.engine.forged:
-                forge(problem, folder)
-            else:
-                folder.mkdir()
-                write_atomically(folder / PROBLEM_FILE, json.dumps(as_json(problem)))
-        return folder
-
-    def end(self) -> None:
-        if self.child:
-            self.child.end()
-        if self.processes:
-            self.processes.end()
-
-
-@dataclass
 class ExactTexts:
-    """An examination of the laws of an engine's texts.
+    """An examination of the laws of an engine's texts. A child process that ended is started anew.
 
     cells: what is asked.
     timeout: seconds of processor time for each law.
+    memory: GiB of address space of the child.
     checkpoint: a file of laws to go on from.
     judged: cells with what was found, in their order.
     seen: cells with a law, and the law.
@@ -155,21 +70,86 @@ class ExactTexts:
     judged: list[tuple[TextCell, list[Evidence]]] = field(default_factory=list)
     seen: list[tuple[TextCell, SeenLaw]] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    _child: ChildProcess | None = None
+    _processes: DecoderProcesses | None = None
 
     def run(self) -> None:
         asked = {"engine": self.engine.name, "sample": self.engine.sample}
         store = Store(self.checkpoint, WHAT, asked, valid_for=code_digest(EXAMINING))
         with store, tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
-            laws = TextLaws(self.engine, Path(folder), self.timeout, self.memory, store)
+            self._store, self._folder = store, Path(folder)
             try:
                 for k, cell in enumerate(self.cells):
                     self.progress(self.engine.name, k, len(self.cells))
-                    self.judged.append((cell, self._judged(cell, laws)))
+                    self.judged.append((cell, self._judged(cell)))
             finally:
                 explain(self.report, self._diagnose)
-                laws.end()
-                self.report.environment |= laws.about.get("versions", {})
-                self.report.subject["digest"] = laws.about.get("digest", self.report.subject["digest"])
+                for part in (self._child, self._processes):
+                    if part:
+                        part.end()
+                self.report.environment |= self.about.get("versions", {})
+                self.report.subject["digest"] = self.about.get("digest", self.report.subject["digest"])
+
+    def law_of(self, cell: TextCell) -> TextsLaw:
+        """Return the law, asked for once, or why there is none. Raises: RunFailed if the decoder does not load.
+
+        A cell is asked for again if it has no law, or if the code has changed since: the files that a driven engine
+        names, or all modules that another one loaded.
+        """
+        kept = self._store.rows.get(cell.key, {})
+        if kept.get("law") is None or "made_of" not in kept or changed_since(kept["made_of"]):
+            self._store.put(cell.key, self._answer(cell))
+        return text_law_from(self._store.rows[cell.key])
+
+    def _answer(self, cell: TextCell) -> dict[str, Any]:
+        forged = self._forged(cell.problem)
+        settings = called_with(cell.settings, cell.sampling)
+        draft = None if cell.sampling == PLAIN else str(forged / "draft")
+        if self.engine.driver:
+            return self._driven(forged, cell, settings)
+        started = self._child or self._started()
+        try:
+            started.send(target=str(forged / "target"), draft=draft, start=cell.problem.vocabulary,
+                         tokens=cell.tokens, gamma=cell.problem.gamma, settings=settings)  # fmt: skip
+            return started.receive()
+        except RunFailed as failure:
+            started.end()
+            self._child = None
+            return {"error": failure.message, "kind": failure.kind}
+
+    def _driven(self, forged: Path, cell: TextCell, settings: Mapping[str, Any]) -> dict[str, Any]:
+        processes: DecoderProcesses = self._processes or import_module(self.engine.driver).processes()
+        draft = None if cell.sampling == PLAIN else forged / "draft"
+        answer = processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens, cell.problem.gamma,
+                                  settings, self.timeout)  # fmt: skip
+        self._processes, self.about = processes, dict(processes.about)
+        return answer | {"made_of": {file: file_digest(file) for file in processes.sources()}}
+
+    def _started(self) -> ChildProcess:
+        child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
+                             limits=TimeLimits(self.timeout))  # fmt: skip
+        try:
+            packages = self.engine.packages
+            child.send(sample=self.engine.sample, torch="torch" in packages, packages=packages)
+            answer = child.receive()
+            if "error" in answer:
+                raise RunFailed(answer["kind"], answer["error"])
+        except BaseException:
+            child.end()
+            raise
+        self.about, self._child = answer, child
+        return child
+
+    def _forged(self, problem: Problem) -> Path:
+        folder = self._folder / file_name(problem.name)
+        if not folder.exists():
+            if self.engine.forged:
+                forge(problem, folder)
+            else:
+                folder.mkdir()
+                write_atomically(folder / PROBLEM_FILE, json.dumps(as_json(problem)))
+        return folder
 
     def _diagnose(self) -> None:
         """Name the mutants that do the same on the first cells that are refuted, and on the first that holds."""
@@ -192,9 +172,9 @@ class ExactTexts:
     def evidence(self, complete: bool) -> list[Evidence]:
         return [e for _, found in self.judged for e in found]
 
-    def _judged(self, cell: TextCell, laws: TextLaws) -> list[Evidence]:
-        found = laws.of(cell)
-        plain = None if cell.sampling == PLAIN else laws.of(cell.plain)
+    def _judged(self, cell: TextCell) -> list[Evidence]:
+        found = self.law_of(cell)
+        plain = None if cell.sampling == PLAIN else self.law_of(cell.plain)
         self.report.notice(found.findings)
         if found.masses is None and found.raises:
             self.failed.append((found.raises, found.why_unknown))
