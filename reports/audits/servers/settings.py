@@ -105,7 +105,7 @@ class ServerSettings(AskedServer):
     gamma: length of a window less one; None for the problem's.
     kinds: names of ``KINDS``.
     temperature, top_k, top_p: of the law; sent with every request.
-    checkpoint: file that keeps what was counted.
+    checkpoint: file that keeps each answer.
     """
 
     gamma: int | None = None
@@ -131,7 +131,7 @@ class GridSettings(AskedServer):
     without: address of the same server without speculation, if there is one.
     words: name of its dialect; None to tell by its Server header.
     rows: names of rows; all if empty.
-    checkpoint: file that keeps the rows that are finished.
+    checkpoint: file that keeps each answer.
     """
 
     samples: int = 4_000
