@@ -37,7 +37,7 @@ class ServerExamination(ABC):
         progress: Progress,
     ):  # fmt: skip
         self.url, self.given, self.clients, self.settings = url, given, clients, settings
-        self.seed, self.progress, self.until = seed, progress, time.monotonic() + settings.timeout
+        self.seed, self.progress = seed, progress
         self.names, self.header = clients[0].models()
         self.report = Report.begin(url, f"server: {self.header or 'no name'}", ["float32"], seed, self.claims)
         self.kinds: list[str] = []
@@ -53,6 +53,7 @@ class ServerExamination(ABC):
         return report
 
     def run(self) -> None:
+        self.until = time.monotonic() + self.settings.timeout
         try:
             self.ask()
         finally:
