@@ -12,6 +12,7 @@ from .positions import decided_positions, undecided
 from .scope import ReportScope, Run, counted, ranges, shares
 
 MOST_NAMES = 5
+"""Most problems that a sentence names; the scope of the JSON has all of them."""
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
@@ -76,17 +77,14 @@ def zeros_examined(evidence: Evidence) -> bool:
 
 def _not_decided(known: ReportScope) -> list[str]:
     """Return the problems that the verdict leaves out, by the reason."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, dict[str, None]] = {}
     for one in known.not_decided:
-        by_reason.setdefault(one.reason, []).append(f"{one.problem} (V = {one.vocabulary}, gamma = {one.gamma})")
-    named = {reason: [*dict.fromkeys(names)] for reason, names in by_reason.items()}
-    return [f"{_some(names)}: not decided, {reason}" for reason, names in named.items()]
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return a few of the names, and how many more; the scope of the JSON has all of them."""
-    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+        by_reason.setdefault(one.reason, {})[f"{one.problem} (V = {one.vocabulary}, gamma = {one.gamma})"] = None
+    sentences = []
+    for reason, names in ((reason, [*names]) for reason, names in by_reason.items()):
+        more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        sentences.append(f"{', '.join(names[:MOST_NAMES])}{more}: not decided, {reason}")
+    return sentences
 
 
 def _of_trees(known: ReportScope) -> list[str]:

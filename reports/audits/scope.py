@@ -306,7 +306,9 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             unknown = {Strength.SAMPLED, Strength.NONE} if known.not_decided else set()
             how = "exactly" if known.laws.keys() - unknown <= {Strength.EXACT, Strength.LATTICE} else "in this run"
         left = f"; not decided on {on_what_not(known.not_decided)}" if known.not_decided else ""
-        but = f"{_rounding(items)}{_lattice(report)}{_if_it_computes(items)}{left}"
+        bits = report.subject.get("uniform_bits")
+        lattice = f", up to the lattice of {bits}-bit uniforms" if bits else ""
+        but = f"{_rounding(items)}{lattice}{_if_it_computes(items)}{left}"
         return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
@@ -351,12 +353,6 @@ def _rounding(items: list[Evidence]) -> str:
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
         return ""
     return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
-
-
-def _lattice(report: Run) -> str:
-    """Say which lattice is allowed, if one was asked for."""
-    bits = report.subject.get("uniform_bits")
-    return f", up to the lattice of {bits}-bit uniforms" if bits else ""
 
 
 def _if_it_computes(items: list[Evidence]) -> str:

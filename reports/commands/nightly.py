@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import datetime
 from typing import Any
 
 import click
@@ -43,7 +44,8 @@ def command() -> None:
 @problems_option
 @click.option("--samples", type=click.IntRange(100, 10**8), default=20_000, show_default=True, help="Draws a check.")
 @click.option("--seed", type=click.IntRange(min=0), help="Derive the seeds from this and the night  [default: fresh].")
-@click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
+@click.option("--night", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]),
+              help="The night the draws count for  [default: today, UTC].")  # fmt: skip
 @click.option(
     "--subject-version",
     metavar="TEXT",
@@ -65,7 +67,7 @@ def run(
     html_file: str | None,
     wait: float,
     problems: tuple[str, ...],
-    night: str | None,
+    night: datetime | None,
     lifetime_alpha: float | None,
     **options: Any,
 ) -> None:
@@ -81,7 +83,7 @@ def run(
     array, dtype = options.pop("array"), options["dtype"]
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
     _must_be_a_version(options["subject_version"], specs)
-    loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
+    loaded, date = [load_problem(problem) for problem in problems], checked_night(night.date() if night else None)
     with closing(History.begin(db, lifetime_alpha, wait)) as history, progress_bar() as progress:
         report = run_night(history, specs, Night(date, problems=loaded, progress=progress, **options))
     ids = {*report["drawn"], *report["resumed"]}

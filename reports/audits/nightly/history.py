@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -252,21 +252,15 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def checked_night(text: str | None) -> str:
-    """Return a date as YYYY-MM-DD, today in UTC if none is given.
+def checked_night(given: date | None) -> str:
+    """Return a night as YYYY-MM-DD, today in UTC if none is given.
 
-    Raises: InputError for anything else, for a night before EARLIEST_NIGHT, and for one in the future: all later draws
-    would count for it.
+    Raises: InputError for a night before EARLIEST_NIGHT, and for one in the future: all later draws would count for it.
     """
     today = datetime.now(timezone.utc).date()
-    if text is None:
-        return today.isoformat()
-    try:
-        night = datetime.strptime(text, "%Y-%m-%d").date()
-    except ValueError:
-        raise InputError(f"--night: {text!r} is not a date; expected YYYY-MM-DD") from None
+    night = given or today
     if night > today + timedelta(days=1):
-        raise InputError(f"--night: {text} is still to come; expected today ({today}, UTC) or earlier")
+        raise InputError(f"--night: {night} is still to come; expected today ({today}, UTC) or earlier")
     if night < EARLIEST_NIGHT:
-        raise InputError(f"--night: {text} is not a night of a history; expected {EARLIEST_NIGHT} or later")
+        raise InputError(f"--night: {night} is not a night of a history; expected {EARLIEST_NIGHT} or later")
     return night.isoformat()

@@ -14,6 +14,10 @@ from draftproof.tests.reports.report_schema import validate
 FAULTS = Path(__file__).parents[2] / "subjects" / "faults.py"
 EQUAL = '{"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"]}'
 TREE = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})
+TABLE = (
+    '{"vocabulary": 2, "gamma": 2, "draft": [1, 0], "target": {"": [1, 0], "0": [1, 0], "1": [1, 0], "0,0": [1, 0], '
+    '"1,0": [0, 1], "0,1": [1, 0], "1,1": [1, 0]}}'
+)
 ROWS = ("--target", "1/3,2/3", "--draft", "2/3,1/3")
 RIGHT = """import numpy as np
 def f(target_probs, draft_probs, draft_tokens, rng):
@@ -100,6 +104,8 @@ SHORT = '{"vocabulary": 1, "gamma": 1, "target": {"": ["1"], "0": ["1"]}, "draft
         (["prove", "lemma-2", "--method", "sympy"], "lemma-2: no proof by sympy"),
         (["prove", "--method", "magic"], "'magic' is not one of enumeration"),
         (["forge", "--problem", PAPER], "Missing option '--out'"),
+        (["forge", "--problem", PAPER, "--out", "o", "--vocabulary-size", 3], "vocabulary size 3: expected 4"),
+        (["forge", "--problem", TABLE, "--out", "o"], 'target: the row after "1,0" is not the row after "0"'),
         (["certificate", "--problem", TREE, "--of", "verifiers", "--json", "t"], "expected --of drafts"),
         (["certificate", "--problem", PAPER, *BY_SEVERAL, *BY_COUPLINGS, "--json", "t"], "not about couplings"),
         (["certificate", "--check", "none.json"], "none.json: cannot be read"),
@@ -123,7 +129,7 @@ def test_wrong_use_and_bad_input_are_one_line_and_status_2(words, line, tmp_path
     done = draftproof(*words, cwd=tmp_path)
     assert (done.status, len(done.lines)) == (2, 1)
     assert line in done.err
-    assert done.out == "" or "/dev/full" in words
+    assert (done.out == "" or "/dev/full" in words) and not [*tmp_path.iterdir()]
 
 
 # ---------------------------------------------------------------- audit

@@ -5,16 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from draftproof.models.errors import InputError
 from draftproof.models.forge import law_of_checkpoint
 from draftproof.reports.commands.forge import command as forge_command
 
 MARKOV = {"start": ["1/3", "2/3"], "after": {"0": ["1", "0"], "1": ["1e-7", "0.9999999"]}}
 PROBLEM = json.dumps({"vocabulary": 2, "gamma": 2, "target": MARKOV, "draft": ["2/3", "1/3"]})
-TABLE = (
-    '{"vocabulary": 2, "gamma": 2, "draft": [1, 0], "target": {"": [1, 0], "0": [1, 0], "1": [1, 0], "0,0": [1, 0], '
-    '"1,0": [0, 1], "0,1": [1, 0], "1,1": [1, 0]}}'
-)
 
 
 def forge(*arguments):
@@ -36,17 +31,3 @@ def test_it_writes_target_and_draft_and_says_how_close_their_law_is(tmp_path):
     assert law.after[0] == (1.0, 0.0)
     assert law.after[1][0] == pytest.approx(1e-7, rel=1e-5)
     assert law.start[0] == pytest.approx(1 / 3, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("problem", "arguments", "message"),
-    [
-        ("nowhere.json", [], "nowhere.json: cannot be read"),
-        (PROBLEM, ["--vocabulary-size", 3], "vocabulary size 3: expected 4"),
-        (TABLE, [], 'target: the row after "1,0" is not the row after "0"'),
-    ],
-)
-def test_what_cannot_be_forged_is_one_line_and_nothing_is_written(problem, arguments, message, tmp_path):
-    done = forge("--problem", problem, "--out", tmp_path / "out", *arguments)
-    assert isinstance(done.exception, InputError) and message in str(done.exception)
-    assert not (tmp_path / "out").exists()

@@ -174,7 +174,7 @@ def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, n
     [
         (("status",), "begins a history"),
         (("run", "nonsense"), "is not a subject"),
-        (("run", "token", "--night", "yesterday"), "expected YYYY-MM-DD"),
+        (("run", "token", "--night", "yesterday"), "'yesterday' does not match the format '%Y-%m-%d'"),
         (("run", "token", "--night", "2999-01-01"), "still to come"),
         (("run", "token", "--night", "0001-01-01", "--html", "nothing.html"), "expected 2000-01-01 or later"),
         (("run", "token", "--subject-version", "7"), "not one of draftproof's own verifiers"),
