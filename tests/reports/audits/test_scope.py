@@ -66,91 +66,77 @@ def test_the_size_of_a_problem_is_that_of_all_its_rows():
         assert size_of(problem) == {"vocabulary": 2, "gamma": 1, "smallest_probability": 1e-3}
 
 
-def test_a_verdict_that_holds_reads_as_what_it_is():
-    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE))
-    assert exact.scope.says == (
-        "2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
-        "laws: 1 exact, 1 exact on the lattice"
-    )
-    assert exact.reading == "holds: not refuted on 2 problems (V to 128), exactly"
-    coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
-    assert not any(sentence.startswith("sizes together") for sentence in coarse.not_examined)
-    four = [law(f"{v} {gamma}", vocabulary=v, gamma=gamma) for v, gamma in ((2, 1), (2, 2), (128, 1), (128, 2))]
-    assert not any(sentence.startswith("sizes together") for sentence in report_of(*four).not_examined)
+def sized(*sizes):
+    """Laws on problems of these V and gamma."""
+    return [law(f"{v} {gamma}", vocabulary=v, gamma=gamma) for v, gamma in sizes]
 
 
-def test_a_size_between_the_widest_and_the_longest_is_not_taken_for_examined():
-    """Code that is wrong from V = 10 and gamma = 5 on alone, or over 4 to 6 tokens in blocks of four, was cleared."""
-    sizes = (128, 2), (3, 33), (4, 2), (3, 2)
-    laws = [law(f"{v} {gamma}", vocabulary=v, gamma=gamma) for v, gamma in sizes]
-    together = "sizes together other than gamma = 2, 33 over V = 3; gamma = 2 over V = 4, 128"
-    assert together in report_of(*laws).not_examined
+WIDE = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25, "allowed_to_look_ups": 0.0,
+        "look_ups_explained": 0.0, "ids_emitted": 50, "ids_drafted": 6}  # fmt: skip
 
 
-def test_positions_that_no_problem_of_a_wide_vocabulary_decides_are_not_taken_for_examined():
-    wide = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.0, "ids_emitted": 50, "ids_drafted": 6}
-    wide |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0, "gamma": 3}
-    several = [
-        law("a", vocabulary=128, decided=[[0], [2]], **wide),
-        law("b", vocabulary=128, decided=[[1]], **wide),
-        law("c", vocabulary=500, decided=[[1]], **wide),
-        law("d", vocabulary=3, decided=[[1]], **wide),
-    ]
-    assert "over wide vocabularies positions 0, 2 of gamma = 3 over V = 500" in report_of(*several).not_examined
-    single = [
-        law(f"{e} in float32", dtype="float32", vocabulary=128, decided=sets, **wide)
-        for e, sets in (("a", [[2]]), ("b", [[1]]))
-    ]
-    left = "over wide vocabularies positions 0 of gamma = 3 over V = 128; 0, 2 of gamma = 3 over V = 500"
-    assert left in report_of(*several[:2], *single, *several[2:]).not_examined, "decided in one kind of numbers alone"
+def deciding(v, *decided, **detail):
+    """A law on a wide problem that decides these positions of blocks of three tokens."""
+    return law(f"{v} {decided} {detail}", vocabulary=v, gamma=3, decided=[[one] for one in decided], **WIDE, **detail)
 
 
-def test_a_reading_says_how_exact_it_is():
-    coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
-    assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
-    half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
-    assert half.reading == "holds: not refuted on 2 problems (V to 2), exactly, up to rounding (TV 0.023 in bfloat16)"
-    assert allowance(half) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
-    assert report_of(law("a", dtype="exact", method=Method.ENUMERATION)).reading == (
-        "holds: not refuted on 1 problem (V to 2), exactly, over rationals"
-    )
+A, HALF = law("a"), law("b", dtype="bfloat16", bound=0.023)
+OF_128 = [deciding(128, 0, 2), deciding(128, 1)]
+OF_FLOAT32 = [deciding(128, 2, dtype="float32"), deciding(128, 1, dtype="float32")]
+OTHERS = [deciding(500, 1), deciding(3, 1)]
+SAMPLED = law("b", NO_EVIDENCE, method=Method.CHI_SQUARE, bound=0.03)
+UNKNOWN = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method=Method.CHI_SQUARE, bound=0.08)
+APART = "sizes together other than"
 
 
-def test_other_verdicts_say_on_how_much():
-    assert report_of(law("a", REFUTED), law("b")).reading == "refuted on 1 of 2"
-    sampled = law("b", NO_EVIDENCE, method=Method.CHI_SQUARE, bound=0.03)
-    report = report_of(law("a"), law("b", NO_EVIDENCE, reason="it waits"), sampled, law("c", NO_EVIDENCE))
-    assert report.reading == "inconclusive: nothing decided on 2 of 3"
-    assert "1 law without computation and without samples" in report.not_examined
-    assert "deviations below TV 0.03 where there are samples in place of a law" in report.not_examined
-    assert report.scope.says.endswith("laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)")
-    wide = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method=Method.CHI_SQUARE, bound=0.08)
-    report = report_of(law("a"), *wide, law("e", NO_EVIDENCE, vocabulary=1003), sampled)
-    assert report.scope.says.endswith("2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)")
+@pytest.mark.parametrize(
+    ("evidence", "subject", "said", "unsaid"),
+    [
+        ([A, law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE)], {}, [
+            "\n2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
+            "laws: 1 exact, 1 exact on the lattice\n", "\nholds: not refuted on 2 problems (V to 128), exactly\n"], []),
+        ([A, law("b", exactness=Strength.RESOLUTION, bound=2e-7)], {},
+         ["\nholds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07\n"], [APART]),
+        ([A, HALF], {}, ["(V to 2), exactly, up to rounding (TV 0.023 in bfloat16)\n"], []),
+        ([law("a", dtype="exact", method=Method.ENUMERATION)], {},
+         ["\nholds: not refuted on 1 problem (V to 2), exactly, over rationals\n"], []),
+        # code that is wrong from V = 10 and gamma = 5 on alone, or over 4 to 6 tokens in blocks of four, was cleared
+        (sized((2, 1), (2, 2), (128, 1), (128, 2)), {}, [], [APART]),
+        (sized((128, 2), (3, 33), (4, 2), (3, 2)), {},
+         [f"\n{APART} gamma = 2, 33 over V = 3; gamma = 2 over V = 4, 128\n"], []),
+        # decided in no problem, or in one precision alone
+        (OF_128 + OTHERS, {}, ["\nover wide vocabularies positions 0, 2 of gamma = 3 over V = 500\n"], []),
+        (OF_128 + OF_FLOAT32 + OTHERS, {}, ["positions 0 of gamma = 3 over V = 128; 0, 2 of gamma = 3 over V = 500"], []),
+        ([law("a", REFUTED), law("b")], {}, ["\nrefuted on 1 of 2\n"], []),
+        ([A, law("b", NO_EVIDENCE, reason="it waits"), SAMPLED, law("c", NO_EVIDENCE)], {}, [
+            "\ninconclusive: nothing decided on 2 of 3\n", "\n1 law without computation and without samples\n",
+            "\ndeviations below TV 0.03 where there are samples in place of a law\n",
+            "laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)\n"], []),
+        ([A, *UNKNOWN, law("e", NO_EVIDENCE, vocabulary=1003), SAMPLED], {},
+         ["2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)\n"], []),
+        ([A], {"not_compared": ["mine.py:lock"]}, [
+            "\nvocabularies other than 2\n", "\nprobabilities below 1e-06 that are not 0\n", "mine.py:lock",
+            "\nseveral requests in one call\n", "\nrows in float32, bfloat16, float16\n"], ["quick"]),
+        ([law("a", vocabulary=3, requests_a_call=1),
+          law("b", dtype="float32", requests_a_call=8, real_calls=RealCalls(2000, 0.06), **WIDE)], {}, [
+            "\nvocabularies other than 2, 3\n", "\nrows in bfloat16, float16\n",
+            "not tried one by one: together up to 0.25 of the probability",
+            "less than TV 0.06: 2,000 plain calls would not show them"], ["several requests in one call"]),
+        ([A], {"quick": True}, ["; quick: no wide problem\n", "wide vocabularies and long blocks: the audit was quick"], []),
+    ],
+)  # fmt: skip
+def test_a_verdict_says_what_it_speaks_of_and_of_what_it_says_nothing(evidence, subject, said, unsaid):
+    report = report_of(*evidence, **subject)
+    text = "\n".join(["", report.reading, report.scope.says, *report.not_examined, ""])
+    assert ([one for one in said if one not in text], [one for one in unsaid if one in text]) == ([], []), text
     validate(json.loads(json.dumps(report.as_json())))
+
+
+def test_without_evidence_it_speaks_of_nothing_and_rounding_is_what_a_clean_verdict_leaves_open():
     nothing = report_of()
     nothing.fail("load", "no such file")
     assert (nothing.scope, nothing.reading, nothing.not_examined) == (None, "error", ["anything: there is no evidence"])
-
-
-def test_what_was_not_examined_follows_from_what_was():
-    few = report_of(law("a"), not_compared=["mine.py:lock"]).not_examined
-    assert "vocabularies other than 2" in few
-    assert "probabilities below 1e-06 that are not 0" in few
-    assert "several requests in one call" in few
-    assert "rows in float32, bfloat16, float16" in few
-    assert any("mine.py:lock" in sentence for sentence in few)
-    called = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25}
-    called |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0}
-    more = report_of(
-        law("a", vocabulary=3, requests_a_call=1),
-        law("b", dtype="float32", requests_a_call=8, real_calls=RealCalls(2000, 0.06), **called),
-    ).not_examined
-    assert "vocabularies other than 2, 3" in more
-    assert "several requests in one call" not in more
-    assert "rows in bfloat16, float16" in more
-    assert any("not tried one by one: together up to 0.25 of the probability" in sentence for sentence in more)
-    assert any("less than TV 0.06: 2,000 plain calls would not show them" in sentence for sentence in more)
+    assert allowance(report_of(A, HALF)) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
 
 
 def test_a_loop_speaks_of_its_own_pair():
@@ -158,13 +144,6 @@ def test_a_loop_speaks_of_its_own_pair():
     report.end_to_end = {"vocabulary": 32000, "gamma": 4, "batch": 2}
     assert report.scope.says.startswith("one pair of models, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
     assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
-
-
-def test_a_quick_audit_says_so():
-    quick = report_of(law("a"), quick=True)
-    assert quick.scope and quick.scope.says.endswith("; quick: no wide problem") and quick.scope.paths == 10
-    assert "wide vocabularies and long blocks: the audit was quick" in quick.not_examined
-    assert "quick" not in " ".join([report_of(law("a")).scope.says, *report_of(law("a")).not_examined])
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "undecided"])
