@@ -2,12 +2,13 @@
 
 import platform
 import shutil
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import distribution
 
 import click
 from packaging.requirements import Requirement
 
-from ...models.digests import MECHANIZED, coq_sources
+from ... import __version__
+from ...models.digests import MECHANIZED, coq_sources, versions
 
 BASE = ""
 FOR = {
@@ -44,26 +45,19 @@ def required(extra: str, package: str = "draftproof") -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def installed(package: str) -> str | None:
-    """Return the version of a package; None if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 @click.command(name="doctor")
 def command() -> None:
     """Show what is installed, and what each command would need. Nothing is installed, and nothing heavy imported."""
-    click.echo(f"draftproof {version('draftproof')}, Python {platform.python_version()}, {platform.platform()}")
+    click.echo(f"draftproof {__version__}, Python {platform.python_version()}, {platform.platform()}")
     for extra in FOR:
-        versions = {package: installed(package) for package in required(extra)}
-        missing = [package for package, found in versions.items() if found is None]
+        needed = required(extra)
+        found = versions(*needed)
+        missing = [package for package in needed if package not in found]
         name = f"draftproof[{extra}]" if extra else "draftproof"
         state = f"lacks {', '.join(missing)}: pip install '{name}'" if missing else "installed"
         click.echo(f"\n{name}: {state}\n  for   {FOR[extra]}")
-        if found := [f"{package} {number}" for package, number in versions.items() if number]:
-            click.echo(f"  has   {', '.join(found)}")
+        if found:
+            click.echo(f"  has   {', '.join(f'{package} {number}' for package, number in found.items())}")
     click.echo("\nprograms")
     for program, use in PROGRAMS.items():
         click.echo(f"  {program}: {shutil.which(program) or 'not found'}\n  for   {use}")

@@ -1,7 +1,6 @@
 """Workers that draw the chunks of a campaign: processes on this machine or a Dask cluster, always through joblib."""
 
 import contextlib
-import importlib
 import logging
 import os
 import re
@@ -14,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from ...models.errors import InputError
+from ...models.libraries import require
 
 CONNECT_SECONDS = 10
 """Seconds to wait for the scheduler, and for its first worker."""
@@ -46,7 +46,9 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
     WorkersLost (run); what the tasks raise.
     """
     check_cluster(cluster)
-    joblib = installed("joblib", "draftproof[campaign]", "a campaign")
+    require("joblib", extra="campaign")
+    import joblib
+
     if cluster is not None and workers is not None:
         raise InputError("either workers, or a cluster, whose size decides how many there are")
     if workers is not None and workers < 1:
@@ -110,7 +112,9 @@ def _belong_to(home: int) -> None:
 
 @contextlib.contextmanager
 def _dask(cluster: str) -> Iterator[Any]:
-    distributed = installed("distributed", "draftproof[campaign]", "a Dask cluster")
+    require("distributed", extra="campaign")
+    import distributed
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is reported in one line here
     try:
         client = distributed.Client(cluster.replace("dask:", "tcp:"), timeout=CONNECT_SECONDS, set_as_default=False)
@@ -122,11 +126,3 @@ def _dask(cluster: str) -> Iterator[Any]:
         except TimeoutError:
             raise InputError(f"{cluster}: the scheduler has no workers after {CONNECT_SECONDS} s") from None
         yield client
-
-
-def installed(package: str, install: str, what: str) -> Any:
-    """Import a package. Raises: InputError that says what to install."""
-    try:
-        return importlib.import_module(package)
-    except ModuleNotFoundError:
-        raise InputError(f"{what} needs {package}; install {install}") from None
