@@ -217,22 +217,13 @@ class Traced:
 
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
-            return self.with_itself(other, getattr(operator, name), name, "one expression")
+            self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
         apply = (lambda value: op(other, value)) if reflected else (lambda value: op(value, other))
         key = name, reflected, constant_key(other)
         return self.then(apply, *key) if name in RISING else applied(self, apply, f"'{name}'", *key)
-
-    def with_itself(self, other: "Traced", op: Callable[[Any, Any], Any], name: str, where: str) -> "Traced":
-        """Return the sum or product with a number made of the same source, if both rise or both fall."""
-        if other.source is self.source and name in ("add", "mul"):
-            (a, b), (c, d) = self.ends(), other.ends()
-            if ((a <= b and c <= d) or (a >= b and c >= d)) and (name == "add" or min(a, b, c, d) >= 0):
-                both = lambda value: op(self.made_of(value), other.made_of(value))  # noqa: E731
-                return Traced(self.source, (Step(both, (name, self.key(), other.key())),))
-        return self.source.tracer.give_up(f"two random numbers meet in {where} at {place()}")
 
     def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
         """Apply a function of one argument, which has to be monotone. key: what else determines it."""

@@ -165,8 +165,7 @@ class Functions:
             return call.func(*args, **kwargs)
         number, what = random[0], f"torch's {call.name}"
         if len(random) > 1:
-            alone = len(random) == len(operands) == 2 and not call.build(operands)[1]
-            return number.with_itself(random[1], call.func, call.name if alone else "", what)
+            self.tracer.give_up(f"two random numbers meet in {what} at {place()}")
         apply, key = of_one_number(call, operands, number)
         if not like.dtype.is_floating_point:
             return number.whole(lambda v: int(apply(v)), call.name, *key)

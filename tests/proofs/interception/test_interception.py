@@ -166,18 +166,8 @@ def test_two_decisions_on_one_uniform_have_their_true_joint_law(sandbox, tmp_pat
     assert "reuse.py:4, then reuse.py:6" in found.findings["uniform-reused"]
 
 
-@pytest.mark.parametrize(("coin", "chance"), [
-    ("u * u < 0.25", "1/2"), ("u + u < 0.5", "1/4"), ("u * (2 * u) < 0.5", "1/2"), ("u * u * u < 0.125", "1/2"),
-    ("(1 - u) * (1 - u) > 0.25", "1/2"),
-])  # fmt: skip
-def test_a_uniform_multiplied_by_itself_or_added_has_its_law(sandbox, tmp_path, coin, chance):
-    found = measure(sandbox, "f", one_draw(["1/2", "1/4", "1/4"]), _of_a_coin(tmp_path, coin))
-    law = {outcome: float(Fraction(str(p))) for outcome, p in found.outputs().items()}
-    assert law == pytest.approx({(0,): float(Fraction(chance)), (1,): 1 - float(Fraction(chance))}, abs=2**-50)
-
-
-@pytest.mark.parametrize("coin", ["4 * u * (1 - u) < 0.5", "(u - 0.5) * (u - 0.5) < 0.1", "u + (1 - u) < 0.5"])
-def test_what_rises_and_falls_with_a_uniform_is_not_followed(sandbox, tmp_path, coin):
+@pytest.mark.parametrize("coin", ["u * u < 0.25", "4 * u * (1 - u) < 0.5", "u + (1 - u) < 0.5"])
+def test_a_uniform_that_meets_itself_is_not_followed(sandbox, tmp_path, coin):
     found = measure(sandbox, "f", one_draw(["1/2", "1/4", "1/4"]), _of_a_coin(tmp_path, coin))
     assert not found.known and "two random numbers meet in one expression" in found.reason
 
