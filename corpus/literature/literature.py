@@ -5,6 +5,7 @@ contradicted has the smallest witness of the search, from small denominators up.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -19,7 +20,7 @@ from draftproof.proofs import claims
 from draftproof.proofs.certificates import check, make
 from draftproof.proofs.certificates.make_transport import transport_bound
 from draftproof.proofs.field import in_field, rational
-from draftproof.proofs.laws.reference_laws import acceptance_ccdf, expected_accepted, output_law, total_variation
+from draftproof.proofs.laws.reference_laws import expected_accepted, output_law, total_variation
 from draftproof.proofs.laws.tree_laws import enumerated_tree_law
 from draftproof.verifiers.chance import NothingToDrawError
 from draftproof.verifiers.registry import Reference, reference
@@ -30,8 +31,6 @@ from draftproof.verifiers.trees.registry import TREE_REFERENCES, TreeReference, 
 from draftproof.verifiers.trees.shared_gumbel import coupled
 
 HOLDS, REFUTED, DOES_NOT_HOLD = "holds", "refuted", "does not hold"
-JUST_ABOVE = 1e-5
-"""k-SEQ's rho is rational, just above rho*: so much may it accept less than at rho*."""
 
 
 class ClaimJudgement(NamedTuple):
@@ -103,6 +102,31 @@ def at_least(
     return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
 
 
+SIDE = r"(?:(\d+) )?([a-z-]+)(?: ([\dx]+)(?: ([a-z-]+))?)?"
+"""A factor, a rule, the children by depth, and how they are drawn."""
+
+ORDERING = re.compile(f"{SIDE} >= {SIDE}(?: - (\\S+))?")
+"""What an ordering says; at the end what may be missing."""
+
+
+def ordering(text: str) -> ClaimJudgement:
+    """Judge that one rule accepts at least as much as another: ``2 RULE 2x1 HOW >= RULE 2x1 - SLACK``.
+
+    A rule for blocks has no children; siblings are independent unless it is said how they are drawn. On trees of one
+    step or of two. Raises: ValueError for another form.
+    """
+    if not (found := ORDERING.fullmatch(text)):
+        raise ValueError(f"{text!r}: expected RULE lossless, RULE = RULE, or RULE 2x1 HOW >= RULE 2x1 HOW")
+    measures, trees = [], []
+    for factor, rule, shape, how in (found.groups()[:4], found.groups()[4:8]):
+        children = tuple(map(int, shape.split("x"))) if shape else ()
+        trees.append((children, how or IID))
+        measure = accepted(rule, *children, how=how or IID)
+        measures.append(lambda pair, m=measure, f=int(factor or 1): f * m(pair))
+    pairs = TWO_STEPS if any(len(children) == 2 for children, _ in trees) else ONE_STEP
+    return at_least(pairs, *measures, *trees[0], allowed=float(found[9] or 0))
+
+
 def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement:
     """Return whether the completed law is the target's on every problem, meant for the rule or not.
 
@@ -127,10 +151,10 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement
     return ClaimJudgement(HOLDS, f"{examined} problems")
 
 
-def lossless_where_meant(name: str) -> Callable[[], ClaimJudgement]:
-    """Losslessness on every tree problem that the rule is meant for."""
+def lossless_where_meant(name: str) -> ClaimJudgement:
+    """Return whether a rule is lossless on every tree problem that it is meant for."""
     rule = tree_reference(name)
-    return lambda: lossless(rule, [p for p in tree_battery() if rule.is_for(p.tree)])
+    return lossless(rule, [p for p in tree_battery() if rule.is_for(p.tree)])
 
 
 def same_law(one: str | Rule, other: str | Rule, problems: Sequence[Problem]) -> ClaimJudgement:
@@ -162,17 +186,6 @@ PATHS = [
     *(drawn(3, 2, kind) for kind in ("generic", "mixed", "zeros", "peaked")),
     drawn(2, 3, "generic"),
 ]
-
-
-def first_rate(name: str, k: int, how: str = IID) -> Measure:
-    """Pr(a draft is accepted) at the first step with k siblings."""
-    rule = tree_reference(name)
-    return lambda pair: acceptance_ccdf(output_law(in_field(drawing(pair, k, how=how)), rule), pair.gamma)[1]
-
-
-def transport(k: int, part: Any = 1, how: str = IID) -> Measure:
-    """Return a part of what optimal transport accepts at the first step."""
-    return lambda pair: part * transport_bound(in_field(drawing(pair, k, how=how)))
 
 
 def rho_of_one() -> ClaimJudgement:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from draftproof.corpus.literature.literature import HOLDS, ClaimSource, figure
-from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE
+from draftproof.corpus.literature.literature_claims import LITERATURE, judgement
 from draftproof.corpus.literature.lossy import worst_by_temperature
 from draftproof.models.battery import drawn, toy
 from draftproof.models.files import write_atomically
@@ -59,7 +59,7 @@ def table(literature: Sequence[ClaimSource]) -> str:
     replays: list[str] = []
     counts: Counter[tuple[str, bool]] = Counter()
     for source, claim in ((group.source, claim) for group in literature for claim in group.rows):
-        judged = JUDGES[claim.judge]()
+        judged = judgement(claim.judge)
         counts[claim.kind, judged.verdict == HOLDS] += 1
         by = judged.on
         if judged.witness is not None:

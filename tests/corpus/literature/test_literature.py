@@ -17,7 +17,7 @@ from draftproof.corpus.literature.literature import (
     lossless,
     same_law,
 )
-from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE
+from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE, judgement
 from draftproof.corpus.literature.mapping import THEOREMS, exists
 from draftproof.corpus.literature.page import PAGE, lossy_rules, page, table
 from draftproof.models.battery import toy
@@ -47,8 +47,29 @@ def rows_of(text):
 
 
 def test_each_row_has_a_judge_of_its_own_and_the_place_of_its_sentence():
-    assert sorted(claim.judge for claim in CLAIMS) == sorted(JUDGES)
+    assert len({claim.judge for claim in CLAIMS}) == len(CLAIMS)
+    assert [name for name in JUDGES if name not in {claim.judge for claim in CLAIMS}] == []
     assert [c.judge for c in CLAIMS if bool(c.place) == (c.kind == "asked here")] == []
+
+
+@pytest.mark.parametrize(
+    ("judge", "verdict"),
+    [
+        ("naive lossless", HOLDS), ("hierarchical-as-published lossless", REFUTED),
+        ("traversal = block", HOLDS), ("shared-gumbel = block", REFUTED),
+        ("spec-infer 2 >= naive 2", HOLDS), ("naive 2 >= spec-infer 2", REFUTED),
+        ("naive 2 >= spec-infer 2 - 1", HOLDS), ("2 naive 2 >= 3 naive 2", REFUTED),
+        ("traversal 2x1 >= block", HOLDS), ("spec-hub 2 hub >= without-replacement 2 without-replacement", REFUTED),
+    ],
+)  # fmt: skip
+def test_what_a_judge_says_is_judged(judge, verdict):
+    assert judgement(judge).verdict == verdict
+
+
+@pytest.mark.parametrize("text", ["block", "block >= 2x1", "naive 2 >= ", "block >= token >= naive", "block < token"])
+def test_a_judge_that_says_something_else_is_refused(text):
+    with pytest.raises(ValueError, match="expected RULE lossless"):
+        judgement(text)
 
 
 def not_proved(claims):

@@ -9,11 +9,10 @@ from draftproof.corpus.literature.literature import (
     HOLDS,
     ONE_STEP,
     REFUTED,
+    accepted,
     at_least,
-    first_rate,
     lossless,
     same_law,
-    transport,
 )
 from draftproof.corpus.literature.recent_claims import FOUR_TOKENS, IN_RACE
 from draftproof.corpus.literature.strangers import exponential_races, greedy_multi_path, spectr_gbv
@@ -88,7 +87,11 @@ def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected():
     assert lossless(rule._replace(step=first_alone), pairs).verdict == REFUTED
     accepts_less = rule._replace(step=lambda s, c: spec_hub.step(s, c)._replace(accepted=c.flip(QQ(1, 2))))
     reached = acceptance_ccdf(tree_law(in_field(pairs[-1]), accepts_less), 1)[1]
-    assert reached < transport(2, how=HUB)(ONE_STEP[-1]) == first_rate("spec-hub", 2, HUB)(ONE_STEP[-1])
+    assert (
+        reached
+        < accepted("optimal-transport", 2, how=HUB)(ONE_STEP[-1])
+        == accepted("spec-hub", 2, how=HUB)(ONE_STEP[-1])
+    )
 
 
 # Couplings of blocks
@@ -110,7 +113,7 @@ def test_a_race_whose_order_is_forgotten_is_rejected_and_four_tokens_refute_what
     other = rule._replace(step=lambda s, c: exponential_races.step(s._replace(drafts=(s.target,)), c))
     assert same_law(other, "shared-gumbel", [toy(2)]).verdict == REFUTED
     assert same_law(rule, "shared-gumbel", [toy(2)]).verdict == HOLDS
-    sequoia = first_rate("without-replacement", 2, WITHOUT_REPLACEMENT)
+    sequoia = accepted("without-replacement", 2, how=WITHOUT_REPLACEMENT)
     assert at_least(ONE_STEP, IN_RACE, sequoia).verdict == HOLDS
     judged = at_least(FOUR_TOKENS, IN_RACE, sequoia)
     assert (judged.verdict, judged.on) == (REFUTED, "18/35 against 2/3")
