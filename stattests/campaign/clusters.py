@@ -58,9 +58,9 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
 
     def run(tasks: Iterable) -> Iterator:
         calls = ((_call, (home, *task), {}) for task in tasks)
-        unordered = {"return_as": "generator_unordered", "pre_dispatch": "2*n_jobs"}
+        unordered: Any = {"return_as": "generator_unordered", "pre_dispatch": "2*n_jobs", "batch_size": 1}
         try:
-            with _closing(joblib.Parallel(n_jobs=jobs, batch_size=1, **unordered)(calls)) as results:
+            with _closing(joblib.Parallel(n_jobs=jobs, **unordered)(calls)) as results:
                 for result in results:  # noqa: UP028 "yield from" would hand the end of this generator on to joblib's
                     yield result
         except Exception as error:

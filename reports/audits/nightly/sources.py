@@ -4,11 +4,11 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from .... import __version__, models, verifiers
+from .... import __version__
 from ....models.decoding import Decoded, iteration
+from ....models.digests import ROOT, sources
 from ....models.errors import RunFailed
 from ....models.problem import Problem, with_numbers
 from ....models.rationals import as_float
@@ -17,9 +17,6 @@ from ....verifiers.chance import RandomChance
 from ....verifiers.registry import Reference
 from ..sandboxed import probe_problems, sampled, sandbox_of
 from ..subject import SubjectSpec
-
-LAW_MODULES = ("decoding", "law", "problem", "rationals")
-"""Modules of ``models`` that a reference verifier's law runs through, besides the package of the verifiers."""
 
 
 class ReferenceDraws:
@@ -32,7 +29,7 @@ class ReferenceDraws:
 
     def __init__(self, reference: Reference):
         self.reference = reference
-        self.version = f"{__version__} {_digest(law_files())}"
+        self.version = f"{__version__} {own_digest()}"
         self.modifies_target = reference.modifies_target
         self.environment = {"draftproof": __version__}
 
@@ -89,18 +86,13 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
             "--subject-version TEXT",
         )
     package = about["versions"].get(subject.source.partition(".")[0])
-    if subject.source.startswith("draftproof."):  # our tensor versions: a file alone is not the whole of one
-        package, digest = __version__, _digest(law_files("batched"))
+    if subject.source.startswith("draftproof."):  # a file alone is not the whole of one
+        package, digest = __version__, own_digest()
     parts = (stated, package, digest if digest != UNKNOWN else None, dtype, about["convention"]["array"])
     return " ".join(part for part in parts if part)
 
 
-def law_files(within: str = ".") -> list[Path]:
-    """Return the sources that decide what a reference verifier emits. within: "batched" adds its tensor version."""
-    folders = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
-    law_modules = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
-    return sorted([*(path for folder in folders for path in folder.glob("*.py")), *law_modules])
-
-
-def _digest(files: list[Path]) -> str:
+def own_digest() -> str:
+    """Return the digest of all code that draws of draftproof's own verifiers run through: the two lowest rooms."""
+    files = sorted(path for pattern in sources("verifiers", "models") for path in ROOT.glob(pattern))
     return f"sha256:{hashlib.sha256(b''.join(path.read_bytes() for path in files)).hexdigest()}"

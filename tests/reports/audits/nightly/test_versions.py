@@ -1,13 +1,11 @@
 """What tells one version of a subject from another: its code, how it is called, and what its owner says."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 import draftproof
-from draftproof.models.battery import drawn, toy
+from draftproof.models.battery import toy
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.problem import as_json
 from draftproof.models.store import Store
@@ -41,48 +39,19 @@ def version_of(name, dtype="float64", array=None, stated=None):
     return source.version
 
 
-def test_the_version_of_a_reference_verifier_covers_all_code_that_its_draws_run_through():
-    problem, ran = drawn(3, 2, "zeros"), set()
-    for reference in REFERENCES.values():
-        source, before = ReferenceDraws(reference), sys.getprofile()
-        sys.setprofile(lambda frame, event, argument: ran.add(frame.f_code.co_filename))
-        try:
-            source.draw(problem, 200, 1)
-        finally:
-            sys.setprofile(before)
-    package = Path(draftproof.__file__).resolve().parent
-    beside = {Path(__file__).resolve(), Path(sources.__file__).resolve()}
-    ours = {path.resolve() for path in map(Path, ran) if path.is_absolute() and package in path.resolve().parents}
-    assert ours - beside <= {path.resolve() for path in sources.law_files()}
-    assert {path.name for path in ours} >= {"decoding.py", "block_verification.py", "chance.py"}
-
-
-@pytest.mark.parametrize("name", ["decoding.py", "law.py", "arithmetic.py"])
-def test_a_change_of_any_file_makes_another_version_of_a_reference_verifier(monkeypatch, tmp_path, name):
-    before = ReferenceDraws(REFERENCES["block"]).version
-    assert before == ReferenceDraws(REFERENCES["token"]).version
-    changed = tmp_path / name
-    files = sources.law_files()
-    (original,) = [path for path in files if path.name == name]
-    changed.write_bytes(original.read_bytes() + b"#")
-    monkeypatch.setattr(sources, "law_files", lambda: [changed if path == original else path for path in files])
-    after = ReferenceDraws(REFERENCES["block"]).version
-    assert after != before
-    assert after.partition(" ")[0] == before.partition(" ")[0]
-
-
-def test_the_version_of_a_tensor_verifier_covers_the_folder_that_it_is_made_of(monkeypatch, tmp_path):
-    pytest.importorskip("torch", reason="needs torch: pip install -c constraints.txt draftproof[torch]")
-    before = version_of("batched-block")
-    assert before.startswith(f"{draftproof.__version__} sha256:")
-    files = sources.law_files("batched")
-    (rows,) = [path for path in files if path.name == "rows.py"]
-    assert rows not in sources.law_files()
-    changed = tmp_path / "rows.py"
-    changed.write_bytes(rows.read_bytes() + b"#")
-    others = [changed if path == rows else path for path in files]
-    monkeypatch.setattr(sources, "law_files", lambda within=".": others if within == "batched" else files)
-    assert version_of("batched-block") not in (before, sources.UNKNOWN)
+@pytest.mark.parametrize("place", ["verifiers/a.py", "verifiers/batched/a.py", "models/a.py"])
+def test_a_change_of_any_code_below_makes_another_version_of_our_own_verifiers(monkeypatch, tmp_path, place):
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    (tmp_path / place).parent.mkdir(parents=True)
+    found = []
+    for text in ("x = 1", "x = 2", "x = 1"):
+        (tmp_path / place).write_text(text)
+        about = {"digest": "of a file alone", "versions": {}, "convention": {"array": "torch"}}
+        own = subject_from("batched-block")
+        found.append([ReferenceDraws(REFERENCES["block"]).version, sources._version(own, about, "float32", None)])
+    first, changed, again = found
+    assert first == again and not {*first} & {*changed}
+    assert all(version.startswith(f"{draftproof.__version__} sha256:") for version in first)
 
 
 def test_how_a_function_is_called_is_part_of_its_version(history, file):
