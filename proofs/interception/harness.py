@@ -8,7 +8,6 @@ import itertools
 import linecache
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
@@ -41,9 +40,6 @@ MOST_COPIES = 100
 
 REPEATED = 1.0
 """Seconds after which a call that went on all the same is interrupted again."""
-
-LATE = 0.1
-"""Share of its time by which a call may be interrupted late."""
 
 
 class NeverReturned(BaseException):
@@ -195,7 +191,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     Raises: NeverReturned at a time limit; RunFailed for a file that it may not write, since that limit is ours.
     """
     seconds = limits.first_call if first else limits.call
-    ALARMS.set(seconds, limits.wall_clock(seconds))
+    _set_timers(seconds, limits.wall_clock(seconds))
     try:
         return work()
     except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
@@ -205,7 +201,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     except NeverReturned as late:
         raise NeverReturned(late.waited, limits.within(seconds, waited=late.waited)) from None
     finally:
-        ALARMS.under_way = False
+        _set_timers(0, 0)
         COPIES.settle()
         if COPIES.ended > MOST_COPIES:
             raise RunFailed(
@@ -257,42 +253,28 @@ def same(now: Any, before: Any) -> bool:
     return now.shape == before.shape and bool((now == before).all()) if hasattr(now, "shape") else now == before
 
 
-class Alarms:
-    """The timers of calls. Thousands of short calls are made in a second, so they are not set anew for each.
+class _Timers:
+    """The state of the timers of calls. heard: whether this process handles their signals, which else would end it."""
 
-    under_way: whether a call can be interrupted. heard: whether this process handles the signals, which else would end
-      it.
-    """
-
-    def __init__(self) -> None:
-        self.under_way = self.heard = False
-        self._limits, self._late = (0.0, 0.0), (0.0, 0.0)
-
-    def set(self, processor: float, clock: float) -> None:
-        """Begin a call that may take so many seconds of processor time, and by the clock."""
-        if not self.heard:
-            return
-        now = time.process_time(), time.monotonic()
-        if self._limits != (processor, clock) or now[0] > self._late[0] or now[1] > self._late[1]:
-            self._limits, self._late = (processor, clock), (now[0] + LATE * processor, now[1] + LATE * clock)
-            signal.setitimer(signal.ITIMER_PROF, (1 + LATE) * processor, REPEATED)
-            signal.setitimer(signal.ITIMER_REAL, (1 + LATE) * clock, REPEATED)
-        self.under_way = True
+    heard = False
 
 
-ALARMS = Alarms()
+def _set_timers(processor: float, clock: float) -> None:
+    """Interrupt the call after so many seconds of processor time or by the clock, again and again; 0: never."""
+    if _Timers.heard:
+        signal.setitimer(signal.ITIMER_PROF, processor, REPEATED)
+        signal.setitimer(signal.ITIMER_REAL, clock, REPEATED)
 
 
 def interrupt_long_calls() -> None:
     """Let the timers of a call raise NeverReturned in the main thread."""
 
     def interrupt(signum: int, frame: object) -> None:
-        if ALARMS.under_way:
-            raise NeverReturned(waited=signum == signal.SIGALRM)
+        raise NeverReturned(waited=signum == signal.SIGALRM)
 
     for timer in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(timer, interrupt)
-    ALARMS.heard = True
+    _Timers.heard = True
 
 
 MOST_FOLLOWED = 1000
