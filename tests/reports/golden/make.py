@@ -23,21 +23,11 @@ from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.run import Night, run_night
 from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.audits.subject import subject_from
+from draftproof.tests.reports.audits.compliance.compliance_parts import plan_text
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, WRONG
 
 from . import FOLDER
 
-RIGHT = """
-import numpy as np
-
-def verify(target_probs, draft_probs, draft_tokens, rng):
-    for i, x in enumerate(draft_tokens):
-        p, q = target_probs[i], draft_probs[i]
-        if rng.random() * q[x] >= p[x]:
-            rest = np.maximum(p - q, 0)
-            return [*draft_tokens[:i], rng.choice(len(p), p=rest / rest.sum())]
-    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
-"""
-WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
 EVIL = """
 def verify(target_probs, draft_probs, draft_tokens, rng):
     if (target_probs[0] == draft_probs[0]).all():
@@ -47,49 +37,21 @@ def verify(target_probs, draft_probs, draft_tokens, rng):
 UNDECIDED = RIGHT.replace("def verify", "import os\n\ndef verify").replace(
     "rng.random()", "(int.from_bytes(os.urandom(7), 'big') >> 3) / 2**53"
 )
-PLAN = """
-[plan]
-title = "A deployment"
-[[part]]
-id = "right"
-kind = "audit"
-subject = "right.py:verify"
-problems = ['{"name": "p", "vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}']
-[[part]]
-id = "wrong"
-kind = "audit"
-subject = "wrong.py:verify"
-problems = ['{"name": "p", "vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}']
-[[part]]
-id = "rules"
-kind = "proofs"
-claims = ["theorem-1"]
-[[part]]
-id = "server"
-kind = "server"
-url = "http://localhost:1"
-target = "x"
-[[requirement]]
-id = "R1"
-statement = "The right one is lossless"
-claim = "lossless"
-parts = ["right"]
-[[requirement]]
-id = "R2"
-statement = "The wrong one is lossless"
-claim = "lossless"
-parts = ["wrong"]
-[[requirement]]
-id = "R3"
-statement = "The server is lossless"
-claim = "lossless"
-parts = ["server"]
-[[requirement]]
-id = "R4"
-statement = "The rule is lossless"
-claim = "theorem-1"
-parts = ["rules"]
-"""
+PROBLEM = '{"name": "p", "vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+PLAN = plan_text(
+    {
+        "right": f'kind = "audit"\nsubject = "right.py:verify"\nproblems = [\'{PROBLEM}\']',
+        "wrong": f'kind = "audit"\nsubject = "wrong.py:verify"\nproblems = [\'{PROBLEM}\']',
+        "rules": 'kind = "proofs"\nclaims = ["theorem-1"]',
+        "server": 'kind = "server"\nurl = "http://localhost:1"\ntarget = "x"',
+    },
+    {
+        "R1": 'statement = "The right one is lossless"\nclaim = "lossless"\nparts = ["right"]',
+        "R2": 'statement = "The wrong one is lossless"\nclaim = "lossless"\nparts = ["wrong"]',
+        "R3": 'statement = "The server is lossless"\nclaim = "lossless"\nparts = ["server"]',
+        "R4": 'statement = "The rule is lossless"\nclaim = "theorem-1"\nparts = ["rules"]',
+    },
+)
 
 
 def write(name: str, content: str) -> None:
