@@ -2,7 +2,7 @@
 streams of random numbers a row or a ``Chance`` given for each."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,26 +48,6 @@ def warp(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Warp:
     return warped
 
 
-class BatchChance(Protocol):
-    """A source of random choices for each row of a batch."""
-
-    def draw(self, scores: Tensor) -> Tensor:
-        """Draw one draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""
-        ...
-
-    def uniforms(self, tokens: Tensor) -> Uniforms:
-        """Return the uniforms of a batched verifier for draft tokens [B, gamma]."""
-        ...
-
-    def of_row(self, row: int) -> Chance:
-        """Return the random choices of a verifier of one block."""
-        ...
-
-    def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch."""
-        ...
-
-
 class Streams:
     """A set of three independent streams for each row of the batch: for draft tokens, for acceptance, for residual
     draws.
@@ -86,17 +66,21 @@ class Streams:
         return [np.random.Generator(np.random.Philox(key=key)) for key in keys]
 
     def draw(self, scores: Tensor) -> Tensor:
+        """Draw one draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""
         edges = running_sums(scores.softmax(-1))
         return pick(edges, uniform_draws(self.drafts, 1).to(scores.device)).squeeze(1)
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
+        """Return the uniforms of a batched verifier for draft tokens [B, gamma]."""
         coins, place = uniform_draws(self.acceptance, tokens.shape[1]), uniform_draws(self.residual, 2)
         return Uniforms(coins.to(tokens.device), place.to(tokens.device))
 
     def of_row(self, row: int) -> Chance:
+        """Return the random choices of a verifier of one block."""
         return RowChance(self.acceptance[row], self.residual[row])
 
     def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch."""
         for name in ("drafts", "acceptance", "residual"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
 
@@ -133,3 +117,7 @@ class GivenChances:
 
     def select(self, rows: Sequence[int]) -> None:
         self.chances = [self.chances[row] for row in rows]
+
+
+BatchChance = Streams | GivenChances
+"""Random choices for each row of a batch."""
