@@ -17,11 +17,6 @@ def test_the_best_gamma_is_that_of_the_closed_forms_wherever_speculating_pays():
     assert {expected for _, expected in best} > {0, 1, 4, 12}
 
 
-def test_a_longer_block_is_chosen_for_a_better_draft_and_for_a_cheaper_one():
-    assert best_gamma(0.5, 0.1, 20) < best_gamma(0.8, 0.1, 20) < best_gamma(0.9, 0.1, 20)
-    assert best_gamma(0.8, 0.3, 20) < best_gamma(0.8, 0.1, 20) < best_gamma(0.8, 0.02, 20)
-
-
 def test_what_is_measured_is_the_share_of_tried_tokens_accepted_and_the_ratio_of_times_a_step():
     pace = DraftLength(Adaptive(longest=8, first=3))
     assert pace.gamma() == 3

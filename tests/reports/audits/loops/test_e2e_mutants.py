@@ -4,9 +4,6 @@ import shlex
 
 import pytest
 
-from draftproof.models.errors import InputError
-from draftproof.reports.audits.loops.options import LoopOptions
-from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.pages.page import page
 from draftproof.tests.reports.audits.loops.e2e_parts import examined, refuted, shared_report, timed_twice
 from draftproof.tests.reports.commands.in_process import draftproof
@@ -114,22 +111,6 @@ def test_the_right_loop_of_several_paths_is_not_refuted_and_what_was_drafted_is_
     assert (data["end_to_end"]["paths"], data["end_to_end"]["children"]) == (2, [2, 1])
     assert data["scope"]["nodes"] == 4 and "trees of up to 4 nodes drawn iid" in data["scope"]["says"]
     assert data["subject"]["name"] == f"{rule} with 2 draft paths" and "2 draft paths" in page(report)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"paths": 2}, "no rule for trees 'block'"),
-        ({"verifier": "hierarchical", "paths": 2}, "expected a rule for 2 independent paths"),
-        ({**wrong_loop("L06"), "verifier": "spec-infer", "paths": 2}, "expected a subclass of SeveralPaths"),
-        ({**wrong_loop("L15"), "verifier": "block", "paths": 1}, "expected a subclass of DecodingLoop for this"),
-        ({"loop": "draftproof.tests.subjects.wrong_loops:OneShort"}, "expected a subclass of .*DecodingLoop"),
-        ({"loop": "draftproof.tests.subjects.wrong_loops:L99"}, "has no attribute 'L99'"),
-    ],
-)
-def test_a_loop_and_a_verifier_that_do_not_fit_are_refused(forged, options, words):
-    with pytest.raises(InputError, match=words):
-        open_session(LoopOptions(**{**forged, **options}))
 
 
 def test_at_temperature_0_a_cache_that_is_off_writes_other_tokens(trained):

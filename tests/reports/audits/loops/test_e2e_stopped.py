@@ -41,6 +41,7 @@ def after(calls, error):
     return wrapped
 
 
+LOOPS = "draftproof.tests.subjects.wrong_loops"
 OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
 
 
@@ -204,15 +205,18 @@ def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(traine
     [
         ({"target": "EMPTY"}, "not a checkpoint, it has no config.json; expected what save_pretrained writes"),
         ({"draft": "OTHER"}, "the tokenizers differ: id 0 is '<s>'"),
-        ({"gamma": "100000"}, "gamma 100000: expected a whole number of at most 64"),
         ({"drafter": "3"}, "drafter 3: one of a preset's; expected --preset with it"),
         ({"json": "-", "html": "-"}, "standard output: named by both --json and --html; expected different files"),
         ({"new-tokens": "48"}, "tokens and 48 to come; expected at most 48, the context of"),
-        ({"device": "nowhere"}, "device 'nowhere': not available here; expected one of cpu"),
         ({"dtype": "int8"}, "dtype 'int8': expected one of float32, bfloat16, float16, float64"),
-        ({"verifier": "tokn"}, "no verifier 'tokn'; expected one of token, block, greedy-block, block-stream"),
         ({"verifier": "lenient-token"}, "verifier 'lenient-token': expected lenient-token:L"),
         ({"loop": "nowhere.py:L99"}, "nowhere.py"),
+        ({"loop": f"{LOOPS}:L99"}, "has no attribute 'L99'"),
+        ({"loop": f"{LOOPS}:OneShort"}, "expected a subclass of draftproof.models.generating.loop.DecodingLoop"),
+        ({"loop": f"{LOOPS}:L15"}, "expected a subclass of DecodingLoop for this"),
+        ({"loop": f"{LOOPS}:L06", "verifier": "spec-infer", "paths": 2}, "expected a subclass of SeveralPaths"),
+        ({"paths": 2}, "no rule for trees 'block'"),
+        ({"verifier": "hierarchical", "paths": 2}, "expected a rule for 2 independent paths"),
         ({"eos": "100000"}, "eos 100000: expected a token, 0 to "),
         ({"prompts": "nowhere.jsonl"}, "nowhere.jsonl: no such prompts; expected a JSON Lines file or one of embedded"),
         (

@@ -126,7 +126,7 @@ def test_a_row_that_the_server_refuses_or_reports_nothing_of_has_its_reason_and_
 
 def test_it_goes_on_from_its_checkpoint_and_bad_words_are_one_line(served, tmp_path):
     url, target = served
-    words = ["server", f"{url}/right/v1", "--target", target, "--samples", 8, "--row", "none", "--row", "top-k"]
+    words = ["server", f"{url}/right/v1", "--target", target, "--samples", 8, "--row", "none", "--row", "logprobs"]
     file = tmp_path / "kept"
     kept = []
     for name in "12":
