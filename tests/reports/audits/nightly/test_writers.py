@@ -2,7 +2,6 @@
 
 import json
 import os
-import pwd
 import shutil
 import subprocess
 import sys
@@ -109,37 +108,23 @@ def postgresql():
     if not found:
         pytest.skip("no PostgreSQL server is installed (Debian: apt-get install postgresql)")
     pytest.importorskip("psycopg", reason="needs psycopg: pip install -c constraints.txt draftproof[nightly]")
-    binaries = Path(found[-1]).parent
     folder = Path(tempfile.mkdtemp(prefix="draftproof-pg-", dir="/tmp"))
-    user = {}
-    if os.getuid() == 0:  # the server refuses to run as root
-        names = {entry.pw_name for entry in pwd.getpwall()}
-        name = next((n for n in ("postgres", "nobody") if n in names), None)
-        if name is None:
-            pytest.skip("the server refuses to run as root, and there is no user postgres or nobody")
-        entry = pwd.getpwnam(name)
-        os.chown(folder, entry.pw_uid, entry.pw_gid)
-        user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    control = [Path(found[-1]).parent / "pg_ctl", "-D", folder / "data", "-w"]
+    if os.getuid() == 0:  # the server refuses to run as root; its package brings a user
+        shutil.chown(folder, "postgres")
+        control = ["runuser", "-u", "postgres", "--", *control]
 
-    def call(program, *arguments):
-        done = subprocess.run(
-            [binaries / program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, text=True, timeout=3600, **user,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout
+    def call(*words):
+        nothing = subprocess.DEVNULL
+        subprocess.run([*control, *words], cwd=folder, check=True, stdin=nothing, stdout=nothing, timeout=3600)
 
-    data, log = folder / "data", folder / "log"
     try:
-        call("initdb", "-D", data, "-U", "draftproof", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
-        options = f"-k {folder} -c listen_addresses= -c fsync=off"
-        subprocess.run(
-            [binaries / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], cwd=folder, check=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600, **user,
-        )  # fmt: skip
+        call("initdb", "-o", "-U draftproof --auth=trust --no-sync -E UTF8 --locale=C")
+        call("start", "-l", folder / "log", "-o", f"-k {folder} -c listen_addresses= -c fsync=off")
         try:
             yield f"postgresql://draftproof@/postgres?host={folder}"
         finally:
-            call("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+            call("stop", "-m", "immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
