@@ -215,15 +215,6 @@ class _Sent:
         self.new.clear()
 
 
-def _in_place(given: Any) -> Any:
-    """Return another array or tensor in the same memory."""
-    if isinstance(given, np.ndarray):
-        return given.view()
-    from .tensors import same_memory
-
-    return same_memory(given)
-
-
 def _looked_up(rows: Any) -> Any:
     return [*map(_looked_up, rows)] if isinstance(rows, list) else rows.view(RowArray)
 
@@ -239,8 +230,7 @@ class WideRows:
         self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: Prefix | None = None
-        self._given: dict[bool, tuple[list, list]] = {}
-        self._stacked: tuple[Any, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))
+        self._kept: list[Any] = []
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
         self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
@@ -250,31 +240,25 @@ class WideRows:
         return self.problem.prefixes(self.problem.gamma)
 
     def arguments(self, tokens: Prefix) -> list:
-        if tokens != self._stacked[0]:
-            steps = range(len(tokens) + 1)
-            target = np.stack([self.target[tokens[:i]] for i in steps])
-            self._stacked = tokens, target, np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
-        _, target, draft = self._stacked
-        target, draft, *more = arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
-        return [_looked_up(target), _looked_up(draft), *more] if self._looks_up() else [target, draft, *more]
-
-    def _looks_up(self) -> bool:
-        """Check whether a call on these rows is traced, in which NumPy's rows are looked up in as a whole."""
-        tracer = active()
-        return self.subject.array not in ("list", "torch") and tracer is not None and tracer.plain_call is None
+        """Return the arguments for a draft block, fresh."""
+        steps = range(len(tokens) + 1)
+        target = np.stack([self.target[tokens[:i]] for i in steps])
+        draft = np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
+        return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
-        traced = self._looks_up()
-        if tokens != self._asked:  # one block is called with many times; who keeps what another got may write to it
-            self._asked, self._given = tokens, {}
-        if traced not in self._given:
-            kept = self.arguments(tokens)
-            self._given[traced] = kept, copied(kept)
-        kept, handed = self._given[traced]
-        # What was compared after a call and had not changed is handed out again. Lists are copied: what knows one
-        # again, or finds in it what it wrote there, would do so in calls on the same rows alone.
-        given = self.arguments(tokens) if self.subject.written else copied(handed, _in_place)
-        return given, kept
+        """Return the arguments for a call, and once more to compare with after it."""
+        if tokens != self._asked:  # one block is called with many times
+            self._asked, self._kept = tokens, self.arguments(tokens)
+        return self._followed(copied(self._kept)), self._followed(self._kept)
+
+    def _followed(self, given: list) -> list:
+        """Return the arguments, NumPy's rows so that a traced number is looked up in them as a whole."""
+        tracer = active()
+        if self.subject.array in ("list", "torch") or tracer is None or tracer.plain_call is not None:
+            return given
+        target, draft, *more = given
+        return [_looked_up(target), _looked_up(draft), *more]
 
     def in_use(self, row: np.ndarray) -> np.ndarray:
         """Return a row that the subject verifies with, float64, not normalised."""

@@ -179,9 +179,3 @@ def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors are equal, past any mode that is in force."""
     with torch._C.DisableTorchFunction():
         return one.equal(other)
-
-
-def same_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """Return another tensor in the same memory, past any mode that is in force."""
-    with torch._C.DisableTorchFunction():
-        return tensor.detach()

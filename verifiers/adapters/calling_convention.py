@@ -185,16 +185,11 @@ def arguments(
     return [np.array(target, dtype=kind), np.array(draft, dtype=kind), *whole]
 
 
-def copied(given: Any, another: Callable[[Any], Any] | None = None) -> Any:
-    """Copy arguments: lists, and the arrays and tensors in them.
-
-    another: what comes in place of a copy of an array or tensor.
-    """
+def copied(given: Any) -> Any:
+    """Copy arguments: lists, and the arrays and tensors in them."""
     if isinstance(given, (list, tuple)):
         numbers = not given or isinstance(given[0], (int, float))
-        return given[:] if numbers else type(given)(copied(part, another) for part in given)
-    if another is not None:
-        return another(given)
+        return given[:] if numbers else type(given)(map(copied, given))
     return given.clone() if hasattr(given, "clone") else given.copy()
 
 
