@@ -19,7 +19,14 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, sub_block_law
 from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
 from draftproof.verifiers.registry import reference
-from draftproof.verifiers.trees import global_resolution, k_seq, list_gumbel, optimal_transport, shared_gumbel
+from draftproof.verifiers.trees import (
+    global_resolution,
+    k_seq,
+    list_gumbel,
+    optimal_transport,
+    scaled_transport,
+    shared_gumbel,
+)
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 ENUMERATED = "typical", "tree-monte-carlo"
@@ -31,7 +38,7 @@ COUNTED = 1000
 """Entries of a law from which on its time is more than that of a call."""
 
 KEPT = (k_seq.smallest_rho, global_resolution.solved, list_gumbel.given_drafts, shared_gumbel.coupled,
-        optimal_transport.best_plan)  # fmt: skip
+        optimal_transport.best_plan, scaled_transport.plan_for_the_tree)  # fmt: skip
 
 
 def seconds(work, at_least=0.2):

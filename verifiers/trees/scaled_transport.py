@@ -69,6 +69,8 @@ def plan_for_the_tree(target: Row, draft: Row, count: int, how: str, below: int)
         children that were not drafted are not known, and which plan is best depends on them: none is for all. Of more
         siblings S does not say how many are equal, count / |S| are taken to go on, and nothing is claimed.
     """
+    if count == 1:  # what each S gives is decided
+        return best_plan(target, draft, count, how)
     supply = law_of_drafts(draft, count, how)
     mass = sum(target)
     p = tuple(w / mass for w in target) if mass != 0 else target
