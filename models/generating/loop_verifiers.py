@@ -9,7 +9,6 @@ from torch import Tensor
 
 from ...verifiers.batched.emitted import Emitted, EmittedPaths, emitted
 from ...verifiers.batched.rows import BatchRows, rows_of
-from ...verifiers.batched.sampling import Excess
 from ...verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.lenient_token_verification import lenient_token_verification
@@ -102,24 +101,6 @@ def block_by_block(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, Ba
     return verified
 
 
-class LenientRows:
-    """A batch of rows under which ``token_verification`` is lenient: the draft's probability counts l-fold in the
-    ratios.
-
-    The residual is unchanged (see ``verifiers.lenient_token_verification``, the reference).
-    """
-
-    def __init__(self, rows: BatchRows, lenience: float):
-        self._rows, self.tokens = rows, rows.tokens
-        self._gain = -torch.tensor(lenience, dtype=torch.float64).log().item()
-
-    def log_ratios(self) -> Tensor:
-        return self._rows.log_ratios() + self._gain
-
-    def excess(self, at: Tensor, survival: Tensor) -> Excess:
-        return self._rows.excess(at, survival)
-
-
 def lenient(lenience: float) -> LoopVerifier:
     """Return lenient token verification, lossy for l < 1. Source: Leviathan et al. 2023, Appendix A.5.
 
@@ -128,10 +109,8 @@ def lenient(lenience: float) -> LoopVerifier:
     if not 0 < lenience <= 1:
         raise InputError(f"lenience {lenience}: expected a number above 0 and at most 1")
 
-    def verify(rows: BatchRows, uniforms: Any) -> Emitted:
-        return token_verification(LenientRows(rows, lenience), uniforms)  # type: ignore[arg-type]
-
-    return LoopVerifier(LENIENT, all_at_once(verify), lenience=lenience)
+    verify = block_by_block(lenient_token_verification(lenience))
+    return LoopVerifier(LENIENT, verify, lenience=lenience)
 
 
 LENIENT = "lenient-token"

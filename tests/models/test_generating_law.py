@@ -1,7 +1,5 @@
 """The decoding loop as a program over chance: the exact law of its texts on forged checkpoints, to float32 rounding."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -10,15 +8,12 @@ from draftproof.models.decoding_settings import ORDERS, one_text_law
 from draftproof.models.generating.draft_length import Adaptive
 from draftproof.models.generating.generate import generate
 from draftproof.models.generating.loop import DecodingLoop
-from draftproof.models.generating.loop_verifiers import Drafted, block_by_block, lenient
-from draftproof.models.generating.sampling import RowChance
+from draftproof.models.generating.loop_verifiers import lenient
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws.text_laws import distance
 from draftproof.tests.models import generating_parts as parts
 from draftproof.tests.subjects import wrong_loops
-from draftproof.verifiers.batched.sampling import Uniforms
-from draftproof.verifiers.lenient_token_verification import lenient_token_verification
 from draftproof.verifiers.registry import REFERENCES, reference
 
 pytestmark = pytest.mark.engine
@@ -113,42 +108,12 @@ def test_adaptive_gamma_leaves_the_law_as_it_is_and_a_gamma_that_looks_at_the_dr
 
 def test_lenience_moves_the_first_token_by_its_exact_bias_and_is_marked_as_lossy():
     problem = drawn_markov(3, 2)
-    rule = lenient(0.5)._replace(verify=block_by_block(lenient_token_verification(0.5)))
-    law = parts.exact_law(parts.forged(*THREE), rule, gamma=2, max_new_tokens=1)
+    law = parts.exact_law(parts.forged(*THREE), lenient(0.5), gamma=2, max_new_tokens=1)
     target, draft = ([float(p) for p in model.start] for model in (problem.target, problem.draft))
     assert abs(distance(law, expected(THREE, 1)) - lenience_bias(target, draft, 0.5)) < ROUNDING
     found = generate(*parts.forged(*THREE)[:2], [[3]], lenient(0.5), gamma=2, max_new_tokens=4)
     assert (found.verifier, found.lossy) == ("lenient-token", "lenience 0.5")
     assert generate(*parts.forged(*THREE)[:2], [[3]], "token", max_new_tokens=4).lossy == ""
-
-
-class Replayed:
-    """Chances that give out numbers made before."""
-
-    def __init__(self, numbers):
-        self.numbers = numbers
-
-    def uniforms(self, tokens):
-        return self.numbers
-
-    def of_row(self, row):
-        return RowChance(
-            SimpleNamespace(random=iter(self.numbers.acceptance[row].tolist()).__next__),
-            SimpleNamespace(random=iter(self.numbers.residual[row].tolist()[1:]).__next__),
-        )
-
-
-def test_lenience_on_tensors_accepts_and_draws_as_the_reference_does():
-    """Both with the same numbers: the coins in their order, and the draw by the same inverse transform."""
-    torch.manual_seed(1)
-    target, draft = torch.rand(300, 4, 5).log_softmax(-1), torch.rand(300, 3, 5).log_softmax(-1)
-    tokens = torch.randint(5, (300, 3))
-    numbers = Uniforms(torch.rand(300, 3, dtype=torch.float64), torch.rand(300, 2, dtype=torch.float64))
-    drafted = Drafted(4 * target, 4 * draft, tokens)
-    on_tensors = lenient(0.4).verify(drafted, Replayed(numbers))
-    alone, strict = (block_by_block(lenient_token_verification(x))(drafted, Replayed(numbers)) for x in (0.4, 1.0))
-    assert torch.equal(on_tensors.accepted, alone.accepted) and torch.equal(on_tensors.tokens, alone.tokens)
-    assert not torch.equal(on_tensors.accepted, strict.accepted)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
