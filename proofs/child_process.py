@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import psutil
 
@@ -81,6 +82,16 @@ BETWEEN_COUNTS = 2.0
 """Seconds between counts of them."""
 
 
+RUNNING: WeakSet["LineProcess"] = WeakSet()
+"""The processes that this one has started and still holds."""
+
+
+def end_all() -> None:
+    """End every process of ``RUNNING``, and everything that they started: whoever waits for one gets ``RunFailed``."""
+    for process in [*RUNNING]:
+        process.kill()
+
+
 class LineProcess:
     """A process in a group of its own that answers lines of JSON with such lines; the end of what it prints is kept.
 
@@ -104,6 +115,7 @@ class LineProcess:
             for printed in self._printed:
                 printed.started()
         assert self._process.stdin and self._process.stdout
+        RUNNING.add(self)
         self._requests, self._answers = self._process.stdin, self._process.stdout
         os.set_blocking(self._requests.fileno(), False)
         if sys.platform == "linux":  # a row of a whole vocabulary is a line of megabytes
@@ -194,6 +206,12 @@ class LineProcess:
             printed.read()
             printed.reading_end.close()
         self.ended = True
+
+    def kill(self) -> None:
+        """Kill the process and everything it started, from any thread; who waits for its answer ends it."""
+        if not self.ended and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _ended(self) -> RunFailed:
         """Say how it ended, with the last line that it wrote to its standard error."""

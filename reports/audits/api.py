@@ -35,6 +35,7 @@ def audit(
     timeout: float = 60.0,
     memory: float = MEMORY,
     samples: int = 20_000,
+    jobs: int | None = None,
     stop_at_first: bool = False,
     explain: bool = True,
     progress: Progress | None = None,
@@ -47,8 +48,8 @@ def audit(
       are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
-    wide, quick, levels, claims, drafting, uniform_bits, seed, processor_time, timeout, memory, samples, stop_at_first,
-      explain, progress: as in ``AuditSettings``.
+    wide, quick, levels, claims, drafting, uniform_bits, seed, processor_time, timeout, memory, samples, jobs,
+      stop_at_first, explain, progress: as in ``AuditSettings``.
     Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the
     subject does wrong is in the report.
     """
@@ -61,7 +62,7 @@ def audit(
     settings = AuditSettings(
         problems=[_problem(p, any_problem_from) for p in problems], wide=wide, quick=quick, levels=levels,
         claims=claims, drafting=drafting, uniform_bits=uniform_bits, seed=seed, processor_time=processor_time,
-        timeout=timeout, memory=memory, samples=samples, stop_at_first=stop_at_first, explain=explain,
+        timeout=timeout, memory=memory, samples=samples, jobs=jobs, stop_at_first=stop_at_first, explain=explain,
         progress=progress or silent,
     )  # fmt: skip
     report = run_audit(spec, settings)

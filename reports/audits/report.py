@@ -162,6 +162,20 @@ class Report:
                 self.findings[kind] = text
                 self.shown |= {kind: shown} if shown else {}
 
+    def take(self, part: "Report") -> None:
+        """Add a report on the same subject, made apart: what comes later is told after what is here."""
+        self.add(part.evidence)
+        for kind, text in part.findings.items():
+            self.notice({kind: text}, **part.shown.get(kind, {}))
+        calls = max(self.subject.get("calls", 0), part.subject.get("calls", 0))
+        self.subject |= part.subject | {"calls": calls}
+        self.environment |= part.environment
+        self.regions |= part.regions
+        self.diagnosis += part.diagnosis
+        self.curves += part.curves
+        self.compared = part.compared or self.compared
+        self.failure = self.failure or part.failure
+
     def fail(self, kind: str, message: str) -> None:
         """Record that the run could not be completed; the first reason stays."""
         self.failure = self.failure or {"kind": kind, "message": message}

@@ -9,6 +9,9 @@ from ...proofs.time_limits import out_of_time
 from ...verifiers.evidence import Evidence
 from .report import Report
 
+INTERRUPTED = "interrupted; what was measured before is in the report"
+"""Message of a run that the user ended."""
+
 
 class Examination(Protocol):
     """A part of a run: it measures, and says what the measurements are evidence of."""
@@ -62,7 +65,7 @@ def _completed(report: Report, examination: Examination, memory_hint: str) -> bo
         if not out_of_time(failure):
             report.fail(failure.kind, str(failure))
     except KeyboardInterrupt:
-        report.fail("interrupted", "interrupted; what was measured before is in the report")
+        report.fail("interrupted", INTERRUPTED)
     except Exception as error:
         if not means_no_memory(error):
             raise

@@ -36,6 +36,7 @@ class AuditSettings:
     timeout: seconds for one problem (see ``proofs.sandbox``).
     memory: GiB of the child process.
     samples: of a problem without an exact law.
+    jobs: audits at a time, one for each dtype; None: as many as there are cores.
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.
@@ -53,6 +54,7 @@ class AuditSettings:
     timeout: float = 60.0
     memory: float = MEMORY
     samples: int = 20_000
+    jobs: int | None = None
     stop_at_first: bool = False
     explain: bool = True
     progress: Progress = silent

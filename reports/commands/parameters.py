@@ -50,6 +50,11 @@ class Finite(click.FloatRange):
         return number
 
 
+def jobs_option(what: str) -> Callable[[Command], Command]:
+    """Return the option --jobs: None, its default, stands for as many as there are cores."""
+    return click.option("--jobs", type=click.IntRange(1), metavar="N", show_default="the cores", help=what)
+
+
 def json_option(what: str) -> Callable[[Command], Command]:
     return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} as JSON ('-': standard output).")
 

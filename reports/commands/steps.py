@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .output import Output, progress_bar
-from .parameters import report_options, seed_option
+from .parameters import jobs_option, report_options, seed_option
 
 RULES = ("token", "block", "greedy-block", "equality", "greedy", "unknown")
 """The names of ``steps.judge.RULE_NAMES``."""
@@ -17,7 +17,7 @@ RULES = ("token", "block", "greedy-block", "equality", "greedy", "unknown")
 @click.argument("folder")
 @click.option("--rule", type=click.Choice(RULES), help="The rule that the engine claims.  [default: the recording's]")
 @click.option("--gain", is_flag=True, help="Show only what each rule would accept on these steps.")
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Shards judged at a time.  [default: the cores]")
+@jobs_option("Shards judged at a time.")
 @seed_option
 @report_options
 def command(folder: str, rule: str | None, gain: bool, jobs: int | None, seed: int, json_file: str | None,

@@ -1,10 +1,19 @@
 """The audit of a verifier given as a function: problems, an audit in each dtype or of a reference, one report."""
 
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
 from ....models.errors import RunFailed
 from ....models.regions import covered
+from ....proofs.child_process import end_all
 from ....proofs.time_limits import ProcessorTime
 from ..report import Report
-from ..runner import examine
+from ..runner import INTERRUPTED, examine
 from ..sandboxed import sandbox_of, with_stated_numbers
 from ..settings import AuditSettings
 from ..subject import SubjectSpec
@@ -40,9 +49,15 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     elif subject.reference is not None:
         audit_reference(subject.reference, problems.small, settings, report)
     else:
-        for dtype in subject.dtypes:
-            if not audit_in_dtype(subject, dtype, problems, settings, report):
+        for part in parts_of(subject, problems, settings):
+            report.take(part.report)
+            settings.progress("done", len(problems.small), len(problems.small))
+            if part.unexamined and not any(e.holds or e.method.sampled for e in report.evidence):
+                report.fail("timeout", part.unexamined)
+            failed = report.failure and not any(e.holds for e in report.evidence)
+            if failed and not report.interrupted or (settings.stop_at_first and report.verdict == "refuted"):
                 break
+        report.notice(precision_hint(report.evidence))
     return report
 
 
@@ -60,14 +75,63 @@ def report_of(subject: SubjectSpec, settings: AuditSettings, problems: AuditProb
     return report
 
 
-def audit_in_dtype(
-    subject: SubjectSpec, dtype: str, problems: AuditProblems, settings: AuditSettings, report: Report
-) -> bool:
-    """Audit a function on rows of one dtype; False if no other dtype is worth trying."""
-    time = ProcessorTime()
-    limits = {"timeout": settings.timeout, "memory": settings.memory, "time": time}
+class AuditedPart(NamedTuple):
+    """An audit in one dtype. unexamined: why nothing was examined to its end for want of time, or None."""
+
+    report: Report
+    unexamined: str | None
+
+
+def parts_of(subject: SubjectSpec, problems: AuditProblems, settings: AuditSettings) -> Iterator[AuditedPart]:
+    """Yield an audit for each dtype, in their order. They run side by side, ``settings.jobs`` at a time.
+
+    Guarantee: what is yielded does not depend on the number of jobs. After Ctrl-C all children end, and what was
+    measured before is yielded.
+    """
+    jobs = min(settings.jobs or os.cpu_count() or 1, len(subject.dtypes))
+    if jobs == 1 or settings.processor_time:  # a budget counts all processes: one audit after the other has its share
+        for dtype in subject.dtypes:
+            yield (part := audit_in_dtype(subject, dtype, problems, settings))
+            if part.report.interrupted:
+                return
+        return
+    stopped, finished = threading.Event(), False
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        settings.progress(stage, done, total)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        own = replace(settings, progress=progress)
+        running = [pool.submit(audit_in_dtype, subject, dtype, problems, own) for dtype in subject.dtypes]
+        try:
+            for part in running:
+                try:
+                    part.exception()  # waits
+                except KeyboardInterrupt:
+                    stopped.set()
+                while not part.done():
+                    end_all()
+                    time.sleep(0.05)
+                if stopped.is_set():
+                    part.result().report.failure = {"kind": "interrupted", "message": INTERRUPTED}
+                yield part.result()
+            finished = True
+        finally:
+            stopped.set()
+            for part in running:
+                part.cancel()
+            if not finished:
+                end_all()
+
+
+def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, settings: AuditSettings) -> AuditedPart:
+    """Audit a function on rows of one dtype."""
+    report, spent = report_of(subject, settings, problems), ProcessorTime()
+    limits = {"timeout": settings.timeout, "memory": settings.memory, "time": spent}
     with sandbox_of(subject, dtype, handed_over=subject.handed_over, **limits) as sandbox:
-        session = FunctionSession(subject, dtype, [*problems.small], settings, report, sandbox, time=time)
+        session = FunctionSession(subject, dtype, [*problems.small], settings, report, sandbox, time=spent)
         parts = [
             ExactLaws(session),
             BatchInfluence(session),
@@ -77,23 +141,11 @@ def audit_in_dtype(
             WideLaws(session, problems.wide, problems.long_blocks),
             Explanation(session),
         ]
-        if examine(report, parts):
-            settings.progress("done", len(problems.small), len(problems.small))
-        report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
+        examine(report, parts)
+        report.subject["calls"] = sandbox.calls
         report.notice(sandbox.side_effects())
     if not session.trees:  # regions are those of blocks
         report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.laws if m.known)
-    report.notice(precision_hint(report.evidence))
-    _fail_if_nothing_was_examined(session)
-    return not (report.interrupted or (report.failure and not any(e.holds for e in report.evidence)))
-
-
-def _fail_if_nothing_was_examined(session: FunctionSession) -> None:
-    """Report a time-out as the failure of an audit that examined nothing to its end.
-
-    Laws that there was no time to check for state were examined, and are withheld.
-    """
-    report = session.report
-    late, examined = report.findings.get(TOO_LONG), any(e.holds or e.method.sampled for e in report.evidence)
-    if late and not examined and not (session.withheld and not session.time.left()):
-        report.fail("timeout", late)
+    late = report.findings.get(TOO_LONG)
+    # Laws that there was no time to check for state were examined, and are withheld.
+    return AuditedPart(report, None if session.withheld and not session.time.left() else late)

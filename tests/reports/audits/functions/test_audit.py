@@ -65,7 +65,7 @@ def test_a_biased_verifier_is_refuted_with_a_smallest_witness_and_its_diagnosis_
     report = audited(name, [passing, failing])
     assert report.verdict == "refuted"
     assert {e.problem for e in report.evidence} >= {"same", "same-2"}, "problems of one name are told apart"
-    witness = report.smallest.witness.problem
+    witness = report.shown_refutation().witness.problem
     assert (witness["vocabulary"], witness["gamma"]) == (2, 1)
     assert isinstance(witness["target"], list), "context-independent: nothing smaller is possible"
     assert all(Fraction(p).denominator <= 3 for p in witness["target"] + witness["draft"])
