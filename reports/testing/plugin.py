@@ -168,7 +168,6 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"--draftproof-report {config.option.draftproof_report}: {error.strerror}"
             ) from None
     if config.option.draftproof_subject:
-        from ...models.errors import InputError
         from ..audits.subject import subject_from
 
         for name in config.option.draftproof_subject:
@@ -185,19 +184,15 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         from ..audits.checks import checks_of
 
         for check in checks_of(name):
-            arguments = {
-                "name": f"{name}::{check.name}",
-                "nodeid": f"draftproof::{name}::{check.name}",
-                "path": config.rootpath,
-            }
-            items.append(CheckItem.from_parent(session, check=check, **arguments))
+            named = f"{name}::{check.name}"
+            place: Any = {"name": named, "nodeid": f"draftproof::{named}", "path": config.rootpath}
+            items.append(CheckItem.from_parent(session, check=check, **place))
     file = config.option.draftproof_known_failures or config.getini("draftproof_known_failures")
     if file:
         _expect_known(config, items, config.rootpath / file)
 
 
 def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -> None:
-    from ...models.errors import InputError
     from ..audits.checks import CheckFailed
 
     try:

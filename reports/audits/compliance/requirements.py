@@ -155,18 +155,11 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
         return f"{row.part}: {row.why or 'it ended in an error'}"
     if row.strength == "none":
         return f"{row.part} has no law and no samples on {row.on}" + (f": {row.why}" if row.why else "")
-    if row.strength == "sampled" and row.limit is None:
-        return f"{row.part} has samples without a detection limit: more of them are needed"
-    if row.strength == "sampled" and wanted is not None and (row.limit or 0) > wanted:
-        seen = f"{row.part} would have shown a total variation of {row.limit:.3g}"
-        return f"{seen}, asked is {wanted:g}: more samples are needed"
-    if row.strength.decides and not _shows(row, wanted) and row.verdict == HOLDS:
-        left = (
-            "does not say what total variation it leaves"
-            if row.limit is None
-            else f"leaves a total variation of {row.limit:.3g}"
-        )
-        return f"{row.part} {left}, asked is {wanted:g}"
+    sampled = row.strength is Strength.SAMPLED
+    if (sampled or (row.strength.decides and row.verdict == HOLDS)) and not _shows(row, wanted):
+        left = "states no limit" if row.limit is None else f"leaves {row.limit:.3g} ({row.unit})"
+        asked = f", asked is {wanted:g}" if wanted is not None else ""
+        return f"{row.part} {left}{asked}" + (": more samples are needed" if sampled else "")
     if row.strength in ("sampled", "observed"):
         return f"{row.part}: an exact law in place of {row.strength.kind}"
     return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"

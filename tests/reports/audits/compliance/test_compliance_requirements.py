@@ -327,3 +327,14 @@ def test_the_reading_and_what_would_close_it_say_no_more_than_the_evidence(claim
     made = judged(replace(REQUIRED, claim=claim, scope={"dtype": "float64"}), [got(*evidence)])
     assert made.reading == reading and (closing is None or closing in made.closing)
     assert claim == "lossless" or "holds: " not in made.evidence[0].shown, "that is the reading of another claim"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        (item(NO_EVIDENCE, "chi-square", bound=0.1), "leaves 0.1 (total variation), asked is 0.01: more samples are needed"),
+        (item(bound=0.5), "leaves 0.5 (total variation), asked is 0.01"),
+    ],
+)  # fmt: skip
+def test_what_leaves_more_unseen_than_is_asked_says_how_much(evidence, said):
+    assert f"a {said}" in judged(replace(REQUIRED, detection_limit=0.01), [got(evidence)]).closing
