@@ -332,7 +332,8 @@ def test_the_reading_and_what_would_close_it_say_no_more_than_the_evidence(claim
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        (item(NO_EVIDENCE, "chi-square", bound=0.1), "leaves 0.1 (total variation), asked is 0.01: more samples are needed"),
+        (item(NO_EVIDENCE, "chi-square", bound=0.1),
+         "leaves 0.1 (total variation), asked is 0.01: more samples are needed"),
         (item(bound=0.5), "leaves 0.5 (total variation), asked is 0.01"),
     ],
 )  # fmt: skip
