@@ -55,7 +55,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             if part.unexamined and not any(e.holds or e.method.sampled for e in report.evidence):
                 report.fail("timeout", part.unexamined)
             failed = report.failure and not any(e.holds for e in report.evidence)
-            if failed and not report.interrupted or (settings.stop_at_first and report.verdict == "refuted"):
+            if (failed and not report.interrupted) or (settings.stop_at_first and report.verdict == "refuted"):
                 break
         report.notice(precision_hint(report.evidence))
     return report

@@ -164,7 +164,9 @@ def test_an_interruption_ends_the_audit_of_all_dtypes_and_keeps_what_was_measure
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Explanation, "run", interrupted)
-    report = run_audit(subject_from(written(TOKEN), None, ("float64", "float32")), AuditSettings(problems=[toy(1)]))
+    report = run_audit(
+        subject_from(written(TOKEN), None, ("float64", "float32")), AuditSettings(problems=[toy(1)], jobs=1)
+    )
     assert report.interrupted and report.verdict == "error"
     assert {e.dtype for e in report.evidence} == {"float64"}
     with pytest.raises(KeyboardInterrupt):
