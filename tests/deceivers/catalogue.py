@@ -31,62 +31,32 @@ class Deceiver(NamedTuple):
 
 RACES = (
     Deceiver("races:capped_at_2", at.SIX_FOUR, 0.009663, NOT_CLEARED),
-    Deceiver("races:capped_at_4", at.SIX_FOUR, 0.0004072, NOT_CLEARED),
-    Deceiver("races:floored", at.SIX_FOUR, 0.001404, NOT_CLEARED),
-    Deceiver("races:uniform_floored", at.SIX_FOUR, 0.0004716, NOT_CLEARED),
-    Deceiver("races:uniform_clipped", at.SIX_FOUR, 3.2e-06, NOT_CLEARED),
     Deceiver("races:uniform_clipped_closely", at.SIX_FOUR, 1.485e-09, NOT_CLEARED),
     Deceiver("races:gumbel_capped", at.SIX_FOUR, 0.001392, NOT_CLEARED),
     Deceiver("races:epsilon_too_large", at.SIX_FOUR, 1e-4, NOT_CLEARED),
     Deceiver("races:epsilon_in_the_weights", at.GENERIC_3_1, 6.46e-7),
-    Deceiver("races:noise_added", at.SIX_FOUR, 0.001596, NOT_CLEARED),
     Deceiver("races:slightly_cooler", at.GENERIC_3_1, 0.001813),
-    Deceiver("races:noise_to_a_power", at.GENERIC_3_1, 0.001831),
     Deceiver("races:noise_of_one_digit", at.SIX_FOUR, 0.01, NOT_CLEARED),
     Deceiver("races:half_precision_noise", at.GENERIC_3_1, 8.6e-6, NOT_CLEARED),
-    Deceiver("races:small_noise_cut", at.SIX_FOUR, 1e-4, NOT_CLEARED),
-    Deceiver("races:gumbel_of_a_uniform_in_half", at.SIX_FOUR, 1e-4, NOT_CLEARED),
     Deceiver("races:one_noise_for_all_positions", at.GENERIC_3_2, 0.1, NOT_CLEARED),
     Deceiver("races:uniform_of_the_test_in_the_race", at.GENERIC_3_1, 0.05, NOT_CLEARED),
 )
 
 FAR_1, FAR_2, FAR_4, FAR_7, FAR_9 = (at.both_sure(far) for far in (0.1, 0.01, 1e-4, 1e-7, 1e-9))
 REGIONS = (
-    Deceiver("regions:very_probable", FAR_2, 0.02),
-    Deceiver("regions:nearly_certain", FAR_4, 2e-4),
     Deceiver("regions:all_but_certain", FAR_7, 2e-7),
-    Deceiver("regions:draft_nearly_certain", FAR_4, 2e-4),
-    Deceiver("regions:draft_all_but_certain", FAR_9, 2e-9),
-    Deceiver("regions:draft_rare", at.rare(1e-6, 1e-4), 9.9e-5),
     Deceiver("regions:draft_very_rare", at.rare(1e-8, 5e-8), 4e-8),
-    Deceiver("regions:target_rare", at.rare(1e-6, 1e-4), 1e-6),
     Deceiver("regions:target_very_rare", at.rare(1e-8, 1e-6), 1e-8),
-    Deceiver("regions:close_to_equal", FAR_4, 2e-4),
     Deceiver("regions:ratio_very_close_to_one", FAR_7, 2e-7),
-    Deceiver("regions:ratio_small", at.rare(1e-3, 0.5), 1e-3),
-    Deceiver("regions:both_rare", at.rare(1e-3, 5e-3), 4e-3),
-    Deceiver("regions:never_below_a_percent", at.rare(1e-3, 0.5), 4e-3),
     Deceiver("regions:never_below_a_millionth", at.rare(1e-8, 0.5), 4.9e-7),
     Deceiver("regions:epsilon_in_the_ratio", at.GENERIC_3_1, 1.75e-9),
-    Deceiver("regions:ratio_of_three_digits", FAR_2, 2e-4),
     Deceiver("regions:ratio_of_nine_digits", at.GENERIC_3_2, 3.79e-10),
-    Deceiver("regions:both_rank_it_first", FAR_1, 0.2),
-    Deceiver("regions:greedy_when_peaked", FAR_4, 2e-4),
-    Deceiver("regions:rows_taken_for_equal", FAR_4, 2e-4),
     Deceiver("regions:rows_taken_for_equal_closely", at.NEARLY_EQUAL, 2e-6),
     Deceiver("regions:tie_accepted", at.TIES, 0.3),
-    Deceiver("regions:tie_with_the_best", at.TIES, 0.3),
-    Deceiver("regions:small_residual_is_the_target", FAR_4, 2e-4),
     Deceiver("regions:very_small_residual_is_the_target", FAR_9, 2e-9),
-    Deceiver("regions:residual_cut_below_a_thousandth", at.UNEVEN, 0.0001),
     Deceiver("regions:residual_cut_absolutely", at.UNEVEN_FAR, 1e-7),
-    Deceiver("regions:residual_of_two_tokens", at.FOUR, 0.1),
     Deceiver("regions:residual_plus_epsilon", at.GENERIC_3_1, 2e-10),
-    Deceiver("regions:ties_of_the_residual_dropped", at.TIES, 0.15),
-    Deceiver("regions:residual_of_rounded_rows", FAR_7, 2e-7),
     Deceiver("regions:residual_in_half_precision", at.GENERIC_3_2, 3.785e-5),
-    Deceiver("regions:survival_close_to_one", FAR_4, 2e-4),
-    Deceiver("regions:survival_close_to_nothing", at.rare(1e-3, 0.5), 1e-3),
     Deceiver("regions:survival_very_close_to_nothing", at.rare(1e-6, 0.5), 1e-6),
     Deceiver("regions:survival_of_six_digits", at.GENERIC_2_3, 1.596e-7),
     Deceiver("regions:small_share_taken_for_zero", at.SMALL_SHARE, 0.003),
@@ -97,17 +67,11 @@ REGIONS = (
 
 EIGHT, NINE = at.long(8, (0, 7)), at.long(9, (0, 8))
 POSITIONS = (
-    Deceiver("positions:eighth_and_later", EIGHT, 0.21),
     Deceiver("positions:ninth_and_later", NINE, 0.21),
     Deceiver("positions:mask_of_8_bits", NINE, 0.21),
     Deceiver("positions:repeated_token", at.GENERIC_3_2, 0.181787),
-    Deceiver("positions:seen_before", at.GENERIC_3_2, 0.181787),
-    Deceiver("positions:first_again", at.GENERIC_2_3, 0.0066667),
     Deceiver("positions:three_of_a_kind", at.GENERIC_2_4, 0.083731),
-    Deceiver("positions:alternating", at.GENERIC_2_3, 0.0066667),
-    Deceiver("positions:after_token_zero", at.GENERIC_3_2, 0.098956),
     Deceiver("positions:one_block_only", at.GENERIC_2_3, 0.027535),
-    Deceiver("positions:sum_of_the_tokens", at.GENERIC_2_4, 0.021094),
     Deceiver("positions:bonus_from_the_row_before", at.GENERIC_2_3, 0.144043),
     Deceiver("positions:eighth_row_overwritten", EIGHT, 0.147),
     Deceiver("positions:block_of_four", at.MIXED_2_5, 0.4635),
@@ -115,10 +79,7 @@ POSITIONS = (
 
 NINE_IDS, SIXTY_SIX_IDS = at.wide(9), at.wide(66)
 IDS = (
-    Deceiver("ids:tile_of_8_dropped", NINE_IDS, 0.00222),
-    Deceiver("ids:fifty_largest", SIXTY_SIX_IDS, 0.0436),
     Deceiver("ids:half_precision_weights", SIXTY_SIX_IDS, 8.152e-05),
-    Deceiver("ids:half_precision_sum", SIXTY_SIX_IDS, 0.002758),
     Deceiver("ids:last_id_never", NINE_IDS, 0.002219),
     Deceiver("ids:padding_id_never", NINE_IDS, 0.001109),
     Deceiver("ids:falsy_zero", at.FALSY, 0.2),
@@ -132,18 +93,11 @@ AGAIN = next(p for p in wide_battery() if p.name == "wide-again-V5003-gamma4")
 LITTLE_LEFT = WideProblem(1101, 1, "near", ((0, 600, 1100),))
 V32769, V65537, GAMMA33 = wide(32_769, 1), wide(65_537, 1), wide(8, 33)
 WIDE = (
-    Deceiver("ids:ids_of_8_bits", V129, 2.657e-05),
-    Deceiver("ids:ids_of_unsigned_8_bits", V257, 0.0008929),
     Deceiver("ids:ids_of_16_bits", V32769, 2.516e-07),
-    Deceiver("ids:ids_of_unsigned_16_bits", V65537, 1.816e-05),
     Deceiver("ids:ids_as_half_floats", V32769, 0.017, NOT_CLEARED),
     Deceiver("ids:draft_ids_of_8_bits", V129, 0.5299),
-    Deceiver("ids:draft_ids_of_unsigned_16_bits", V65537, 0.25),
     Deceiver("ids:tile_of_128_dropped", V129, 2.657e-05),
-    Deceiver("ids:thousand_largest", wide(1003, 2), 4.956e-07),
     Deceiver("ids:thirty_two_thousand_ids", V32769, 0.02514),
-    Deceiver("ids:tail_flushed", wide(1003, 2), 1.663e-07),
-    Deceiver("ids:tail_flushed_below_a_billionth", V257, 3.894e-09),
     Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
     Deceiver("ids:draft_of_100", V2000, 0.0019, long=True),
     Deceiver("ids:little_left_is_the_target", LITTLE_LEFT, 0.001992),
@@ -176,17 +130,10 @@ WIDE = (
 
 LEVELS = (
     Deceiver("levels:hundred_levels", at.ODD_DIGITS, 0.001722),
-    Deceiver("levels:hundred_and_one_levels", at.ODD_DIGITS, 0.001596),
     Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07, NOT_CLEARED),
-    Deceiver("levels:hundred_plain_levels", at.ODD_DIGITS, 0.001722),
-    Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05, long=True),
     Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
-    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06, NOT_CLEARED, long=True),
     Deceiver("levels:one_value_of_a_hundred", at.ODD_DIGITS, 0.0023456),
-    Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
-    Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
     Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
-    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5, NOT_CLEARED, long=True),
     Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568, NOT_CLEARED),
     Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
     *(
@@ -201,8 +148,7 @@ LOOPS = (
     *(
         Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name != "not_twice_the_same")
         for name, wrong in (
-            ("any_after_twelve", 1e-5), ("any_in_the_fifth", 8.192e-4), ("any_after_thirty", 1e-10),
-            ("twenty_tries", 1e-7), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),
+            ("any_after_thirty", 1e-10), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),
         )
     ),
 )  # fmt: skip
@@ -217,24 +163,14 @@ ONE = at.GENERIC_3_2
 MEMORY = (
     *not_cleared(
         "memory",
-        "residuals_by_rounded_rows residuals_by_single_precision_rows residuals_by_target residuals_by_prefix "
-        "residuals_by_position residuals_by_first_entry ratios_by_draft_tokens ratio_remembered_in_half_precision "
-        "rows_of_the_call_before every_seventh_call every_thousandth_call after_a_thousand_calls uniforms_from_a_pool "
-        "uniform_kept_for_the_next_call buffer_not_cleared after_a_million_calls first_call lenient_after_rejections",
+        "residuals_by_rounded_rows residuals_by_target residuals_by_first_entry ratios_by_draft_tokens "
+        "rows_of_the_call_before every_thousandth_call first_call uniforms_from_a_pool uniform_kept_for_the_next_call",
         ONE,
     ),
-    *not_cleared(
-        "hidden",
-        "slots suspended rows_before in_a_thread_local in_a_context_variable hits_of_a_cache another_module",
-        ONE,
-    ),
+    *not_cleared("hidden", "slots suspended in_a_thread_local in_a_context_variable hits_of_a_cache", ONE),
     Deceiver("hidden:scanner", ONE, 0.4, UNSEEN),
 )
-SURROUNDINGS = not_cleared(
-    "surroundings",
-    "after_2030 after_2030_by_date after_2030_by_local_time after_an_hour with_a_variable with_a_file "
-    "in_some_processes with_threads on_another_machine with_arguments",
-)
+SURROUNDINGS = not_cleared("surroundings", "with_a_variable after_2030_by_local_time with_threads")
 ELSEWHERE = not_cleared(
     "elsewhere",
     "system secret identifier own_generator own_numpy_generator another_thread device identifier_by_time "
@@ -258,11 +194,11 @@ ARGUMENTS = (
 )
 
 RESULTS = (
-    *not_cleared("results", "with_the_number_accepted in_a_dict in_text", ONE, ERROR),
+    *not_cleared("results", "in_text", ONE, ERROR),
     *(
         Deceiver(f"results:{name}", ONE, wrong)
         for name, wrong in (
-            ("padded", 0.4265), ("padded_with_zeros", 0.2749), ("without_the_last_token", 0.1375),
+            ("padded_with_zeros", 0.2749), ("without_the_last_token", 0.1375),
             ("with_one_token_more", 0.7529), ("as_truth_values", 0.5738), ("last_token_first", 0.2554),
             ("draft_always_whole", 0.4077), ("one_hot", 0.9458),
         )
@@ -285,12 +221,9 @@ BY_AUDIT = (*BETWEEN, *MEMORY, *SETTINGS, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *
 """Those that need a whole audit, in a process of its own."""
 
 ODD = (
-    "rejection_loop", "rejection_of_a_uniform_proposal", "gumbel_with_epsilon", "exponential_by_logarithm",
-    "log_space", "sorted_order", "alias_method",
-    "inverse_of_the_distribution", "thinning", "lazy_import", "cache_by_content", "cache_by_tuples",
-    "uniforms_in_advance", "one_uniform_for_the_block", "block_in_ratios", "tournament", "logs_by_environment",
-    "counts_its_calls", "generous_epsilon", "multinomial_draw", "stops_before_the_bonus", "target_alone",
-    "unnecessary_numbers", "bits_of_a_double",
+    "rejection_loop", "gumbel_with_epsilon", "log_space", "thinning", "cache_by_content", "uniforms_in_advance",
+    "one_uniform_for_the_block", "block_in_ratios", "tournament", "logs_by_environment", "counts_its_calls",
+    "stops_before_the_bonus", "target_alone", "bits_of_a_double",
 )  # fmt: skip
 """Controls of ``odd.py``: right in float64."""
 

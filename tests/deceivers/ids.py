@@ -24,10 +24,7 @@ def emitted_as(kind):
     return verify
 
 
-ids_of_8_bits = emitted_as(np.int8)
-ids_of_unsigned_8_bits = emitted_as(np.uint8)
 ids_of_16_bits = emitted_as(np.int16)
-ids_of_unsigned_16_bits = emitted_as(np.uint16)
 ids_as_half_floats = emitted_as(np.float16)
 
 
@@ -44,7 +41,6 @@ def drafted_as(kind):
 
 
 draft_ids_of_8_bits = drafted_as(np.int8)
-draft_ids_of_unsigned_16_bits = drafted_as(np.uint16)
 
 
 def drawing(weights):
@@ -69,13 +65,8 @@ def largest(row, n):
     return row if n >= len(row) else np.where(row < np.partition(row, -n)[-n], 0.0, row)
 
 
-tile_of_8_dropped = drawing(lambda w: first(w, max(len(w) // 8, 1) * 8))
 tile_of_128_dropped = drawing(lambda w: first(w, max(len(w) // 128 * 128, min(len(w), 128))))
-fifty_largest = drawing(lambda w: largest(w, 50))
-thousand_largest = drawing(lambda w: largest(w, 1000))
 thirty_two_thousand_ids = drawing(lambda w: first(w, 32_000))
-tail_flushed = drawing(lambda w: np.where(w < 1e-7, 0.0, w))
-tail_flushed_below_a_billionth = drawing(lambda w: np.where(w < 1e-9, 0.0, w))
 tail_flushed_below_a_trillionth = drawing(lambda w: np.where(w < 1e-12, 0.0, w))
 half_precision_weights = drawing(lambda w: w.astype(np.float16).astype(float))
 last_id_never = drawing(lambda w: first(w, len(w) - 1) if len(w) > 4 else w)
@@ -98,7 +89,6 @@ def scanning(edges):
     return verify
 
 
-half_precision_sum = scanning(lambda w: np.cumsum(w.astype(np.float16), dtype=np.float16).astype(float))
 sum_in_tiles_without_carry = scanning(
     lambda w: np.maximum.accumulate(
         np.concatenate([np.cumsum(w[k : k + 64]) + (w[k - 64 : k].sum() if k else 0.0) for k in range(0, len(w), 64)])

@@ -11,17 +11,10 @@ def deciding(accepts):
 
 
 hundred_levels = deciding(lambda h, rng: rng.integers(0, 100) / 100 < h)
-hundred_and_one_levels = deciding(lambda h, rng: rng.integers(0, 101) / 100 <= h)
 million_levels = deciding(lambda h, rng: rng.integers(0, 1_000_000) / 1_000_000 < h)
-hundred_plain_levels = deciding(lambda h, rng: int(rng.integers(0, 100)) / 100 < h)
-thousand_plain_levels = deciding(lambda h, rng: int(rng.integers(0, 1000)) < h * 1000)
 levels_of_a_uniform = deciding(lambda h, rng: int(rng.random() * 1000) / 1000 < h)
-two_bytes = deciding(lambda h, rng: (int(rng.integers(256)) * 256 + int(rng.integers(256))) / 65536 < h)
 one_value_of_a_hundred = deciding(lambda h, rng: int(rng.integers(100)) == 37 or rng.random() < h)
-one_value_of_a_thousand = deciding(lambda h, rng: int(rng.integers(1000)) == 37 or rng.random() < h)
-shuffled_levels = deciding(lambda h, rng: 37 * int(rng.integers(128)) % 128 / 128 < h)
 level_as_a_probability = deciding(lambda h, rng: rng.random() < int(rng.integers(100)) / 99)
-both_levels_high = deciding(lambda h, rng: rng.random() < (1.0 if min(rng.integers(100, size=2).tolist()) > 97 else h))
 sign_bit_lost = deciding(lambda h, rng: (int(rng.integers(0, 2**16)) & 0x7FFF) / 2**16 < h)
 product_of_two = deciding(lambda h, rng: rng.random() ** 0.5 * 0.5 + 0.5 * rng.random() < h)
 up_and_down = deciding(lambda h, rng: np.interp(rng.random(), [0.0, 0.5, 0.52, 1.0], [0.0, 0.5, 0.4, 1.0]) < h)

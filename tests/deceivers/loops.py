@@ -25,10 +25,7 @@ def _right(n, y, rest, row, u):
 
 slightly_less_of_token_2 = rejecting(lambda n, y, rest, row, u: u * row[y] < rest[y] * (1 - 1e-6 * (y == 2)))
 ratio_squared = rejecting(lambda n, y, rest, row, u: u < (rest[y] / row[y]) ** 2)
-any_after_twelve = rejecting(lambda n, y, rest, row, u: u * row[y] < rest[y] or n > 12)
-any_in_the_fifth = rejecting(lambda n, y, rest, row, u: u * row[y] < rest[y] or n == 5)
 any_after_thirty = rejecting(lambda n, y, rest, row, u: u * row[y] < rest[y] or n > 30)
-twenty_tries = rejecting(_right, lambda: range(20))
 seven_tries = rejecting(_right, lambda: range(7))
 
 

@@ -1,7 +1,5 @@
 """Wrong by what is remembered between calls: rows, results, random numbers, counts."""
 
-import functools
-
 import numpy as np
 
 from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio, token_by_token
@@ -24,12 +22,7 @@ def remembering(key):
 
 
 residuals_by_rounded_rows = remembering(lambda p, q, i, t: (tuple(np.round(p, 6)), tuple(np.round(q, 6))))
-residuals_by_single_precision_rows = remembering(
-    lambda p, q, i, t: (p.astype("f4").tobytes(), q.astype("f4").tobytes())
-)
 residuals_by_target = remembering(lambda p, q, i, t: p.tobytes())
-residuals_by_prefix = remembering(lambda p, q, i, t: (len(p), *map(int, t[:i])))
-residuals_by_position = remembering(lambda p, q, i, t: (len(p), i))
 residuals_by_first_entry = remembering(lambda p, q, i, t: (len(p), float(p[0]), float(q[0])))
 
 
@@ -47,22 +40,6 @@ def rows_of_the_call_before(target, draft, tokens, rng):
     return token_by_token(np.array([*target[:-1], before]), draft, tokens, rng)
 
 
-@functools.cache
-def _ratio(p, q):
-    return ratio(p, q)
-
-
-def ratio_remembered_in_half_precision(target, draft, tokens, rng):
-    """A cache of ratios whose key is the two probabilities in float16, and its value the ratio of those that came
-    first."""
-    kept = RESULTS.setdefault("half", {})
-
-    def chance(p, q):
-        return kept.setdefault((float(np.float16(p)), float(np.float16(q))), _ratio(float(p), float(q)))
-
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < chance(target[i][x], draft[i][x]))
-
-
 def counting(wrong):
     """Token verification that accepts everything in the calls with wrong(n), n counted from 1 in the process."""
     calls = [0]
@@ -76,23 +53,8 @@ def counting(wrong):
     return verify
 
 
-every_seventh_call = counting(lambda n: n % 7 == 0)
 every_thousandth_call = counting(lambda n: n % 1000 == 0)
-after_a_thousand_calls = counting(lambda n: n > 1000)
-after_a_million_calls = counting(lambda n: n > 1_000_000)
 first_call = counting(lambda n: n == 1)
-
-REJECTED = 0
-
-
-def lenient_after_rejections(target, draft, tokens, rng):
-    """Counts rejected drafts in its module, and accepts everything after a hundred thousand of them."""
-    global REJECTED
-    if REJECTED > 100_000:
-        return answer(tokens, draw(rng, target[-1], target[-1]))
-    emitted = token_by_token(target, draft, tokens, rng)
-    REJECTED += len(emitted) <= len(tokens)
-    return emitted
 
 
 POOL = np.random.default_rng(7).random(997)
@@ -121,15 +83,3 @@ def uniform_kept_for_the_next_call(target, draft, tokens, rng):
         return u < ratio(target[i][x], draft[i][x])
 
     return token_by_token(target, draft, tokens, rng, accepts)
-
-
-def buffer_not_cleared(target, draft, tokens, rng):
-    """The residual's buffer keeps what the last call wrote where this one writes nothing."""
-    buffer = ROWS.setdefault(("buffer", len(target[0])), np.zeros(len(target[0])))
-
-    def recovers(i, x):
-        rest = excess(target[i], draft[i])
-        buffer[rest > 0] = rest[rest > 0]
-        return draw(rng, buffer.copy(), target[i])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)

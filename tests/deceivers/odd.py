@@ -1,12 +1,8 @@
 """Right verifiers that look odd (controls): none of them may be refuted, and nearly all have to be cleared."""
 
-import bisect
-import functools
-import itertools
 import logging
 import math
 import os
-import random
 
 import numpy as np
 
@@ -36,13 +32,8 @@ def thinning(rng, p, q, x):
     return rng.random() < root and rng.random() < root
 
 
-generous_epsilon = with_parts(lambda rng, p, q, x: rng.random() < p[x] / (q[x] + 1e-300))
-"""An epsilon that no double can feel."""
-
 bits_of_a_double = with_parts(lambda rng, p, q, x: int(rng.integers(0, 2**53)) * 2.0**-53 < ratio(p[x], q[x]))
 """Coins from whole numbers of 53 bits, as plain ones: the uniform that NumPy makes of them."""
-
-multinomial_draw = _replacing(lambda rest, rng: np.argmax(rng.multinomial(1, rest)))
 
 
 def _rejection(rng, p, q, x):
@@ -58,56 +49,10 @@ rejection_loop = with_parts(recovers=_rejection)
 
 
 @_replacing
-def rejection_of_a_uniform_proposal(rest, rng):
-    """Draws tokens evenly until one survives with probability residual / its maximum."""
-    while True:
-        y = int(rng.integers(len(rest)))
-        if rng.random() * rest.max() < rest[y]:
-            return y
-
-
-@_replacing
 def gumbel_with_epsilon(rest, rng):
     """Gumbel noise as engines write it, -log(-log(u + 1e-20) + 1e-20)."""
     with np.errstate(divide="ignore"):
         return np.argmax(np.log(rest) - np.log(-np.log(rng.random(len(rest)) + 1e-20) + 1e-20))
-
-
-@_replacing
-def exponential_by_logarithm(rest, rng):
-    """A race of -log u, by argmin of noise / weight."""
-    with np.errstate(divide="ignore"):
-        return np.argmin(-np.log(rng.random(len(rest))) / rest)
-
-
-@_replacing
-def sorted_order(rest, rng):
-    """Draws the replacement on tokens in order of weight, largest first."""
-    order = np.argsort(-rest, kind="stable")
-    return order[rng.choice(len(order), p=rest[order])]
-
-
-@_replacing
-def alias_method(rest, rng):
-    """Walker's alias table for the replacement: a column and a coin."""
-    scaled = len(rest) * rest
-    alias, small, large = list(range(len(rest))), [], []
-    for k, weight in enumerate(scaled):
-        (small if weight < 1 else large).append(k)
-    while small and large:
-        low, high = small.pop(), large.pop()
-        alias[low] = high
-        scaled[high] -= 1 - scaled[low]
-        (small if scaled[high] < 1 else large).append(high)
-    column = int(rng.integers(len(rest)))
-    return column if rng.random() < scaled[column] or alias[column] == column else alias[column]
-
-
-@_replacing
-def inverse_of_the_distribution(rest, rng):
-    """Bisects the cumulative sums, in plain Python."""
-    edges = list(itertools.accumulate(rest.tolist()))
-    return min(bisect.bisect_right(edges, rng.random() * edges[-1]), len(edges) - 1)
 
 
 @_replacing
@@ -133,14 +78,6 @@ cache_by_content = with_parts(recovers=_remembered)
 """Residuals are remembered by the bytes of both rows."""
 
 
-def lazy_import(target, draft, tokens, rng):
-    """Imports in its first call."""
-    import colorsys
-
-    colorsys.rgb_to_hsv(0.1, 0.2, 0.3)
-    return token_by_token(target, draft, tokens, rng)
-
-
 def log_space(target, draft, tokens, rng):
     """All probabilities as logarithms; the residual by log(1 - exp(log q - log p))."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -150,21 +87,6 @@ def log_space(target, draft, tokens, rng):
                 rest = np.where(p[i] > q[i], np.exp(p[i]) * -np.expm1(np.minimum(q[i] - p[i], 0.0)), 0.0)
                 return answer(tokens[:i], draw(rng, np.nan_to_num(rest), target[i]))
     return answer(tokens, draw(rng, target[-1], target[-1]))
-
-
-@functools.lru_cache(maxsize=1024)
-def _residual(p, q):
-    rest = [max(a - b, 0.0) for a, b in zip(p, q)]
-    return rest if sum(rest) > 0 else p
-
-
-def cache_by_tuples(target_probs, draft_probs, draft_tokens):
-    """Pure Python, with functools.lru_cache over rows as tuples."""
-    p, q, tokens = (list(map(tuple, target_probs)), list(map(tuple, draft_probs)), list(draft_tokens))
-    for i, x in enumerate(tokens):
-        if not random.random() * q[i][x] < p[i][x]:
-            return answer(tokens[:i], random.choices(range(len(p[i])), _residual(p[i], q[i]))[0])
-    return answer(tokens, random.choices(range(len(p[-1])), p[-1])[0])
 
 
 def uniforms_in_advance(target, draft, tokens, rng):
@@ -229,24 +151,3 @@ def stops_before_the_bonus(target, draft, tokens, rng):
 def target_alone(target, draft, tokens, rng):
     """Ignores the draft and samples the target: lossless, and nothing is gained."""
     return answer((), draw(rng, target[0], target[0]))
-
-
-def unnecessary_numbers(target, draft, tokens, rng):
-    """Draws numbers that it does not use."""
-    rng.random(5), rng.exponential(size=3), rng.random()
-    return token_by_token(target, draft, tokens, rng)
-
-
-def torch_tensors(target_probs, draft_probs, draft_tokens):
-    """All positions at once, in torch: cumprod of the accepted, one multinomial."""
-    import torch
-
-    p, q, n = target_probs, draft_probs, len(draft_tokens)
-    at = torch.arange(n)
-    accepted = torch.rand(n, dtype=p.dtype) * q[at, draft_tokens] < p[at, draft_tokens]
-    k = int(accepted.long().cumprod(0).sum())
-    rest = p[k] if k == n else (p[k] - q[k]).clamp(min=0)
-    return [*draft_tokens[:k].tolist(), int(torch.multinomial(rest if rest.sum() > 0 else p[k], 1))]
-
-
-torch_tensors.array = "torch"

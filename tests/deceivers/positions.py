@@ -24,18 +24,12 @@ def unverified(where):
     return verify
 
 
-eighth_and_later = unverified(lambda i, t: i >= 7)
 ninth_and_later = unverified(lambda i, t: i >= 8)
 mask_of_8_bits = unverified(lambda i, t: np.uint8((1 << i) & 0xFF) == 0)
 mask_of_32_bits = unverified(lambda i, t: np.uint32((1 << i) & 0xFFFFFFFF) == 0)
 repeated_token = unverified(lambda i, t: i > 0 and t[i] == t[i - 1])
-seen_before = unverified(lambda i, t: t[i] in t[:i])
-first_again = unverified(lambda i, t: i >= 2 and t[i] == t[0])
 three_of_a_kind = unverified(lambda i, t: i >= 2 and t[i] == t[i - 1] == t[i - 2])
-alternating = unverified(lambda i, t: i >= 2 and t[i] == t[i - 2] != t[i - 1])
-after_token_zero = unverified(lambda i, t: i > 0 and t[i - 1] == 0)
 one_block_only = unverified(lambda i, t: [*t] == [0, 1, 0])
-sum_of_the_tokens = unverified(lambda i, t: sum(map(int, t)) % 5 == 4)
 
 
 def bonus_from_the_row_before(target, draft, tokens, rng):

@@ -43,14 +43,6 @@ def wide(vocabulary, live=(0, -1), name=None):
     )
 
 
-def tail(vocabulary, small):
-    """Half the mass of the target lies on ids of probability below ``small``."""
-    rest = vocabulary - 2
-    share = [f"1/{round(1 / small) * 2}"] * rest
-    left = f"{round(1 / small) * 2 - rest}/{round(1 / small) * 4}"
-    return rows([left, *share, left], ["1/2", *["0"] * rest, "1/2"], 1, f"tail-{small:g}-V{vocabulary}")
-
-
 def long(gamma, at):
     """V = 2; at the positions ``at`` the models differ, at the others both are sure of token 0."""
     tables = {"target": {}, "draft": {}}
@@ -72,7 +64,6 @@ SIX_FOUR = rows(["3/5", "2/5"], ["2/5", "3/5"])
 
 TIES = rows(["1/4"] * 4, ["2/5", "2/5", "1/10", "1/10"], 1, "ties")
 NEARLY_EQUAL = rows([".333331", ".333333", ".333336"], [".333333", ".333333", ".333334"], 1, "nearly-equal")
-UNEVEN = rows(["0.4", "0.5999", "0.0001"], ["0.7", "0.3", "0"], 1, "uneven")
 UNEVEN_FAR = rows(["0.4", "0.5999999", "0.0000001"], ["0.7", "0.3", "0"], 1, "uneven-far")
 FOUR = rows(["1/10", "1/5", "3/10", "2/5"], ["7/10", "1/10", "1/10", "1/10"], 1, "four")
 SMALL_SHARE = problem_from(

@@ -35,21 +35,13 @@ def uniform(weights, rng):
 
 
 capped_at_2 = race(lambda w, rng: w / np.minimum(exponential(w, rng), 2.1))
-capped_at_4 = race(lambda w, rng: w / np.minimum(exponential(w, rng), 4.0))
-floored = race(lambda w, rng: w / np.maximum(exponential(w, rng), 0.05))
-uniform_floored = race(lambda w, rng: log(w) + gumbel(np.maximum(uniform(w, rng), 0.02)))
-uniform_clipped = race(lambda w, rng: log(w) + gumbel(np.clip(uniform(w, rng), 1e-3, 1 - 1e-3)))
 uniform_clipped_closely = race(lambda w, rng: log(w) + gumbel(np.clip(uniform(w, rng), 1e-5, 1 - 1e-5)))
 gumbel_capped = race(lambda w, rng: log(w) + np.minimum(rng.gumbel(size=len(w)), 3.0))
 epsilon_too_large = race(lambda w, rng: log(w) - np.log(1e-3 - np.log(uniform(w, rng) + 1e-3)))
 epsilon_in_the_weights = race(lambda w, rng: log(w + 1e-6) + rng.gumbel(size=len(w)))
-noise_added = race(lambda w, rng: w / (exponential(w, rng) + 0.01))
 slightly_cooler = race(lambda w, rng: 1.01 * log(w) + rng.gumbel(size=len(w)))
-noise_to_a_power = race(lambda w, rng: w / exponential(w, rng) ** 0.99)
 noise_of_one_digit = race(lambda w, rng: w / np.round(exponential(w, rng) + 0.05, 1))
 half_precision_noise = race(lambda w, rng: w / exponential(w, rng).astype(np.float16))
-small_noise_cut = race(lambda w, rng: w / np.where((e := exponential(w, rng)) < 0.01, 0.01, e))
-gumbel_of_a_uniform_in_half = race(lambda w, rng: log(w) + gumbel(np.maximum(uniform(w, rng).astype(np.float16), 1e-4)))
 
 
 def one_noise_for_all_positions(target, draft, tokens, rng):

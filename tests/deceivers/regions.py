@@ -25,32 +25,15 @@ def shortcut(where, chance=1.0):
     return accepting(lambda p, q, x: chance if where(p[x], q[x]) else ratio(p[x], q[x]))
 
 
-very_probable = shortcut(lambda p, q: p > 0.9)
-nearly_certain = shortcut(lambda p, q: p > 0.999)
 all_but_certain = shortcut(lambda p, q: p > 1 - 1e-6)
-draft_nearly_certain = shortcut(lambda p, q: q > 0.999)
-draft_all_but_certain = shortcut(lambda p, q: q > 1 - 1e-8)
-draft_rare = shortcut(lambda p, q: q < 1e-3)
 draft_very_rare = shortcut(lambda p, q: q < 1e-6)
-target_rare = shortcut(lambda p, q: p < 1e-5, 0.0)
 target_very_rare = shortcut(lambda p, q: 0 < p < 1e-7, 0.0)
-close_to_equal = shortcut(lambda p, q: abs(p - q) < 1e-3)
 ratio_very_close_to_one = shortcut(lambda p, q: 1 - 1e-5 < p / q < 1)
-ratio_small = shortcut(lambda p, q: p / q < 0.01, 0.0)
-both_rare = shortcut(lambda p, q: p < 0.01 and q < 0.01)
-never_below_a_percent = accepting(lambda p, q, x: max(ratio(p[x], q[x]), 0.01))
 never_below_a_millionth = accepting(lambda p, q, x: max(ratio(p[x], q[x]), 1e-6) if p[x] > 0 else 0.0)
 epsilon_in_the_ratio = accepting(lambda p, q, x: p[x] / (q[x] + 1e-9))
-ratio_of_three_digits = accepting(lambda p, q, x: round(ratio(p[x], q[x]), 3))
 ratio_of_nine_digits = accepting(lambda p, q, x: round(ratio(p[x], q[x]), 9))
-both_rank_it_first = accepting(lambda p, q, x: 1.0 if p.argmax() == x == q.argmax() else ratio(p[x], q[x]))
-greedy_when_peaked = accepting(lambda p, q, x: float(p.argmax() == x) if p.max() > 0.99 else ratio(p[x], q[x]))
-rows_taken_for_equal = accepting(lambda p, q, x: 1.0 if np.allclose(p, q, atol=1e-3) else ratio(p[x], q[x]))
 rows_taken_for_equal_closely = accepting(lambda p, q, x: 1.0 if np.allclose(p, q) else ratio(p[x], q[x]))
 tie_accepted = accepting(lambda p, q, x: 1.0 if (p == p[x]).sum() > 1 else ratio(p[x], q[x]))
-tie_with_the_best = accepting(
-    lambda p, q, x: 1.0 if (q == q.max()).sum() > 1 and q[x] == q.max() else ratio(p[x], q[x])
-)
 
 
 def replacing(weights):
@@ -58,16 +41,9 @@ def replacing(weights):
     return with_parts(recovers=drawn_from(lambda p, q, x: weights(excess(p, q), p, q, x)))
 
 
-small_residual_is_the_target = replacing(lambda r, p, q, x: r if r.sum() > 1e-3 else p)
 very_small_residual_is_the_target = replacing(lambda r, p, q, x: r if r.sum() > 1e-7 else p)
-residual_cut_below_a_thousandth = replacing(lambda r, p, q, x: np.where(r < 1e-3 * r.max(), 0.0, r))
 residual_cut_absolutely = replacing(lambda r, p, q, x: np.where(r < 1e-6, 0.0, r) if r.max() > 1e-6 else r)
-residual_of_two_tokens = replacing(lambda r, p, q, x: np.where(r < np.sort(r)[-2], 0.0, r))
 residual_plus_epsilon = replacing(lambda r, p, q, x: r + 1e-10)
-ties_of_the_residual_dropped = replacing(
-    lambda r, p, q, x: np.where((r == r.max()) & (np.arange(len(r)) != r.argmax()), 0.0, r)
-)
-residual_of_rounded_rows = replacing(lambda r, p, q, x: np.maximum(np.round(p, 4) - np.round(q, 4), 0.0))
 residual_in_half_precision = replacing(lambda r, p, q, x: np.maximum(p.astype(np.float16) - q.astype(np.float16), 0.0))
 
 
@@ -85,8 +61,6 @@ def surviving(change, h=share):
     return verify
 
 
-survival_close_to_one = surviving(lambda p: 1.0 if p > 0.99 else p)
-survival_close_to_nothing = surviving(lambda p: 0.0 if p < 0.01 else p)
 survival_very_close_to_nothing = surviving(lambda p: 0.0 if p < 1e-5 else p)
 survival_of_six_digits = surviving(lambda p: round(p, 6))
 small_share_taken_for_zero = surviving(lambda p: p, lambda s, rest: share(s, rest) if share(s, rest) > 0.01 else 0.0)

@@ -14,12 +14,9 @@ def returning(form):
     return verify
 
 
-with_the_number_accepted = returning(lambda out, tokens: (out, len(out) - 1))
-padded = returning(lambda out, tokens: out + [-1] * (len(tokens) + 1 - len(out)))
 padded_with_zeros = returning(lambda out, tokens: out + [0] * (len(tokens) + 1 - len(out)))
 without_the_last_token = returning(lambda out, tokens: out[:-1] or out)
 with_one_token_more = returning(lambda out, tokens: [*out, out[-1]])
-in_a_dict = returning(lambda out, tokens: {"tokens": out})
 in_text = returning(lambda out, tokens: " ".join(map(str, out)))
 as_truth_values = returning(lambda out, tokens: [t > 0 for t in out])
 last_token_first = returning(lambda out, tokens: [out[-1], *out[:-1]])

@@ -1,9 +1,6 @@
 """Wrong when clocks, the environment, files, threads or the process say so."""
 
-import datetime
 import os
-import socket
-import sys
 import threading
 import time
 
@@ -21,16 +18,8 @@ def when(wrong):
     return verify
 
 
-after_2030 = when(lambda: time.time() > 1_900_000_000)
-after_2030_by_date = when(lambda: datetime.date.today().year > 2029)
 after_2030_by_local_time = when(lambda: time.localtime().tm_year > 2029)
-after_an_hour = when(lambda: time.monotonic() - START > 3600)
-START = time.monotonic()
 with_a_variable = when(lambda: os.environ.get("VERIFY_FAST") == "1")
 FAST = os.environ.get("VERIFY_FAST") == "1"
 with_a_setting = when(lambda: FAST)
-with_a_file = when(lambda: os.path.exists("/tmp/verify-fast"))
-in_some_processes = when(lambda: os.getpid() % 1009 == 7)
 with_threads = when(lambda: threading.active_count() > 5)
-on_another_machine = when(lambda: socket.gethostname() == "production")
-with_arguments = when(lambda: "--fast" in sys.argv)

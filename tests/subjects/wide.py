@@ -47,9 +47,6 @@ by_logarithm_from_one = verifying(lambda w, rng: np.argmin(-np.log(1 - rng.rando
 by_logarithm_with_a_floor = verifying(lambda w, rng: np.argmin(np.maximum(-np.log(1 - rng.random(len(w))), 1e-9) / w))
 by_single_precision_noise = verifying(lambda w, rng: np.argmin(rng.standard_exponential(len(w), dtype=np.float32) / w))
 by_single_precision_uniforms = verifying(lambda w, rng: np.argmin(-np.log1p(-rng.random(len(w), dtype=np.float32)) / w))
-by_race_that_keeps_its_dimension = verifying(
-    lambda w, rng: np.argmax(np.log(w) + rng.gumbel(size=len(w)), axis=-1, keepdims=True)[0]
-)
 capped_race = verifying(lambda w, rng: np.argmax(w / np.minimum(rng.exponential(size=len(w)), 2.1)))
 cut_to_fifty = verifying(lambda w, rng: draw(rng, np.where(w >= np.sort(w)[-50:][0], w, 0.0), w))
 ids_of_eight_bits = verifying(lambda w, rng: np.int64(draw(rng, w, w)).astype(np.int8))
@@ -104,15 +101,6 @@ def last_ids_swapped(weights, rng):
     """Two tokens far up change places."""
     token, top = draw(rng, weights, weights), len(weights) - 1
     return {top: top - 1, top - 1: top}.get(token, token)
-
-
-@verifying
-def asked_again_within_a_third_of_the_tokens(weights, rng):
-    """Of every third token the upper quarter of its uniforms gives the next one."""
-    edges, uniform = np.cumsum(weights / weights.sum()), rng.random()
-    token = min(int(np.searchsorted(edges, uniform, side="right")), len(edges) - 1)
-    upper = token % 3 == 1 and uniform > float(edges[token] - weights[token] / 4)
-    return (token + 1) % len(edges) if upper else token
 
 
 @verifying
@@ -254,22 +242,6 @@ residuals_by_every_64th = _remembering(lambda row: row[::64].tobytes())
 residuals_by_the_end = _remembering(lambda row: row[-32:].tobytes())
 residuals_by_sum = _remembering(lambda row: round(float(row.sum()), 14))
 residuals_by_the_largest = _remembering(lambda row: (int(row.argmax()), float(row.max())))
-
-
-def _one_id_exchanged(where):
-    """One id is emitted for its neighbour, in texts that many draft blocks share."""
-
-    def verify(target, draft, tokens, rng):
-        emitted = by_choice(target, draft, tokens, rng)
-        last = emitted[-1]
-        return [*emitted[:-1], 778 if last == 777 and where(emitted, tokens) else last]
-
-    return verify
-
-
-one_id_exchanged = _one_id_exchanged(lambda emitted, tokens: len(emitted) == 1)
-one_id_exchanged_at_the_second_position = _one_id_exchanged(lambda emitted, tokens: len(emitted) == 2)
-one_id_exchanged_after_all = _one_id_exchanged(lambda emitted, tokens: len(emitted) > len(tokens))
 
 
 def slow_where_followed(target, draft, tokens, rng):
