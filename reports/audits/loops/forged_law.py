@@ -7,8 +7,6 @@ from fractions import Fraction
 from math import log2
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from ....models.generating.several_paths import independent_paths
 from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
@@ -26,6 +24,9 @@ from ..engines.texts import MOST_LOG2, judged, text_length
 from .forward_passes import full_pass
 from .session import LoopSession, seen
 
+SOURCE = "its rows as loaded, as the rationals they were forged from where they are near them"
+"""Where the law of a forged pair is from, in words."""
+
 MAX_DENOMINATOR = 1000
 """Largest denominator of the rational row that a row as loaded is taken to be forged from."""
 
@@ -39,14 +40,12 @@ class ForgedLaw(NamedTuple):
     """A forged pair's law.
 
     problem: target and draft as they are sampled, order 1, over rationals.
-    source: where the rows are from, in words.
     start: the start token, which is V of the forged problem.
     end: the token that ends texts, if one does. The token V of ``problem`` then stands for "the text has ended", and
         follows itself.
     """
 
     problem: Problem
-    source: str
     start: int
     end: int | None
 
@@ -64,39 +63,27 @@ class ForgedLaw(NamedTuple):
 
 
 def forged_law(session: LoopSession, start: int) -> ForgedLaw:
-    """Return the law of a forged pair as it is loaded, from one forward pass over <s>, 0, ..., V-1.
+    """Return the law of a forged pair, from one forward pass over <s>, 0, ..., V-1.
 
-    If the settings change nothing and all rows are near rationals of small denominators, as they are in float32, the
-    law is those rationals. Else it is the float rows as sampled, each divided by its sum.
+    If the settings change nothing, rows near rationals of small denominators are those, as they are in float32.
     """
     settings = session.settings
     logits = [full_pass(m, [start, *range(start)], session.pair.vocabulary) for m in session.models.values()]
     neutral = (settings.temperature, settings.top_k, settings.top_p) == (1, 0, 1)
-    rows = _rationals([part.double().softmax(-1)[:, :start] for part in logits]) if neutral else None
-    source = "the rationals it was forged from, recovered from its rows"
-    if rows is None:
-        rows = [_normalized(session.warp(part).double().softmax(-1)[:, :start]) for part in logits]
-        source = "its rows as loaded, one forward pass"
+    rows = [[_row(row[:start], neutral) for row in session.warp(part).double().softmax(-1).tolist()] for part in logits]
     end = next((token for token in sorted(settings.end_tokens) if token < start), None)
     target, draft = (_markov(part, end) for part in rows)
     name = str(session.pair.target.config.forged_from).removeprefix("target of ")
     problem = Problem(start + (end is not None), settings.longest_gamma, target, draft, name)
-    return ForgedLaw(problem, source, start, end)
+    return ForgedLaw(problem, start, end)
 
 
-def _rationals(models: Sequence[Tensor]) -> list[list[Row]] | None:
-    """Return the rows as small rationals; None unless all are."""
-    rows = [[tuple(Fraction(p).limit_denominator(MAX_DENOMINATOR) for p in row) for row in m.tolist()] for m in models]
-    near = all(
-        sum(exact) == 1 and all(abs(Fraction(p) - q) <= FORGE_ROUNDING for p, q in zip(row, exact, strict=True))
-        for model, rationals in zip(models, rows, strict=True)
-        for row, exact in zip(model.tolist(), rationals, strict=True)
-    )
-    return rows if near else None
-
-
-def _normalized(rows: Tensor) -> list[Row]:
-    return [tuple(Fraction(p) / sum(map(Fraction, row)) for p in row) for row in rows.tolist()]
+def _row(loaded: Sequence[float], neutral: bool) -> Row:
+    """Return a row as rationals of small denominators if it is near such, else as loaded, divided by its sum."""
+    exact = tuple(Fraction(p).limit_denominator(MAX_DENOMINATOR) for p in loaded)
+    if neutral and sum(exact) == 1 and all(abs(Fraction(p) - q) <= FORGE_ROUNDING for p, q in zip(loaded, exact)):
+        return exact
+    return tuple(Fraction(p) / sum(map(Fraction, loaded)) for p in loaded)
 
 
 def _markov(rows: list[Row], end: int | None) -> Markov:
@@ -173,7 +160,7 @@ class EnumeratedLaw:
             witness = seen(as_json(problem), prefix_key(worst), *both)
         self.holds = verdict == HOLDS
         detail = LoopLawDetail(
-            tokens=self.length, law=self.forged.source, chance="enumerated, in the place of the loop's streams",
+            tokens=self.length, law=SOURCE, chance="enumerated, in the place of the loop's streams",
             verifier="one tree at a time" if self.session.verifier.rule else "one block at a time",
         )  # fmt: skip
         measured = {"total_variation": min(1.0, found.size), "bound": allowed}
@@ -220,7 +207,7 @@ class TextCounts:
         if not self.texts:
             return []
         law = judged(self.problem, self.texts, self.alpha, complete)
-        law = law.with_detail(dtype=self.session.pair.dtype, law=self.forged.source)
+        law = law.with_detail(dtype=self.session.pair.dtype, law=SOURCE)
         expected = self.expected_accepted() if complete else None
         return [law] if expected is None else [law, self.acceptance_evidence(expected)]
 
