@@ -177,26 +177,17 @@ class Following(TorchFunctionMode):
 
         return self._fill(shape, make)
 
-    def _uniform_tensor(self, like: Tensor) -> Tensor:
-        """Return uniforms of the shape and dtype of ``like``: in a replay all at once."""
-        if like.dtype in BITS and (points := self.tracer.replayed_points(like.numel())) is not None:
-            step = 2.0 ** -BITS[like.dtype]
-            values = [point * step for point in points]
-            self.tracer.plain += values
-            return torch.tensor(values, dtype=like.dtype).reshape(like.shape)
-        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
-
     def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty(*args, **kwargs)
         if not self.is_chance(generator, like):
             return func(*args, generator=generator, **kwargs)
-        return self._uniform_tensor(like)
+        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
 
     def rand_like(self, func: Callable, input: Tensor, *, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty_like(input, **kwargs) if kwargs else input
         if not self.is_chance(generator, like):
             return func(input, **kwargs)
-        return self._uniform_tensor(like)
+        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
 
     def uniform_(self, func: Callable, tensor: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None,
                  **kwargs: Any) -> Tensor:  # fmt: skip

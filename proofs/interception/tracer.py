@@ -201,17 +201,6 @@ class Tracer(Branching):
         self.plain.append(value(points[at]))
         return self.plain[-1]
 
-    def replayed_points(self, count: int) -> list[int] | None:
-        """Return the points of so many random numbers that are handed out at once; None if they are traced."""
-        if self.plain_call is None:
-            return None
-        before = len(self.sources)
-        points = self.plain_call[0][before : before + count]
-        if len(points) < count:
-            raise NotInterceptable("with plain random numbers it draws more of them")
-        self.sources += points
-        return points
-
     def give_up(self, reason: str, neutral: bool = False) -> NoReturn:
         """Stop tracing. The reason goes with the result.
 
