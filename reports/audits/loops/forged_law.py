@@ -25,7 +25,7 @@ from .forward_passes import full_pass
 from .session import LoopSession, seen
 
 SOURCE = "its rows as loaded, as the rationals they were forged from where they are near them"
-"""Where the law of a forged pair is from, in words."""
+"""Source of a forged pair's law, in words."""
 
 MAX_DENOMINATOR = 1000
 """Largest denominator of the rational row that a row as loaded is taken to be forged from."""
