@@ -16,7 +16,7 @@ from draftproof.corpus.site import bugs
 from draftproof.corpus.site.engines_page import kept_survey
 from draftproof.corpus.site.grid import grid_page, kept_grids
 from draftproof.corpus.site.kept_orderings import counts_table, decided_table, equalities_table, gains_table
-from draftproof.corpus.site.rounding_table import table
+from draftproof.corpus.site.rounding_table import table, worst_table
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.proofs.laws.known_decoders import law_of_decoder
@@ -188,7 +188,7 @@ def live_reports(app: Sphinx, error: Exception | None) -> None:
 
 def rounding(page: str) -> str:
     """The page of rounding, with its table as the bounds come out."""
-    return page.replace(MADE_HERE, table())
+    return page.replace("<!-- made by house.py: worst -->", worst_table()).replace(MADE_HERE, table())
 
 
 def decoders(page: str) -> str:

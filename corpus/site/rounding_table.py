@@ -5,7 +5,7 @@ operation followed, as torch's are.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,7 +18,16 @@ from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.laws.law import Law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.rule import HALF
+from draftproof.proofs.rounding.rule import EPSILON, HALF
+from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, growth, running_sum_bound, sum_depth
+from draftproof.proofs.rounding.tree_rules import (
+    TreeSize,
+    hierarchical_bound,
+    k_seq_bound,
+    list_matching_bound,
+    multi_round_bound,
+    traversal_bound,
+)
 from draftproof.verifiers.adapters.calling_convention import rounded
 
 PRECISIONS = (
@@ -119,3 +128,83 @@ def table() -> str:
 def decidable(size: Size, arithmetic: str) -> bool:
     """Return whether right code can hold there: a running sum of a large vocabulary in half precision stands still."""
     return not (size.looked_up and arithmetic in HALF)
+
+
+class SumOrder(NamedTuple):
+    """An order in which a row of WORST_VOCABULARY entries is summed. depth: additions that an entry goes through."""
+
+    title: str
+    depth: int
+
+
+WORST_VOCABULARY = 152_000
+ORDERS = tuple(SumOrder(order, sum_depth(WORST_VOCABULARY, order)) for order in (PAIRWISE, CASCADE, IN_ORDER))
+"""What the sums of engines are: in pairs, torch's cascade of short sums, or one entry after the other."""
+
+WORST_RULES: Mapping[str, tuple[Callable[[TreeSize], float], tuple[int, ...]]] = {
+    "block verification, gamma 1": (lambda size: block_worst(1, size), (1,)),
+    "block verification, gamma 4": (lambda size: block_worst(4, size), (1,)),
+    "block verification, gamma 8": (lambda size: block_worst(8, size), (1,)),
+    "multi-round rejection, 8 levels of 4": (multi_round_bound, (4,) * 8),
+    "k-SEQ, 8 levels of 4": (k_seq_bound, (4,) * 8),
+    "traversal verification, 60 nodes": (traversal_bound, (60,)),
+    "hierarchical decoding, gamma 8": (hierarchical_bound, (1,) * 8),
+    "list matching, 8 levels of 4": (list_matching_bound, (4,) * 8),
+}
+"""A rule -> its bound by the size of the tree, and the nodes at each depth."""
+
+
+def block_worst(gamma: int, size: TreeSize) -> float:
+    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``."""
+    u, total = size.unit, growth(size.unit, 2 * gamma)
+    for i in range(1, gamma):
+        g = growth(u, 2 * i + 2 + size.vocabulary - 1)
+        total += 2 * g + growth(u, 2 * i) + u * (2 + u) * (2 + g) + u
+    return total + sum(growth(u, 2 * i + 2) for i in range(gamma))
+
+
+def worst_bound(rule: str, dtype: str, order: SumOrder) -> float:
+    """Return the total variation by which rounding can move a rule's law on the worst of all problems of its size.
+
+    Coins and last draws are exact here, and so are rows; a bound depends on the vocabulary by the depth of sums alone.
+    """
+    bound, levels = WORST_RULES[rule]
+    unit = EPSILON[dtype] / 2
+    size = TreeSize(order.depth + 1, levels, unit, 0.0, 0.0, 0.0, drawn(2, 1, "generic"))
+    try:
+        found = bound(size)
+    except OverflowError:
+        return math.inf
+    return found if 0 <= found < math.inf else math.inf
+
+
+def largest_found(tries: int = 400) -> tuple[float, float]:
+    """Return the largest error of a float32 sum in order, and of a look-up in it, that a search over rows finds.
+
+    The rows have equal entries: then each addition rounds alike, and errors add up.
+    """
+    draw, of_sum, of_look_up = np.random.default_rng(0), 0.0, 0.0
+    for entry in draw.uniform(1, 2, size=tries) / WORST_VOCABULARY:
+        row = np.full(WORST_VOCABULARY, entry, dtype=np.float32)
+        sums = row.cumsum(dtype=np.float32)
+        of_sum = max(of_sum, abs(float(sums[-1]) / math.fsum(row.tolist()) - 1))
+        law = np.diff((sums / sums[-1]).astype(np.float64), prepend=0.0)
+        of_look_up = max(of_look_up, float(np.abs(law - 1 / WORST_VOCABULARY).sum() / 2))
+    return of_sum, of_look_up
+
+
+def worst_table() -> str:
+    """Return the bounds over all problems of a size, in Markdown."""
+    columns = [("float32", order) for order in ORDERS] + [("float16", ORDERS[0]), ("bfloat16", ORDERS[0])]
+    heads = [f"{dtype}, {order.title}" for dtype, order in columns]
+    lines = [f"| rule | {' | '.join(heads)} |", "|" + "---|" * (len(heads) + 1)]
+    for rule in WORST_RULES:
+        bounds = [worst_bound(rule, dtype, order) for dtype, order in columns]
+        lines.append(f"| {rule} | {' | '.join('none' if bound >= 1 else f'{bound:.1e}' for bound in bounds)} |")
+    of_sum, of_look_up = largest_found()
+    unit, depth = EPSILON["float32"] / 2, ORDERS[-1].depth
+    look_up = running_sum_bound(WORST_VOCABULARY, unit, 0.0)
+    lines += ["", "| float32, in order | bound | found by a search |", "|---|---|---|"]
+    lines.append(f"| relative error of one sum | {growth(unit, depth):.1e} | {of_sum:.1e} |")
+    lines.append(f"| total variation of a look-up in the running sum | {look_up:.1e} | {of_look_up:.1e} |")
+    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from draftproof.corpus.site import rounding_table
 from draftproof.corpus.site.rounding_table import PRECISIONS, bounds, decidable, sizes, table
 from draftproof.models.battery import toy
 from draftproof.models.problem import Problem
@@ -9,6 +10,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
+from draftproof.proofs.rounding.theorem import growth, running_sum_bound
 from draftproof.tests.subjects.rounded import SHARES
 
 pytestmark = pytest.mark.exact
@@ -55,3 +57,19 @@ def test_the_table_has_a_line_for_each_precision_and_a_cell_for_each_size():
     assert len(lines) == 2 + len(PRECISIONS)
     assert all(line.count("|") == len(SIZES) + 3 for line in lines)
     assert "| bfloat16 | float32 |" in table()
+
+
+def test_the_worst_bounds_say_something_where_sums_are_short_and_hold_what_a_search_finds():
+    pairs, cascade, in_order = rounding_table.ORDERS
+    for rule in rounding_table.WORST_RULES:
+        assert rounding_table.worst_bound(rule, "float32", pairs) < 2e-3
+        assert rounding_table.worst_bound(rule, "float32", cascade) < 2e-2
+    block = "block verification, gamma 8"
+    assert rounding_table.worst_bound(block, "float32", pairs) == pytest.approx(3.4e-5, rel=0.02)
+    assert rounding_table.worst_bound(block, "float32", in_order) == pytest.approx(0.127, rel=0.02)
+    assert rounding_table.worst_bound(block, "bfloat16", pairs) == pytest.approx(2.33, rel=0.01)
+    of_sum, of_look_up = rounding_table.largest_found(20)
+    unit = 2.0**-24
+    assert of_sum <= growth(unit, in_order.depth) < 10 * of_sum
+    assert of_look_up <= running_sum_bound(rounding_table.WORST_VOCABULARY, unit, 0.0) < 20 * of_look_up
+    assert " none |" in rounding_table.worst_table()
