@@ -17,7 +17,6 @@ class Deceiver(NamedTuple):
     on: the problem on which it is wrong.
     wrong: its total variation there (where it is wrong only sometimes: while it is), computed or sampled.
     says: the verdicts that an audit may give.
-    gap: why an audit does not say so yet; such a test is expected to fail.
     long: whether it is left to ``make deceivers``.
     """
 
@@ -25,7 +24,6 @@ class Deceiver(NamedTuple):
     on: Any
     wrong: float
     says: tuple[str, ...] = REFUTED
-    gap: str = ""
     long: bool = False
 
 

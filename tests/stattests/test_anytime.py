@@ -3,14 +3,11 @@
 import math
 
 import numpy as np
-import pytest
 
 from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
-from draftproof.stattests.eprocess import cohort_alpha, holm, log_evidence, unspent
+from draftproof.stattests.eprocess import cohort_alpha, log_evidence, unspent
 from draftproof.tests.stattests.simulated_nights import (
-    clean_peaks,
-    clean_sequential_tests,
     nights_to_alarm,
     spread,
     uniform,
@@ -52,19 +49,6 @@ def test_an_audit_that_meets_the_impossible_ends_there_and_names_it():
     assert found.refuted
     assert found.impossible == (2, 3)
     assert found.draws == 1000
-
-
-def test_4000_clean_audits_raise_no_false_alarm():
-    peaks = clean_sequential_tests(uniform(16), audits=4000, most=200_000, rng=np.random.default_rng(11))
-    assert peaks.max() < math.log(1e6)
-    # The rate that Ville's inequality states, where a simulation can see it.
-    assert np.mean(peaks >= math.log(20)) <= 1 / 20
-
-
-@pytest.mark.simulation
-def test_three_years_of_nights_with_400_checks_raise_no_false_alarm():
-    peaks = clean_peaks(uniform(16), checks=400, nights=3 * 365, rng=np.random.default_rng(12))
-    assert not holm(peaks, cohort_alpha(1e-3, 1)).alarm.any()
 
 
 def test_an_audit_refutes_where_the_evidence_reaches_one_in_alpha_and_not_before():

@@ -14,7 +14,7 @@ from draftproof.stattests.anytime import (
 )
 from draftproof.stattests.design import Refuted
 from draftproof.stattests.eprocess import MAX_STARTS, EProcess, log_evidence, unspent
-from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
+from draftproof.tests.stattests.enumerated import probabilities, tables
 from draftproof.tests.stattests.simulated_nights import moved, spread, uniform
 
 LAWS = [[0.5, 0.5], [0.9, 0.1], [1 / 3] * 3, [0.6, 0.3, 0.1], [0.25] * 4, [0.02, 0.28, 0.3, 0.4]]
@@ -95,32 +95,6 @@ def test_the_limit_counts_on_no_more_nights_than_a_start_is_kept():
     assert MIN_START_NIGHTS <= nights_kept(MAX_STARTS) < MAX_STARTS
 
 
-def alarms(law, other, n, nights, threshold, runs, begins, rng):
-    """The share of runs with an alarm in the first nights of a deviation, by the code of the nightly."""
-    process = EProcess(law, (runs,))
-    peak = np.zeros(runs)
-    for night in range(1, begins + nights):
-        process.open_night()
-        process.add(rng.multinomial(n, law if night < begins else other, size=runs))
-        peak = np.maximum(peak, process.log_e)
-    return (peak >= threshold).mean()
-
-
-@pytest.mark.parametrize(("nights", "begins"), [(1, 1), (3, 50)])
-def test_nights_that_deviate_by_the_limit_end_in_an_alarm_as_often_as_stated(nights, begins):
-    n, runs, alpha, beta, checks = 2000, 400, 1e-4, 0.02, 5
-    law, rng = np.array([0.4, 0.3, 0.2, 0.1]), np.random.default_rng(2)
-    limit = min_detectable_anytime(n, law, nights, alpha, beta, checks, begins)
-    goal = math.log(checks / alpha)
-    for part in ([True, False, False, True], [False, False, False, True], [True, False, False, False]):
-        part = np.array(part)
-        direction = law * np.where(part, 1 / law[part].sum(), -1 / law[~part].sum())
-        found = alarms(law, moved(law, direction, limit), n, nights, goal, runs, begins, rng)
-        assert runs * (1 - found) <= most_by_chance(runs, beta)
-    assert alarms(law, spread(law, limit / 3), n, nights, goal, 100, begins, rng) < 1 - beta
-    assert alarms(law, law, n, nights, goal, 100, begins, rng) == 0
-
-
 def test_where_only_the_impossible_can_deviate_one_draw_is_enough():
     limit = min_detectable_anytime(1000, [1.0, 0.0], beta=1e-3)
     assert (1 - limit) ** 1000 == pytest.approx(1e-3)
@@ -130,14 +104,9 @@ def test_where_only_the_impossible_can_deviate_one_draw_is_enough():
 def test_an_audit_refutes_what_its_limit_says_and_passes_what_follows_the_law():
     law, rng, n, beta = uniform(8), np.random.default_rng(3), 20_000, 0.02
     other = spread(law, min_detectable_sequential(n, 8, beta=beta))
-    missed = 0
-    for _ in range(100):
-        try:
-            missed += assert_sequential(lambda m: rng.multinomial(m, other), law, max_draws=n) is not None
-        except Refuted as refutation:
-            assert refutation.result.log_e >= math.log(1e6)
-            assert "not the law: log E" in str(refutation)
-    assert missed <= most_by_chance(100, beta)
+    with pytest.raises(Refuted, match="not the law: log E") as refutation:
+        assert_sequential(lambda m: rng.multinomial(m, other), law, max_draws=n)
+    assert refutation.value.result.log_e >= math.log(1e6)
     assert not assert_sequential(lambda m: rng.multinomial(m, law), law, max_draws=n).refuted
     with pytest.raises(Refuted, match="'b' has probability 0 and was seen 4 times: certain"):
         assert_sequential(lambda m: {"a": m - 4, "b": 4}, {"a": 1.0, "b": 0.0})

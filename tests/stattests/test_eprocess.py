@@ -210,17 +210,6 @@ def test_holm_refutes_as_its_definition_says():
     assert holm([math.inf, 0.0], alpha).alarm.tolist() == [True, False]
 
 
-def test_holm_keeps_the_error_rate_and_testing_without_it_does_not():
-    """At a rate that a simulation can see: 20 fair bets a cohort, half of the checks broken for good."""
-    rng = np.random.default_rng(4)
-    alpha, cohorts = 0.2, 3000
-    clean = -np.log(rng.random((cohorts, 10)))  # Pr(peak >= log 1/a) = a exactly: the worst an e-process can do
-    peaks = np.concatenate([clean, np.full((cohorts, 10), 50.0)], axis=1)
-    wrong = np.mean([holm(row, alpha).alarm[:10].any() for row in peaks])
-    assert wrong == pytest.approx(1 - (1 - alpha / 10) ** 10, abs=0.03)
-    assert np.mean((clean >= -math.log(alpha)).any(axis=1)) > 0.8
-
-
 def test_the_shares_of_the_budget_add_up_to_less_than_all_of_it():
     left = [Fraction(unspent(n)) for n in range(5000)]
     shares = [a - b for a, b in pairwise(left)]

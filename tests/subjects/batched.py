@@ -2,12 +2,11 @@
 
 import torch
 
-from draftproof.verifiers.adapters.batched_tensors import Together, softmax
 from draftproof.verifiers.adapters.batched_tensors import block as block_logits
 from draftproof.verifiers.adapters.batched_tensors import greedy_block as greedy_logits
+from draftproof.verifiers.adapters.batched_tensors import softmax
 from draftproof.verifiers.adapters.batched_tensors import token as token_logits
 from draftproof.verifiers.batched import sampling
-from draftproof.verifiers.batched.independent_paths import DraftPaths, by_descent, k_seq, multi_round
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 from draftproof.verifiers.batched.verification import block_verification, greedy_block_verification, token_verification
@@ -67,40 +66,6 @@ token_chunks = subject(token_verification, logits=True, width=2)
 block_chunks = subject(block_verification, make=in_torch, width=2)
 
 
-def pair(verify, chance=uniforms):
-    """A batch of two: the block, and its mirror image with the vocabulary reversed. Emits tau, tokens; tau, tokens."""
-
-    def called(target_probs, draft_probs, draft_tokens, generator):
-        target, draft = (torch.stack([x, x.flip(-1)]) for x in (target_probs, draft_probs))
-        tokens = torch.stack([draft_tokens, target.shape[-1] - 1 - draft_tokens])
-        given = verify(rows_of(target.log(), draft.log(), tokens, logits=True), chance(tokens, generator, generator))
-        return torch.cat([given.accepted[:, None], given.tokens], 1).flatten()
-
-    called.array, called.rows_in_use = "torch", softmax
-    return called
-
-
-token_pair, block_pair, greedy_pair = map(pair, (token_verification, block_verification, greedy_verification))
-
-
-def of_paths(step):
-    """A verifier of trees of independent paths, whose nodes stand level by level, by a rule of the batched form."""
-
-    def called(target_probs, draft_probs, draft_tokens, parents, generator):
-        paths = int((parents == -1).sum())
-        nodes = torch.arange(len(parents)).view(-1, paths).T
-        rows = torch.cat([torch.zeros(paths, 1, dtype=torch.int64), nodes + 1], 1)
-        given = DraftPaths(target_probs[rows][None], draft_probs[nodes][None], draft_tokens[nodes][None])
-        verdict = by_descent(given, uniforms(given.tokens[0], generator, generator), step)
-        return verdict.tokens[0, : int(verdict.accepted[0]) + 1]
-
-    called.array, called.drafting = "torch", ("iid",)
-    return called
-
-
-paths_spec_infer, paths_k_seq = of_paths(multi_round), of_paths(k_seq)
-
-
 # ---------------------------------------------------------------- planted bugs
 
 
@@ -138,11 +103,6 @@ def holding(rows):
     return lambda target, draft, tokens, *, logits: rows(target.double(), draft.double(), tokens)
 
 
-def shared_in_the_batch(tokens, acceptance=None, residual=None):
-    drawn = uniforms(tokens[:1], acceptance, residual)
-    return Uniforms(*(x.expand(len(tokens), -1) for x in drawn))
-
-
 def shared_with_the_residual(tokens, acceptance=None, residual=None):
     """The uniform that decided the first coin draws the token as well."""
     drawn = uniforms(tokens, acceptance, residual)
@@ -162,25 +122,3 @@ greedy_coins = subject(greedy_verification, make=holding(CoinsWithoutSurvival))
 token_noise = subject(token_verification, chance=shared_with_the_residual)
 block_noise = subject(block_verification, chance=shared_with_the_residual)
 greedy_noise = subject(greedy_verification, chance=shared_with_the_residual)
-token_pair_noise, block_pair_noise, greedy_pair_noise = (
-    pair(verify, shared_in_the_batch) for verify in (token_verification, block_verification, greedy_verification)
-)
-
-
-def drawn_from_the_target(siblings):
-    """Y from the target's row after all rejections."""
-    return multi_round(siblings)[0], siblings.target
-
-
-paths_spec_infer_target = of_paths(drawn_from_the_target)
-
-
-class FirstRowsCoins(Together):
-    """A bug planted on purpose: every row is tested with the coins of the first."""
-
-    def _verified(self, rows):
-        coins = rows[0].random["acceptance"]
-        return super()._verified([row._replace(random={**row.random, "acceptance": coins}) for row in rows])
-
-
-block_of_the_first_row = FirstRowsCoins(block_verification)

@@ -88,6 +88,7 @@ def test_acceptance_and_residual_come_from_their_own_generators():
     assert not bool((first.acceptance == other_coins.acceptance).any())
     assert bool((first.acceptance == other_draws.acceptance).all())
     assert not bool((first.residual == other_draws.residual).any())
+    assert len(torch.cat([*first], 1).unique()) == 3 * (4 + 2), "no member of a batch shares a number with another"
 
 
 @pytest.mark.parametrize(
