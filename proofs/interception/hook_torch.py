@@ -290,15 +290,9 @@ def _can_be_drawn_from(rows: np.ndarray) -> bool:
     """Return whether torch draws from each of the rows. A draw itself takes far longer on wide rows."""
     if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
-    if rows.size <= FEW:
-        listed = rows.reshape(-1, rows.shape[-1]).tolist()
-        return all(min(row) >= 0 and 0 < sum(row) < math.inf for row in listed)
     totals = np.add.reduce(rows, -1)  # reductions alone: they are asked for in every call
     return bool(np.minimum.reduce(rows, None) >= 0 and np.minimum.reduce(totals, None) > 0 and totals.max() < math.inf)
 
-
-FEW = 64
-"""Entries up to which adding them one by one takes less time."""
 
 MOST_CATEGORIES = 2**24
 """Entries of a row beyond which torch does not draw from it."""

@@ -13,7 +13,7 @@ from ....models.related import twins
 from ....proofs.driven.laws import CONFIRMATIONS
 from ....proofs.interception.outcomes import decoded
 from ....proofs.laws.small_law import Measurement
-from ....proofs.sandbox import Sandbox
+from ..sandboxed import sandbox_of
 from .session import FunctionSession, of_each_size
 
 REQUESTS = 500
@@ -41,10 +41,8 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
     groups = ([many], REQUESTS), (of_sizes, max(FEWEST, round(OF_A_SIZE * min(slow, 1))))
     try:
         here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]
-        with Sandbox(
-            subject.target, subject.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
-            torch=subject.torch, folders=subject.folders, program=subject.program, time=session.time,
-        ) as fresh:  # fmt: skip
+        limits = {"timeout": settings.timeout, "memory": settings.memory, "time": session.time}
+        with sandbox_of(subject, session.dtype, **limits) as fresh:
             fresh.start([problem])
             there = [fresh.repeated(problems, count, True) for problems, count in reversed(groups)][::-1]
     except RunFailed as failure:
