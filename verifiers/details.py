@@ -43,12 +43,14 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     @property
     def wide(self) -> "WideDetail | None":
         """Return the detail if it speaks of a wide problem."""
-        return None
+        return self if isinstance(self, WideDetail) else None
 
     @property
     def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
         """Return the detail if it speaks of a law that was found by calls."""
-        return None
+        if isinstance(self, TextLawDetail) and not self.confirmations:
+            return None
+        return self if isinstance(self, DrivenDetail | TextLawDetail) else None
 
 
 class Rounding(Struct, frozen=True, omit_defaults=True):
@@ -120,10 +122,6 @@ class DrivenDetail(LawDetail, frozen=True, kw_only=True, tag="driven-law"):
     confirmations: int
     numbers: dict[str, str] = {}
 
-    @property
-    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
-        return self
-
 
 class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     """A detail of the law on a wide problem.
@@ -142,10 +140,6 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     allowed_to_look_ups: float
     look_ups_explained: float
     mass_unknown: float | None = None
-
-    @property
-    def wide(self) -> "WideDetail | None":
-        return self
 
 
 class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
@@ -167,10 +161,6 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     ways_of_plain: bool | None = None
     missed: float = 0.0
     confirmations: int = 0
-
-    @property
-    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
-        return self if self.confirmations else None
 
 
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):

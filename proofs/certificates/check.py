@@ -10,16 +10,19 @@ means O^i = x^i. Hence Pr(X^i = x^i, tau >= i) <= M_s(x^j) M_b(x^i | x^j), which
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import TypeVar
 
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
 LARGEST_GAMMA = 200
 CERTIFICATE_FORMAT = "draftproof-certificate/2"
 FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
+
+Read = TypeVar("Read")
 
 
 class Rejected(ValueError):
@@ -33,7 +36,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, CERTIFICATE_FORMAT, FIELDS)
-    pair = pair_of(data, problem)
+    pair = given(data, problem, ProblemPair)
     claimed = rational_of(data["expected_accepted"], "expected_accepted")
     kernel = _kernel(data["verifier"])
     reached = _value_of_verifier(pair, kernel)
@@ -89,12 +92,12 @@ def fields(text: str, form: str, expected: set[str]) -> dict:
     return data
 
 
-def pair_of(data: dict, problem: dict | None) -> "ProblemPair":
-    """Return the models of the file; if a problem is given they must be its models."""
-    pair = ProblemPair(data["problem"])
-    if problem is not None and ProblemPair(problem) != pair:
+def given(data: dict, problem: dict | None, read: Callable[[dict], Read]) -> Read:
+    """Return what ``read`` makes of the file's problem. If a problem is given, it must make the same of that."""
+    found = read(data["problem"])
+    if problem is not None and read(problem) != found:
         raise Rejected("it belongs to another problem")
-    return pair
+    return found
 
 
 def _no_float(number: str):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of, tokens
+from .check import ProblemPair, Rejected, fields, given, mass_of, rational_of, shown, table_of, tokens
 
 COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
@@ -19,7 +19,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, COUPLING_FORMAT, FIELDS)
-    pair = pair_of(data, problem)
+    pair = given(data, problem, ProblemPair)
     if pair.vocabulary**pair.gamma > MOST_COUPLED_BLOCKS:
         raise Rejected(f"{pair.vocabulary}^{pair.gamma} blocks are too many, expected at most {MOST_COUPLED_BLOCKS:,}")
     claimed = rational_of(data["expected_accepted"], "expected_accepted")

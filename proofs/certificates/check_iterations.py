@@ -13,9 +13,10 @@ That this makes W_n(t) the optimum of all strategies is ``certified_optimum`` of
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
-from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of, tokens
+from .check import ProblemPair, Rejected, fields, given, rational_of, shown, table_of, tokens
 
 ITERATIONS_FORMAT = "draftproof-iterations/1"
 FIELDS = {"format", "problem", "iterations", "expected_tokens", "texts"}
@@ -56,10 +57,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
         raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
     if texts_to_check(vocabulary, gamma, iterations) > MOST_TEXTS:
         raise Rejected(f"it has too many texts, expected at most {MOST_TEXTS:,}")
-    beyond = (iterations - 1) * (gamma + 1)
-    pair = ProblemPair(size, beyond)
-    if problem is not None and ProblemPair(problem, beyond) != pair:
-        raise Rejected("it belongs to another problem")
+    pair = given(data, problem, partial(ProblemPair, beyond=(iterations - 1) * (gamma + 1)))
     values: Callable[[Text], Fraction] = _length
     if not isinstance(data["texts"], dict) or set(data["texts"]) != {str(n) for n in range(1, iterations + 1)}:
         raise Rejected("its texts are not given for exactly the iterations to come")

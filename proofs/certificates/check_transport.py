@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, given, prefix_of, rational_of, shown, table_of
 from .check_tree_bound import DraftedBy, pair_and_any_drafting, texts_of_trees
 
 TRANSPORT_FORMAT = "draftproof-transport/1"
@@ -19,9 +19,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, TRANSPORT_FORMAT, FIELDS)
-    pair, drafting = pair_and_any_drafting(data["problem"])
-    if problem is not None and pair_and_any_drafting(problem) != (pair, drafting):
-        raise Rejected("it belongs to another problem")
+    pair, drafting = given(data, problem, pair_and_any_drafting)
     claimed = rational_of(data["first_accepted"], "first_accepted")
     if not isinstance(data["plan"], dict):
         raise Rejected("plan is not a table")

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of, tokens
+from .check import ProblemPair, Rejected, fields, given, prefix_of, rational_of, shown, table_of, tokens
 
 TREE_BOUND_FORMAT = "draftproof-tree/2"
 FIELDS = {"format", "problem", "bound", "reached", "potential", "rule"}
@@ -48,9 +48,7 @@ def check(text: str, problem: dict | None = None) -> Enclosed:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, TREE_BOUND_FORMAT, FIELDS)
-    pair, drafting = pair_and_drafting(data["problem"])
-    if problem is not None and pair_and_drafting(problem) != (pair, drafting):
-        raise Rejected("it belongs to another problem")
+    pair, drafting = given(data, problem, pair_and_drafting)
     claimed = rational_of(data["bound"], "bound")
     potential = table_of(data["potential"], "potential")
     if set(potential) != set(product(range(pair.vocabulary), repeat=pair.gamma + 1)):

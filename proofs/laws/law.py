@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from ...models.law import Prefix
+from ...models.problem import as_json
 from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.details import LawDetail
-from ...verifiers.evidence import NO_EVIDENCE, REFUTED, EvidenceVerdict, Method, Strength, Witness
+from ...verifiers.evidence import NO_EVIDENCE, REFUTED, EvidenceVerdict, LawEntry, Method, Strength, Witness
 from ..rounding.rule import excused
 from . import verdict_rule
 
@@ -189,6 +190,10 @@ class Law:
     def computed_in(self) -> str:
         """Return the dtype by which rounding is excused."""
         return self.arithmetic or self.dtype
+
+    def shown(self, entry: LawEntry, **more: Any) -> Witness:
+        """Return the witness of one outcome on the problem. more: further fields."""
+        return Witness(**vars(entry), problem=as_json(self.problem), **more)
 
     @property
     def decisions(self) -> int:

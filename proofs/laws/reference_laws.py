@@ -151,6 +151,15 @@ def total_variation(law: Mapping, other: Mapping) -> Any:
     return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()) / QQ(2)
 
 
+def marginal(law: Mapping, length: int) -> OutputLaw:
+    """Return the law of the first ``length`` tokens of what is emitted or written; errors are left out."""
+    shorter: OutputLaw = {}
+    for outcome, probability in law.items():
+        if isinstance(outcome, tuple):
+            shorter[outcome[:length]] = shorter.get(outcome[:length], 0) + probability
+    return shorter
+
+
 def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:
     """Return [Pr(tau >= 0), ..., Pr(tau >= gamma)]."""
     exactly = [QQ(0)] * (gamma + 1)

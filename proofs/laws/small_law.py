@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...models.drafting import replayed
 from ...models.errors import InputError
 from ...models.law import Model, Prefix, prefix_key
-from ...models.problem import Problem, as_json, rows_of, size_of
+from ...models.problem import Problem, rows_of, size_of
 from ...models.rationals import as_float, as_fraction
 from ...verifiers.details import DrivenDetail, LawDetail
 from ...verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Witness
@@ -21,7 +21,16 @@ from ..field import QQ, rational
 from ..rounding.rule import draws_trees
 from . import verdict_rule
 from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
-from .reference_laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
+from .reference_laws import (
+    completed,
+    completion,
+    expected_accepted,
+    is_output,
+    joint_law,
+    marginal,
+    output_law,
+    total_variation,
+)
 
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Reason why nothing is claimed of E[tau] under greedy block verification."""
@@ -171,7 +180,7 @@ class Measurement(Law):
 
     def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:
         """Return where the laws differ most, and the law of the shortest prefix on which they differ at all."""
-        slack, problem = rational(self.tolerance), as_json(self.problem)
+        slack = rational(self.tolerance)
         malformed = {
             o: p for o, p in observed.items() if o not in expected and not is_output(o, self.problem) and p > slack
         }
@@ -180,9 +189,9 @@ class Measurement(Law):
             block = next(b for b, law in self.blocks.items() if law.get(worst, 0) != 0)
             emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}{self._stray(worst)}"
             entry = LawEntry(emitted, "0", self.text(malformed[worst], slack))
-            return Witness(**vars(entry), problem=problem, **self._draft(block), laws=(entry,))
+            return self.shown(entry, **self._draft(block), laws=(entry,))
         lengths = range(1, self.completion()[1] + 1)
-        pairs = [(_marginal(observed, n), _marginal(expected, n)) for n in lengths]
+        pairs = [(marginal(observed, n), marginal(expected, n)) for n in lengths]
         seen, right = next((pair for pair in pairs if max(_gaps(*pair).values()) > slack / 4), pairs[-1])
         gaps = _gaps(seen, right)
         laws = tuple(
@@ -193,7 +202,7 @@ class Measurement(Law):
         entries.sort(key=lambda e: (-abs(e[1] - e[2]), len(e[0]), e[0]))
         worst_first = sorted(entries[:MAX_PREFIXES], key=lambda e: (len(e[0]), e[0]))
         prefixes = tuple((prefix_key(o), p, q) for o, p, q in worst_first)
-        return Witness(**vars(laws[0]), problem=problem, laws=laws, prefixes=prefixes)
+        return self.shown(laws[0], laws=laws, prefixes=prefixes)
 
     def _stray(self, emitted: Prefix) -> str:
         """Return what is said of tokens outside the vocabulary."""
@@ -219,11 +228,8 @@ class Measurement(Law):
             return Departure(0, detail=lambda: zeros)
         shown = worst.emitted[: worst.place + 1]
         entry = LawEntry(f"{prefix_key(shown)}{self._stray(shown)}", "0", _rare(worst.probability))
-
-        def witness() -> Witness:
-            return Witness(**vars(entry), problem=as_json(self.problem), **self._draft(worst.block))
-
-        return Departure(worst.probability, witness=witness, detail=lambda: zeros)
+        drafted = self._draft(worst.block)
+        return Departure(worst.probability, witness=lambda: self.shown(entry, **drafted), detail=lambda: zeros)
 
     def impossible(self) -> Iterator[Impossible]:
         """Yield what is emitted, with however small a probability, that holds a token of target probability 0."""
@@ -274,7 +280,7 @@ class Measurement(Law):
         entry = LawEntry("E[tau]", detail.get("reached", detail["optimum"]), detail["expected_accepted"])
         return Departure(
             abs(above) if near else max(above, below), tolerance, slack,
-            lambda: Witness(**vars(entry), problem=as_json(self.problem)),
+            lambda: self.shown(entry),
             gamma * (self.explained + self.missed) + as_float(optimum - reached), lambda: detail, "E[tau] off by",
             unsettled, None if biased or not self.lossless.refutes else NOT_LOSSLESS,
         )  # fmt: skip
@@ -335,14 +341,6 @@ class DrivenMeasurement(Measurement):
 
 def _gaps(law: Mapping, other: Mapping) -> dict[Prefix, Any]:
     return {o: abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()}
-
-
-def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
-    shorter: dict[Prefix, Any] = {}
-    for outcome, probability in law.items():
-        if isinstance(outcome, tuple):
-            shorter[outcome[:length]] = shorter.get(outcome[:length], 0) + probability
-    return shorter
 
 
 def _rare(chance: Fraction) -> str:

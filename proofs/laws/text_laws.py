@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from ...models.decoding_settings import independent, separated
 from ...models.law import Prefix, prefix_key
-from ...models.problem import Problem, as_json, size_of
+from ...models.problem import Problem, size_of
 from ...verifiers.details import LawDetail, TextLawDetail
 from ...verifiers.evidence import LawEntry, Method, Witness
 from ...verifiers.verdicts import Strength
 from .law import Departure, Law
+from .reference_laws import marginal
 
 EPSILON = 2.0**-23
 """Spacing of float32 at 1: decoders compute in float32 at best."""
@@ -158,15 +159,12 @@ class TextsLaw(Law):
         if self.masses is None and (unwritten := self.findings.get(UNWRITTEN)):
             texts = unwritten.partition(": ")[2]
             entry = LawEntry("one call, repeated", "one text, whatever memory held before", texts)
-            return Departure(inf, witness=lambda: self._shown(entry, why=unwritten))
+            return Departure(inf, witness=lambda: self.shown(entry, why=unwritten))
         if self.masses is None or isinstance(other, str):
             return Departure(open=self.why_unknown if self.masses is None else str(other))
         masses, tolerance = self.masses, self.tolerance + resolution
         return Departure(distance(masses, other), tolerance, self.explained + resolution,
                          lambda: self._side_by_side(masses, other), tolerance + self.missed + missed)  # fmt: skip
-
-    def _shown(self, entry: LawEntry, **more: Any) -> Witness:
-        return Witness(**vars(entry), problem=as_json(self.problem), **more)
 
     def _side_by_side(self, found: TextMasses, other: TextMasses) -> Witness:
         """Return the laws of the first tokens on which they differ, the largest gap first."""
@@ -179,7 +177,7 @@ class TextsLaw(Law):
             seen, right = next((pair for pair in pairs if distance(*pair) > LOGPROBS_OFF), pairs[-1])
             worst = sorted(seen.keys() | right.keys(), key=lambda t: (-abs(seen.get(t, 0) - right.get(t, 0)), t))
             entries = [LawEntry(_text(t), _number(right.get(t, 0)), _number(seen.get(t, 0))) for t in worst]
-        return self._shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]))
+        return self.shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]))
 
     @property
     def support(self) -> Departure:
@@ -192,7 +190,7 @@ class TextsLaw(Law):
             return Departure(0.0)
         worst = max(impossible, key=lambda text: impossible[text])
         entry = LawEntry(_text(worst), "0", f"{impossible[worst]:.3g}")
-        return Departure(sum(impossible.values()), witness=lambda: self._shown(entry), stated=True)
+        return Departure(sum(impossible.values()), witness=lambda: self.shown(entry), stated=True)
 
     @property
     def logprobs_reported(self) -> Departure:
@@ -216,7 +214,7 @@ class TextsLaw(Law):
         off, entry = worst
         if off < 0:
             return Departure(open="no logprob of a text with a law was reported")
-        return Departure(off, LOGPROBS_OFF, LOGPROBS_OFF, lambda: self._shown(entry), LOGPROBS_OFF, stated=True,
+        return Departure(off, LOGPROBS_OFF, LOGPROBS_OFF, lambda: self.shown(entry), LOGPROBS_OFF, stated=True,
                          known=True)  # fmt: skip
 
     def _right_logprobs(self, text: Prefix) -> list[float] | None:
@@ -261,15 +259,6 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
 def distance(law: TextMasses, other: TextMasses) -> float:
     """Return the total variation between two laws."""
     return sum(abs(law.get(o, 0.0) - other.get(o, 0.0)) for o in law.keys() | other.keys()) / 2
-
-
-def marginal(law: TextMasses, length: int) -> dict[Prefix, float]:
-    """Return the law of the first tokens."""
-    sums: dict[Prefix, float] = {}
-    for text, p in law.items():
-        if isinstance(text, tuple):
-            sums[text[:length]] = sums.get(text[:length], 0.0) + p
-    return sums
 
 
 def _product_of_each(law: TextMasses) -> dict[Prefix, float]:

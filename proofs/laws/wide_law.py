@@ -246,7 +246,7 @@ class WideMeasurement(Law):
             gaps.append((mass, emitted, 0.0, mass))
         gaps.sort(key=lambda entry: (-entry[0], entry[1]))
         laws = tuple(LawEntry(key, f"{p:.12g}", f"{q:.12g}") for _, key, p, q in gaps[:MAX_ENTRIES])
-        return Witness(**vars(laws[0]), problem=self.problem.as_json(), laws=laws)
+        return self.shown(laws[0], laws=laws)
 
     @cached_property
     def support(self) -> Departure:
@@ -262,7 +262,7 @@ class WideMeasurement(Law):
                 worst, sequence = float(wrong[token]), (*prefix, token)
         zeros = any(bool((row == 0).any()) for row in self.target.values())
         entry = LawEntry(prefix_key(sequence), "0", f"{worst:.3g}")
-        return Departure(worst, witness=lambda: self._shown(entry), detail=lambda: {"zeros": zeros})
+        return Departure(worst, witness=lambda: self.shown(entry), detail=lambda: {"zeros": zeros})
 
     @cached_property
     def optimal(self) -> Departure:
@@ -277,11 +277,8 @@ class WideMeasurement(Law):
         entry = LawEntry("E[tau]", f"{optimum:.12g}", f"{accepted:.12g}")
         detail = {"expected_accepted": entry.observed, "optimum": entry.expected,
                   "tokens_per_call_lost": optimum - accepted if short else 0.0}  # fmt: skip
-        return Departure(abs(accepted - optimum), tolerance, slack, lambda: self._shown(entry), slack, lambda: detail,
+        return Departure(abs(accepted - optimum), tolerance, slack, lambda: self.shown(entry), slack, lambda: detail,
                          "E[tau] off by")  # fmt: skip
-
-    def _shown(self, entry: LawEntry) -> Witness:
-        return Witness(**vars(entry), problem=self.problem.as_json())
 
     def expected_accepted(self) -> float:
         return math.fsum(len(prefix) * float(row.sum()) for prefix, row in self.emitted.items())
