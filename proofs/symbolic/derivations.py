@@ -22,11 +22,13 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...verifiers.arithmetic import minimum
 from ...verifiers.draft_block import Verify
+from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
 from ...verifiers.token_verification import token_verification
 from .. import closed_forms
 from ..enumeration import law_of
 from ..laws.reference_laws import acceptance_ccdf, expected_accepted, total_variation
+from ..proving import Proof, ProofResult
 from . import lenience
 from .generic_rows import cells, positive, positives
 
@@ -176,36 +178,27 @@ def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + al
     return factor > 1 and factor == least(alpha, cheap) and stopping_rule_holds()
 
 
-class Derivation(NamedTuple):
-    """A derivation.
-
-    name: what is derived. claim: the key of its statement. size: what it covers.
-
-    check(): True if the derivation goes through.
-    """
-
-    name: str
-    claim: str
-    size: str
-    check: Callable[[], bool]
+def _derived(claim: str, what: str, size: str, holds: Callable[[], bool]) -> Proof:
+    return Proof(claim, "sympy", what, size, lambda: ProofResult(HOLDS if holds() else REFUTED))
 
 
 TOKENS, TIME, LENIENCE = "tokens-per-iteration", "wall-time", "lenience"
 
 DERIVATIONS = [
-    Derivation("acceptance rate = 1 - total variation", TOKENS, "all rows, V 2..4", acceptance_rate_holds),
-    Derivation("(1 - a^{gamma+1}) / (1 - a) from the code", TOKENS, "all rows, V 2, gamma 0..6; V 3, gamma 0..2",
-               expected_tokens_hold),
-    Derivation("(1 - a^{gamma+1}) / (1 - a) by recurrence", TOKENS, "every gamma; the code's step at V 2, gamma 1..4",
-               every_gamma_holds),
-    Derivation("wall-time and operations factors", TIME, "all alpha and c, gamma 1..6", costs_hold),
-    Derivation("best gamma: the first not improved on", TIME, "all alpha and c, every gamma", stopping_rule_holds),
-    Derivation("improvement iff alpha > c, by (1 + a) / (1 + c)", TIME, "all alpha and c, every gamma",
-               least_gain_holds),
-    Derivation("bias = what lenience adds to acceptance", LENIENCE, "all rows and l, V 2..3, gamma 1..2",
-               lenience.bias_holds),
-    Derivation("no token above p / l", LENIENCE, "all rows and l, V 2..3", lenience.bound_holds),
-    Derivation("no bias at l = 1, some below if the rows differ", LENIENCE, "all rows without zeros, all l, V 2..3",
-               lenience.strict_is_lossless),
-    Derivation("bias never falls as l falls", LENIENCE, "all rows, all pairs of l, V 2..3", lenience.monotone),
+    _derived(TOKENS, "acceptance rate = 1 - total variation", "all rows, V 2..4", acceptance_rate_holds),
+    _derived(TOKENS, "(1 - a^{gamma+1}) / (1 - a) from the code", "all rows, V 2, gamma 0..6; V 3, gamma 0..2",
+             expected_tokens_hold),
+    _derived(TOKENS, "(1 - a^{gamma+1}) / (1 - a) by recurrence", "every gamma; the code's step at V 2, gamma 1..4",
+             every_gamma_holds),
+    _derived(TIME, "wall-time and operations factors", "all alpha and c, gamma 1..6", costs_hold),
+    _derived(TIME, "best gamma: the first not improved on", "all alpha and c, every gamma", stopping_rule_holds),
+    _derived(TIME, "improvement iff alpha > c, by (1 + a) / (1 + c)", "all alpha and c, every gamma",
+             least_gain_holds),
+    _derived(LENIENCE, "bias = what lenience adds to acceptance", "all rows and l, V 2..3, gamma 1..2",
+             lenience.bias_holds),
+    _derived(LENIENCE, "no token above p / l", "all rows and l, V 2..3", lenience.bound_holds),
+    _derived(LENIENCE, "no bias at l = 1, some below if the rows differ", "all rows without zeros, all l, V 2..3",
+             lenience.strict_is_lossless),
+    _derived(LENIENCE, "bias never falls as l falls", "all rows, all pairs of l, V 2..3", lenience.monotone),
 ]  # fmt: skip
+"""A proof for each closed form."""

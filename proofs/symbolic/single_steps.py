@@ -40,6 +40,7 @@ from ...verifiers import greedy_block_verification as greedy
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.sub_block import SubBlockRule
+from ..proving import ProofResult
 
 Real = z3.ArithRef
 
@@ -85,21 +86,16 @@ class Query(NamedTuple):
     given: list
 
 
-class SolverAnswer(NamedTuple):
-    """An answer: holds, refuted (with the model that refutes), or no-evidence (a time-out)."""
-
-    verdict: str
-    model: z3.ModelRef | None = None
-
-
-def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> SolverAnswer:
-    """Prove or refute a query within a limit in seconds of processor time."""
+def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> ProofResult:
+    """Prove or refute a query, with the model that refutes it, within a limit in seconds of processor time."""
     solver = z3.SolverFor("QF_NRA")  # the general one takes seconds or minutes, by what the process asked before
     solver.add(*query.given, z3.Not(query.claim))
     result = check(solver, limit)
     if result == z3.sat:
-        return SolverAnswer(REFUTED, solver.model())
-    return SolverAnswer(HOLDS if result == z3.unsat else NO_EVIDENCE)
+        return ProofResult(REFUTED, f"counterexample: {solver.model()}")
+    if result == z3.unsat:
+        return ProofResult(HOLDS)
+    return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s of processor time")
 
 
 def _row(name: str, size: int) -> tuple[list, list]:

@@ -16,9 +16,9 @@ from draftproof.tests.proofs.symbolic.mutants import OF_DERIVATIONS
 pytestmark = pytest.mark.symbolic
 
 
-@pytest.mark.parametrize("derivation", DERIVATIONS, ids=lambda d: d.name)
+@pytest.mark.parametrize("derivation", DERIVATIONS, ids=lambda d: d.what)
 def test_the_same_check_of_something_wrong_does_not(derivation):
-    assert OF_DERIVATIONS[derivation.name]() is False
+    assert OF_DERIVATIONS[derivation.what]() is False
 
 
 # Numbers ordered by proof

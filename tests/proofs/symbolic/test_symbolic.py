@@ -16,7 +16,7 @@ pytestmark = pytest.mark.symbolic
 def test_the_same_query_about_a_defect_has_a_counterexample(lemma, size):
     found = ask(OF_LEMMAS[lemma.name].asked(lemma, size))
     assert found.verdict == "refuted"
-    assert found.model is not None
+    assert found.detail is not None
 
 
 @pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
