@@ -170,12 +170,12 @@ class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
     """A specification of the rows, by the fields of ``WideProblem``."""
 
     kind: Kind
-    live: list[Annotated[list[Token], msgspec.Meta(min_length=1)]]
+    live: tuple[Annotated[tuple[Token, ...], msgspec.Meta(min_length=1)], ...]
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**32)] = 0
-    agree: list[Token] = []
+    agree: tuple[Token, ...] = ()
     backwards: bool = False
     exchanged: bool = False
-    departures: list[list[Token]] = []
+    departures: tuple[tuple[Token, ...], ...] = ()
     few_ids: bool = False
 
 
@@ -196,7 +196,7 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
         raise InputError(
             f"{name}: live must be a list of {gamma} lists of tokens, and agree a list of positions below {gamma}"
         )
-    for i, tokens in enumerate(spec.live):
+    for i, tokens in enumerate(map(list, spec.live)):
         if len(set(tokens)) < len(tokens) or max(tokens) >= vocabulary:
             raise InputError(f"{name}: live[{i}] must be a list of different tokens below {vocabulary}, got {tokens}")
     if spec.departures and (
@@ -207,9 +207,7 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
         raise InputError(
             f"{name}: departures must be a list of {gamma} lists of later positions, and live one or two tokens each"
         )
-    fields = msgspec.structs.asdict(spec) | {"live": tuple(map(tuple, spec.live)), "agree": tuple(spec.agree)}
-    fields["departures"] = tuple(map(tuple, spec.departures))
-    problem = WideProblem(vocabulary, gamma, name=form.name or name, **fields)
+    problem = WideProblem(vocabulary, gamma, name=form.name or name, **msgspec.structs.asdict(spec))
     blocks, rows = problem.count(gamma), sum(map(problem.count, range(gamma + 1)))
     if blocks > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
         raise InputError(
