@@ -81,7 +81,7 @@ class Law:
     """A measured law of what a subject emits on one problem. Checks withdraw it; nothing else changes it.
 
     It is made from paths (``small_measurement``, ``wide_measurement``), from a partition of chosen random numbers
-    (``small_law.DrivenMeasurement``) or from a table of texts (``text_laws``).
+    (``small_measurement`` too) or from a table of texts (``text_laws``).
 
     problem: the problem as given.
     dtype: the dtype of the rows.

@@ -13,7 +13,7 @@ from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, rows_of, size_of
 from ...models.rationals import as_float, as_fraction
 from ...verifiers.details import DrivenDetail, LawDetail
-from ...verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Witness
+from ...verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Strength, Witness
 from ...verifiers.registry import reference
 from ...verifiers.trees.draft_tree import CONTEXT, DraftTree
 from ..claims import coupling_bound
@@ -60,13 +60,14 @@ def probability_text(probability: Any, tolerance: Any = 0) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Measurement(Law):
-    """A law on a problem of a small vocabulary, from traced paths or enumerated.
+    """A law on a problem of a small vocabulary: enumerated, from traced paths, or by calls that requests confirm.
 
     in_use: the problem with the rows that the verifier worked with, exact, over QQ.
     blocks: draft block -> the law of what is emitted given the block. An outcome is tokens, or the text of an error.
       A draft tree is named by its tokens.
     modifies_target: True for greedy block verification, after which the target is modified.
     grain: total variation by which the lattice of the uniforms alone can move the law.
+    numbers: what each random number decides, of a law by calls: thresholds, a race, products, nothing.
     """
 
     problem: Problem
@@ -74,10 +75,21 @@ class Measurement(Law):
     blocks: Mapping[Prefix, Mapping[Any, Any]] = field(default_factory=dict)
     modifies_target: bool = False
     grain: float = 0.0
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def method(self) -> Method:
+        if self.exactness is Strength.DRIVEN:
+            return Method.DRIVING
         return Method.ENUMERATION if self.dtype == "exact" else Method.INTERCEPTION
+
+    @property
+    def detail_type(self) -> type[LawDetail]:
+        return DrivenDetail if self.known and self.method is Method.DRIVING else LawDetail
+
+    def facts(self) -> dict[str, Any]:
+        by_calls = {"missed": self.missed, "confirmations": self.confirmations, "numbers": self.numbers}
+        return super().facts() | (by_calls if self.detail_type is DrivenDetail else {})
 
     @property
     def size(self) -> dict[str, Any]:
@@ -149,8 +161,11 @@ class Measurement(Law):
         return verdict_rule.decide(self.distance(other), *allowed) == HOLDS
 
     def text(self, probability: Any, tolerance: Any = 0) -> str:
-        """Return a measured probability for a reader."""
-        return probability_text(probability, tolerance)
+        """Return a measured probability for a reader: of multiplied uniforms, as many digits of it as are known."""
+        if "products" not in self.numbers.values():
+            return probability_text(probability, tolerance)
+        known = -math.log10(max(as_float(tolerance), 1e-12))
+        return f"{as_float(probability):.{max(int(known), 2)}g}"
 
     @cached_property
     def lossless(self) -> Departure:
@@ -306,37 +321,6 @@ class Measurement(Law):
             stray = prefix_key(max(sorted(strays), key=lambda o: strays[o]))
             return f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
         return None
-
-
-@dataclass(frozen=True, eq=False)
-class DrivenMeasurement(Measurement):
-    """A law by calls, from a partition of chosen random numbers; random requests confirm it.
-
-    numbers: what each random number decides: thresholds, a race, products, nothing.
-    """
-
-    numbers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def method(self) -> Method:
-        return Method.DRIVING
-
-    @property
-    def detail_type(self) -> type[LawDetail]:
-        return DrivenDetail if self.known else LawDetail
-
-    def facts(self) -> dict[str, Any]:
-        if not self.known:
-            return super().facts()
-        asked = {"missed": self.missed, "confirmations": self.confirmations, "numbers": self.numbers}
-        return super().facts() | asked
-
-    def text(self, probability: Any, tolerance: Any = 0) -> str:
-        """Return as many digits as are known if the law has logarithms, from multiplied uniforms."""
-        if "products" not in self.numbers.values():
-            return probability_text(probability, tolerance)
-        known = -math.log10(max(as_float(tolerance), 1e-12))
-        return f"{as_float(probability):.{max(int(known), 2)}g}"
 
 
 def _gaps(law: Mapping, other: Mapping) -> dict[Prefix, Any]:

@@ -24,7 +24,7 @@ from ..rounding.rule import (
     rows_as_they_are,
     rows_in_use_allowed,
 )
-from .small_law import DrivenMeasurement, Measurement
+from .small_law import Measurement
 
 
 def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False,
@@ -87,13 +87,12 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
     rule, theorem = bounds(judged)
     least, most = (theorem, theorem) if own_rule else (min(rule, theorem), max(rule, theorem))
     by_theorem: dict[str, Any] = {"theorem_of": own_rule} if own_rule else {}
-    driven = exactness is Strength.DRIVEN
-    return (DrivenMeasurement if driven else Measurement)(
+    return Measurement(
         problem, in_use, blocks, modifies_target, grain, dtype=dtype, exactness=exactness, paths=paths, reason=reason,
         tolerance=excused(least, resolution), explained=excused(most, resolution),
         rounding={"rule": rule, "theorem": theorem, **by_theorem}, arithmetic=judged if judged != dtype else None,
         certain=excused(min(bounds(certain)[own_rule is not None :]), resolution) if certain != judged else math.inf,
-        findings=findings, between_levels=between_levels, **(asked if driven else {}),
+        findings=findings, between_levels=between_levels, **(asked if exactness is Strength.DRIVEN else {}),
     )  # fmt: skip
 
 
