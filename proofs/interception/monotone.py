@@ -9,15 +9,12 @@ import math
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from .places import place, scattered
 from .sources import switch
-
-if TYPE_CHECKING:
-    from .numbers import Traced
 
 JITTER = 2
 """Units of the last place by which a kernel may step back where it is next to constant."""
@@ -26,7 +23,29 @@ EPSILON = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Unit of the last place of numbers near 1, for dtypes coarser than double precision."""
 
 
-def applied(number: "Traced", apply: Callable[[Any], Any], what: str, *key: Any) -> "Traced":
+class Chain(Protocol):
+    """A number that was drawn and what was done with it. source: the drawn number."""
+
+    @property
+    def source(self) -> Any: ...
+
+    def then(self, apply: Callable[[Any], Any], *key: Any) -> Any:
+        """Return the chain with one more operation."""
+        ...
+
+    def at(self, point: int) -> Any:
+        """Return the number at a point of its source."""
+        ...
+
+    def key(self) -> Any:
+        """Return what is equal for chains that do the same."""
+        ...
+
+
+Number = TypeVar("Number", bound=Chain)
+
+
+def applied(number: Number, apply: Callable[[Any], Any], what: str, *key: Any) -> Number:
     """Return the number after an operation that is monotone, or constant; end the trace if it is neither.
 
     apply: the operation on a concrete number. key: what is equal for operations that do the same.
@@ -40,7 +59,7 @@ def applied(number: "Traced", apply: Callable[[Any], Any], what: str, *key: Any)
     return after
 
 
-def _is_monotone(number: "Traced", after: "Traced") -> bool:
+def _is_monotone(number: Chain, after: Chain) -> bool:
     """Return whether what the operation returns keeps one direction over the points at which it is looked at."""
     low, high = number.source.low, number.source.high
     looked_at = {low, (low + high) // 2, high - 1, *scattered(low, high), *_next_to_zero(number, low, high)}
@@ -60,7 +79,7 @@ def _is_monotone(number: "Traced", after: "Traced") -> bool:
     return not (rises and falls)
 
 
-def _value(number: "Traced", point: int) -> float:
+def _value(number: Chain, point: int) -> float:
     """Return the number at a point; NaN if it is undefined there."""
     try:
         with np.errstate(all="ignore"):
@@ -69,7 +88,7 @@ def _value(number: "Traced", point: int) -> float:
         return math.nan
 
 
-def _next_to_zero(number: "Traced", low: int, high: int) -> tuple[int, ...]:
+def _next_to_zero(number: Chain, low: int, high: int) -> tuple[int, ...]:
     """Return the points next to that at which the number changes its sign, if it does."""
     first, last = _value(number, low), _value(number, high - 1)
     if not min(first, last) < 0 < max(first, last):
