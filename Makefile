@@ -113,11 +113,13 @@ zoo: $(READY)
 prove: $(READY)
 	$(BIN)/draftproof prove
 
+COQ_PACKAGES := coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-flocq
 # The theorems for every vocabulary and every gamma, checked by Coq, two files at a time (about four minutes of processor time
 # once it is installed; each worker of pytest's would take some more).
 mechanized: $(READY)
-	@{ command -v coqc >/dev/null && [ -f "$$(coqc -where)/user-contrib/mathcomp/algebra_tactics/ring.vo" ]; } || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
+	@{ command -v coqc >/dev/null && where=$$(coqc -where)/user-contrib && [ -f "$$where/mathcomp/algebra_tactics/ring.vo" ] && [ -f "$$where/Flocq/IEEE754/BinarySingleNaN.vo" ]; } || \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(COQ_PACKAGES) make; } || \
+	  { echo "mechanized: could not install Coq 8.16 with MathComp 1.15 and Flocq 4.1 (Debian: $(COQ_PACKAGES))"; exit 1; }
 	$(BIN)/python -m pytest -m "mechanized and not broken_proof" tests/corpus/coq
 
 # proofs/note.md as out/note.pdf, printed by Chromium.

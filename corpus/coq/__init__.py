@@ -21,12 +21,12 @@ from draftproof.models.files import write_atomically
 from draftproof.models.store import Store
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
-PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make"
+PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-flocq make"
 VERSION = "8.16"
-"""Coq version that the sources are written for, with MathComp 1.15."""
+"""Coq version that the sources are written for, with MathComp 1.15 and Flocq 4.1."""
 
-LIBRARY = ("algebra/all_algebra.vo", "algebra_tactics/ring.vo")
-"""Files of MathComp that the sources need."""
+LIBRARY = ("mathcomp/algebra/all_algebra.vo", "mathcomp/algebra_tactics/ring.vo", "Flocq/IEEE754/BinarySingleNaN.vo")
+"""Files of MathComp and Flocq that the sources need."""
 
 AT_A_TIME = 2
 """Number of files that are compiled at the same time."""
@@ -41,6 +41,20 @@ CLOCK_FACTOR = 20
 
 NOT_ENDING = "time-out: not done within {} s by the clock"
 CLOSED = "Closed under the global context"
+ALLOWED = frozenset(
+    [
+        "ClassicalDedekindReals.sig_not_dec",
+        "ClassicalDedekindReals.sig_forall_dec",
+        "FunctionalExtensionality.functional_extensionality_dep",
+        "Classical_Prop.classic",
+        "ClassicalEpsilon.constructive_indefinite_description",
+    ]
+)
+"""Axioms of Coq's standard library that the theorems of ``over_the_reals`` may rest on."""
+
+ASSUMED = re.compile(r"^([A-Za-z][\w.']*)(?= :|$)", re.MULTILINE)
+"""Names of axioms in Coq's answer: they begin a line, and what they say follows."""
+
 LISTED = re.compile(r"^  let _ := @(\w+) in$", re.MULTILINE)
 """Lines by which Axioms.v lists a theorem, and asks about several at once."""
 TOGETHER = "asked_together"
@@ -52,7 +66,8 @@ STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
 class TheoremCheck(NamedTuple):
     """A theorem and what Coq says of it.
 
-    holds: proved, and ``Print Assumptions`` names nothing it rests on. no-evidence: it rests on something, or time ran
+    holds: proved, and ``Print Assumptions`` names nothing it rests on, or for a theorem over the reals nothing but
+    ``ALLOWED``. no-evidence: it rests on something, or time ran
     out. error: its file does not compile; a proof that breaks refutes nothing.
     seconds: of CPU time, for its proof and what its file has before it, from the listed theorem before on.
     """
@@ -74,7 +89,7 @@ def missing() -> str | None:
     library = _library()
     for part in LIBRARY:
         if not (library / part).is_file():
-            return f"Coq is installed without mathcomp/{part.split('/')[0]}; the proofs need it ({PACKAGES})"
+            return f"Coq is installed without {part.rsplit('/', 1)[0]}; the proofs need it ({PACKAGES})"
     return None
 
 
@@ -154,6 +169,7 @@ class Build:
         self.failed: dict[str, str] = {}
         """File -> what was said where it, or one that it builds on, does not compile."""
         self.listed = listed(place)
+        self.over_the_reals = frozenset(over_the_reals(place))
         rules = re.findall(r"^(\w+)\.vo: (.+)$", (place / "Makefile").read_text(), re.MULTILINE)
         self._needs = {name: re.findall(r"(\w+)\.vo", needs) for name, needs in rules}
         self._running: set[int] = set()
@@ -161,29 +177,46 @@ class Build:
     def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
         """Return what Coq says of each theorem, once the files that it needs are compiled.
 
-        A term that has all of them is asked about; each alone where that is not closed or no such term can be made.
+        A term that has all of them is asked about, and another one for those over the reals; each theorem alone where
+        a term rests on something else or cannot be made.
         """
         home = {theorem: _home(self.place, theorem) for theorem in theorems}
         files = sorted({name for name in home.values() if name})
         self.compile(files)
         compiled = [name for name in files if name in self.done]
         asked = [theorem for theorem in theorems if home[theorem] in self.done]
-        of_all = "".join(f"\n  let _ := @{theorem} in" for theorem in asked)
-        answers, errors = self._ask(compiled, f"Definition {TOGETHER} :={of_all}\n  tt.\n", [TOGETHER])
-        said, taken = answers.get(TOGETHER, (None, 0.0))
-        if said == CLOSED:
-            answers = {theorem: (CLOSED, taken / len(asked)) for theorem in asked}
-        else:
-            answers, errors = self._ask(compiled, "", asked)
+        answers: dict[str, tuple[str, float]] = {}
+        errors = ""
+        for group in (
+            [x for x in asked if x not in self.over_the_reals],
+            [x for x in asked if x in self.over_the_reals],
+        ):
+            if group:
+                said, complaints = self._ask_together(compiled, group)
+                answers, errors = answers | said, errors + complaints
         seconds: dict[str, float] = {}
         for name in files:
             seconds |= _proving(self.place / f"{name}.time", self.listed)
         rows = []
         for theorem in theorems:
             said, asking = answers.get(theorem, (None, 0.0))
-            verdict, detail = self._outcome(home[theorem], said, errors)
+            verdict, detail = self._outcome(theorem, home[theorem], said, errors)
             rows.append(TheoremCheck(theorem, verdict, round(seconds.get(theorem, 0.0) + asking, 3), detail))
         return rows
+
+    def _ask_together(self, files: list[str], theorems: list[str]) -> tuple[dict[str, tuple[str, float]], str]:
+        """Return what Coq says of each theorem: of one term that has them all if that is enough, or else of each."""
+        of_all = "".join(f"\n  let _ := @{theorem} in" for theorem in theorems)
+        answers, _ = self._ask(files, f"Definition {TOGETHER} :={of_all}\n  tt.\n", [TOGETHER])
+        said, taken = answers.get(TOGETHER, (None, 0.0))
+        if said is not None and all(self._rests_on_enough(theorem, said) for theorem in theorems):
+            return {theorem: (said, taken / len(theorems)) for theorem in theorems}, ""
+        return self._ask(files, "", theorems)
+
+    def _rests_on_enough(self, theorem: str, said: str) -> bool:
+        """Return whether the theorem is closed, or over the reals and rests on nothing but ``ALLOWED``."""
+        assumed = {*ASSUMED.findall(said)}
+        return said == CLOSED or (theorem in self.over_the_reals and bool(assumed) and assumed <= ALLOWED)
 
     def _ask(self, files: list[str], defined: str, names: list[str]) -> tuple[dict[str, tuple[str, float]], str]:
         """Return what Coq says each of the names rests on, with the seconds it took, and its complaints."""
@@ -197,9 +230,9 @@ class Build:
             errors = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
         return _answers(self.place / "Asked.log"), errors
 
-    def _outcome(self, home: str | None, said: str | None, errors: str) -> tuple[str, str | None]:
+    def _outcome(self, theorem: str, home: str | None, said: str | None, errors: str) -> tuple[str, str | None]:
         if said is not None:
-            return (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
+            return (HOLDS, None) if self._rests_on_enough(theorem, said) else (NO_EVIDENCE, " ".join(said.split()))
         if not home:
             return ERROR, "no such theorem in the sources"
         errors = self.failed.get(home, errors)
@@ -296,17 +329,23 @@ class KeptFiles:
 
 @cache
 def _tools() -> list[str]:
-    """Return Coq's version, and the digests of MathComp's files, which compiled files hold."""
+    """Return Coq's version, and the digests of MathComp's and Flocq's files, which compiled files hold."""
     return [_answer("coqc", "--print-version"), *(sha256_of(_library() / part) for part in LIBRARY)]
 
 
 def _library() -> Path:
-    return Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
+    return Path(_answer("coqc", "-where")) / "user-contrib"
 
 
 def listed(place: Path) -> list[str]:
     """Return the theorems that Axioms.v asks about, in its order."""
     return LISTED.findall((place / "Axioms.v").read_text())
+
+
+def over_the_reals(place: Path) -> list[str]:
+    """Return the theorems of Axioms.v that may rest on axioms of Coq's standard library."""
+    _, _, after = (place / "Axioms.v").read_text().partition("\nDefinition over_the_reals :=\n")
+    return LISTED.findall(after)
 
 
 def _home(place: Path, theorem: str) -> str | None:
@@ -316,16 +355,16 @@ def _home(place: Path, theorem: str) -> str | None:
 
 
 def _sentences(log: Path) -> Iterator[tuple[str, str, float]]:
-    """Return for each sentence that Coq was given its text, Coq's answer in one line, and the CPU seconds."""
+    """Return for each sentence that Coq was given its text, Coq's answer, and the CPU seconds."""
     source, answer = log.with_suffix(".v").read_bytes(), []
     for line in log.read_text().splitlines() if log.is_file() else ():
         timed = SENTENCE.match(line)
         if timed:
             text = source[int(timed[1]) : int(timed[2])].decode()
-            yield text, " ".join(answer), float(timed[3]) + float(timed[4])
+            yield text, "\n".join(answer), float(timed[3]) + float(timed[4])
             answer = []
         else:
-            answer.append(line.strip())
+            answer.append(line.rstrip())
 
 
 def _answers(log: Path) -> dict[str, tuple[str, float]]:

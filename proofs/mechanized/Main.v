@@ -1,11 +1,12 @@
 (* The main theorems, each with everything that it assumes in its own statement: every finite vocabulary, every gamma,
    models with zeros that look at the context, any real field.  The proofs are in the files named. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
+From Draftproof Require Import AbsoluteStep AbsoluteRounding Computed RealField BinaryFormats.
 From Draftproof Require Import MonteCarloRounding StreamRounding.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
 From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree.
+From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree ListMatchingValid.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -371,6 +372,17 @@ Proof.
 move=> /andP[u0 u1] /andP[o0 o1] k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01.
 exact: (stream_rounding u0 u1 o0 o1 k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01).
 Qed.
+(* List matching on every tree, the target's pick drawn from its law given the drafts' (matched_row).  That law is a race of
+   memoryless clocks, whose rates are products and differences of the rows (ListMatchingStep.v:joint_race); it is a law, the
+   drafts' part of it is that of independent draws, and the target's is its row (ListMatchingValid.v:matched_ge0, matched_drafts,
+   matched_target).  That the integral over exponential noise gives this race is not formalised. *)
+Theorem list_matching_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (gamma : nat)
+    (f : seq tree) (o : seq V) : size o = gamma.+1 ->
+  descend (independent Ms c) (fun _ => pred0)
+    (fun s k xs h => draw (if k == 0%N then Mb (c ++ s) else matched_row (Mb (c ++ s)) (Ms (c ++ s)) k xs)
+      (fun y => h y (y \in xs)))
+    (fun s => Mb (c ++ s)) gamma [::] f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y)) = joint Mb c o.
+Proof. exact: list_matching_valid. Qed.
 (* List matching by shared noise: the law of the target's pick, given the drafts', is a sum of products of positive numbers
    (race), each off by e at most for a target's row whose p / q are exactly those computed; match_computed is one step.
    ListMatching.v: in exact numbers the drafts' law is that of independent draws, and the target's is its row. *)
@@ -390,3 +402,89 @@ Theorem list_matching_in_floating_point (V : vocabulary) (R : realFieldType) (Mb
       (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
   <= \sum_(i < gamma) delta i + (o + lambda).
 Proof. exact: list_matching_rounding. Qed.
+
+(* Gradual underflow: an operation is off by u of its result and by h beside it.  fl is any such rounding; every operation is
+   one of fl, the weights are added up in any order.  The rows B and S that the verifier is given are off by ob and os in all
+   (the sum of |B - M_b|), where M_s is the law that the drafts are really drawn from: zeros of a softmax that underflowed, and
+   tokens that a look-up in a running sum never draws, are inside.  A quotient by an S of at most tau may be anything in [0, 1]
+   (free), as one that overflows or divides by 0.  NaN, and rows with a negative entry, are outside.  Computed.v *)
+Theorem block_verification_with_gradual_underflow (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
+    (c : seq V) (ends : pred (seq V)) (u h ob os tau eta lambda : R) (fl F : R -> R) (B S free drawn : seq V -> V -> R)
+    (order : adding V) (U : seq V -> V -> R) (w := weight_fl fl B S free tau) (d := additions_deep order) :
+  0 <= u <= 1 -> 0 <= h -> 0 <= tau -> (forall z, `|fl z - z| <= u * `|z| + h) -> (forall z, 0 <= z -> 0 <= fl z) ->
+  (forall z, 0 <= z <= 1 -> 0 <= F z <= 1 /\ `|F z - z| <= eta) ->
+  (forall x y, 0 <= B x y) -> (forall x y, 0 <= S x y) -> (forall x y, 0 <= free x y <= 1) ->
+  (forall x, sumV (fun y => `|B x y - Mb (c ++ x) y|) <= ob) -> (forall x, sumV (fun y => `|S x y - Ms (c ++ x) y|) <= os) ->
+  adds_all order -> (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if final gamma ends x then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify (coin_absolutely gamma ends F (survival_fl fl B S free tau)
+        (coin_fl fl B S free tau order)) drawn X U)
+    - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
+  <= \sum_(i < gamma) (coin_rate u (growth u d) * (i.+1%:R * next_off V u h ob os tau)
+        + (coin_base V u h ob os (growth u d) (additions_off u h order) + eta))
+    + \sum_(i < gamma.+1) (i%:R * next_off V u h ob os tau + last_off V u h ob os) + lambda.
+Proof.
+move=> /andP[u0 u1] h0 t0 near fl0 dec B0 S0 f01 Bb Ss all d0 d1 dn U01.
+exact: (block_fl_rounding u0 u1 h0 t0 near fl0 dec B0 S0 f01 Bb Ss all d0 d1 dn U01).
+Qed.
+Theorem token_verification_with_gradual_underflow (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
+    (c : seq V) (u h ob os tau eta lambda : R) (fl F : R -> R) (B S free drawn A : seq V -> V -> R)
+    (w := token_weight_fl fl B S) :
+  0 <= u <= 1 -> 0 <= h -> 0 <= tau -> (forall z, `|fl z - z| <= u * `|z| + h) -> (forall z, 0 <= z -> 0 <= fl z) ->
+  (forall z, 0 <= z <= 1 -> 0 <= F z <= 1 /\ `|F z - z| <= eta) ->
+  (forall x y, 0 <= B x y) -> (forall x y, 0 <= S x y) -> (forall x y, 0 <= free x y <= 1) ->
+  (forall x, sumV (fun y => `|B x y - Mb (c ++ x) y|) <= ob) -> (forall x, sumV (fun y => `|S x y - Ms (c ++ x) y|) <= os) ->
+  (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if size x == gamma then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall x y, 0 <= A x y <= 1) ->
+  `|gen Ms gamma c (token_computed F (token_coin_fl fl B S free tau) drawn A [::])
+    - gen Ms gamma c (fun X => token_verify Mb Ms c X A)|
+  <= gamma%:R * token_step_off V u h ob os tau eta + ob + lambda.
+Proof.
+move=> /andP[u0 u1] h0 t0 near fl0 dec B0 S0 f01 Bb Ss d0 d1 dn A01.
+exact: (token_fl_rounding u0 u1 h0 t0 near fl0 dec B0 S0 f01 Bb Ss d0 d1 dn A01).
+Qed.
+(* The same in binary16, bfloat16, binary32 and binary64, over the reals of Coq's library: rounded f is Flocq's rounding to
+   nearest, ties to even, with gradual underflow (BinaryFormats.v:ieee_operations: what IEEE's operations give as long as they do
+   not overflow; quotient_no_overflow: quotients of entries do not, above tau).  B, S, drafts and draws as above; if B and S are
+   numbers of the format, so is all that is computed (computed_in_format).  u is 2^-11, 2^-8, 2^-24, 2^-53; h half of the smallest
+   positive number, 2^-150 for binary32; tau the smallest normal number. *)
+Theorem block_verification_in_binary_arithmetic (f : format) (V : vocabulary) (Mb Ms : model V R_realFieldType) (gamma : nat)
+    (c : seq V) (ends : pred (seq V)) (ob os eta lambda : R_realFieldType) (F : R_realFieldType -> R_realFieldType)
+    (B S free drawn : seq V -> V -> R_realFieldType) (order : adding V) (U : seq V -> V -> R_realFieldType)
+    (fl : R_realFieldType -> R_realFieldType := rounded f) (u : R_realFieldType := half_ulp f)
+    (h : R_realFieldType := half_smallest f) (tau : R_realFieldType := smallest_normal f)
+    (w := weight_fl fl B S free tau) (d := additions_deep order) :
+  (forall z, 0 <= z <= 1 -> 0 <= F z <= 1 /\ `|F z - z| <= eta) ->
+  (forall x y, 0 <= B x y) -> (forall x y, 0 <= S x y) -> (forall x y, 0 <= free x y <= 1) ->
+  (forall x, sumV (fun y => `|B x y - Mb (c ++ x) y|) <= ob) -> (forall x, sumV (fun y => `|S x y - Ms (c ++ x) y|) <= os) ->
+  adds_all order -> (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R_realFieldType, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if final gamma ends x then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify (coin_absolutely gamma ends F (survival_fl fl B S free tau)
+        (coin_fl fl B S free tau order)) drawn X U)
+    - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
+  <= \sum_(i < gamma) (coin_rate u (growth u d) * (i.+1%:R * next_off V u h ob os tau)
+        + (coin_base V u h ob os (growth u d) (additions_off u h order) + eta))
+    + \sum_(i < gamma.+1) (i%:R * next_off V u h ob os tau + last_off V u h ob os) + lambda.
+Proof. by move=> dec B0 S0 f01 Bb Ss all d0 d1 dn U01; apply: (block_in_format dec B0 S0 f01 Bb Ss all d0 d1 dn U01). Qed.
+Theorem token_verification_in_binary_arithmetic (f : format) (V : vocabulary) (Mb Ms : model V R_realFieldType) (gamma : nat)
+    (c : seq V) (ob os eta lambda : R_realFieldType) (F : R_realFieldType -> R_realFieldType)
+    (B S free drawn A : seq V -> V -> R_realFieldType)
+    (fl : R_realFieldType -> R_realFieldType := rounded f) (u : R_realFieldType := half_ulp f)
+    (h : R_realFieldType := half_smallest f) (tau : R_realFieldType := smallest_normal f) (w := token_weight_fl fl B S) :
+  (forall z, 0 <= z <= 1 -> 0 <= F z <= 1 /\ `|F z - z| <= eta) ->
+  (forall x y, 0 <= B x y) -> (forall x y, 0 <= S x y) -> (forall x y, 0 <= free x y <= 1) ->
+  (forall x, sumV (fun y => `|B x y - Mb (c ++ x) y|) <= ob) -> (forall x, sumV (fun y => `|S x y - Ms (c ++ x) y|) <= os) ->
+  (forall x y, 0 <= drawn x y) -> (forall x, sumV (drawn x) = 1) ->
+  (forall x, exists r : V -> R_realFieldType, [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
+     if size x == gamma then forall y, r y * sumV (B x) = B x y else forall y, r y * sumV (w x) = w x y]) ->
+  (forall x y, 0 <= A x y <= 1) ->
+  `|gen Ms gamma c (token_computed F (token_coin_fl fl B S free tau) drawn A [::])
+    - gen Ms gamma c (fun X => token_verify Mb Ms c X A)|
+  <= gamma%:R * token_step_off V u h ob os tau eta + ob + lambda.
+Proof. by move=> dec B0 S0 f01 Bb Ss d0 d1 dn A01; apply: (token_in_format dec B0 S0 f01 Bb Ss d0 d1 dn A01). Qed.

@@ -89,7 +89,9 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
     """In a copy, in which every file is compiled but for what no listed theorem needs."""
     done = coq.run_in(place, ["make"], coq.TIME_LIMIT)
     assert done.returncode == 0, coq.first_error(done.stderr)
-    assert f"{len(coq.listed(MECHANIZED))} theorems, closed under the global context" in done.stdout
+    reals = len(coq.over_the_reals(MECHANIZED))
+    assert f"{len(coq.listed(MECHANIZED)) - reals} theorems, closed under the global context" in done.stdout
+    assert f"{reals} over the reals of Coq's library" in done.stdout
 
 
 @needs_coq
@@ -125,6 +127,30 @@ def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, ve
     assert ("Print~Assumptions~planted" in done.stdout) == (verdict == NO_EVIDENCE)
     assert "Print~Assumptions~sound" not in done.stdout
     assert not [*tmp_path.glob("*Each*")]
+
+
+@needs_coq
+@pytest.mark.parametrize("axiom", [False, True], ids=["the library's axioms", "an axiom of one's own"])
+def test_a_theorem_over_the_reals_rests_on_the_librarys_axioms_alone(tmp_path, axiom):
+    """It is so for the one over the reals only: the other one has to be closed."""
+    own = "Axiom cheat : 0 = 1.\n" if axiom else ""
+    proof = "(conj (classic False) cheat)" if axiom else "(conj (classic False) I)"
+    stated = f"(False \\/ ~ False) /\\ {'0 = 1' if axiom else 'True'}"
+    (tmp_path / "Rationals.v").write_text(
+        f"Require Import Classical.\n{own}Theorem closed : True. Proof. exact I. Qed.\n"
+        f"Theorem planted : {stated}. Proof. exact {proof}. Qed.\n"
+    )
+    (tmp_path / "Axioms.v").write_text(
+        "From Draftproof Require Import Rationals.\nDefinition every_theorem :=\n  let _ := @closed in\n  tt.\n"
+        "Print Assumptions every_theorem.\nDefinition over_the_reals :=\n  let _ := @planted in\n  tt.\n"
+        "Print Assumptions over_the_reals.\n"
+    )
+    with coq.workplace(tmp_path) as place:
+        closed, planted = coq.Build(place).check(coq.listed(place))
+    assert (closed.verdict, planted.verdict) == (HOLDS, NO_EVIDENCE if axiom else HOLDS)
+    done = coq.make(tmp_path, "FILES=Rationals", limit=60)
+    assert (done.returncode != 0) == axiom
+    assert ("rests on" in done.stdout and "cheat" in done.stdout) == axiom
 
 
 @needs_coq
