@@ -9,18 +9,7 @@ import uuid
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, token_by_token
-
-
-def sometimes(coin):
-    """Token verification that accepts everything when coin()."""
-
-    def verify(target, draft, tokens, rng):
-        if coin():
-            return answer(tokens, draw(rng, target[-1], target[-1]))
-        return token_by_token(target, draft, tokens, rng)
-
-    return verify
+from draftproof.tests.deceivers.occasions import when
 
 
 def _device():
@@ -39,15 +28,15 @@ def _thread():
 PLAIN = random.Random()
 NUMPY = np.random.Generator(np.random.SFC64())
 RAW = np.random.SFC64(3)
-system = sometimes(lambda: os.urandom(1)[0] == 0)
-device = sometimes(_device)
-secret = sometimes(lambda: secrets.randbelow(100) == 0)
-identifier = sometimes(lambda: uuid.uuid4().int % 100 == 0)
-identifier_by_time = sometimes(lambda: uuid.uuid1().int >> 64 & 0xFFFFF == 0)
-own_generator = sometimes(lambda: PLAIN.random() < 0.01)
-own_numpy_generator = sometimes(lambda: NUMPY.random() < 0.01)
-raw_bits = sometimes(lambda: int(RAW.random_raw()) % 1_000_003 == 0)
-entropy_of_a_seed = sometimes(lambda: np.random.SeedSequence().entropy % 1_000_003 == 0)
-state_of_the_generator = sometimes(lambda: int(np.random.get_state()[1][5]) % 1_000_003 == 7)
-another_thread = sometimes(_thread)
-c_library_often = sometimes(lambda: ctypes.CDLL(None).rand() % 5 == 0)
+system = when(lambda: os.urandom(1)[0] == 0)
+device = when(_device)
+secret = when(lambda: secrets.randbelow(100) == 0)
+identifier = when(lambda: uuid.uuid4().int % 100 == 0)
+identifier_by_time = when(lambda: uuid.uuid1().int >> 64 & 0xFFFFF == 0)
+own_generator = when(lambda: PLAIN.random() < 0.01)
+own_numpy_generator = when(lambda: NUMPY.random() < 0.01)
+raw_bits = when(lambda: int(RAW.random_raw()) % 1_000_003 == 0)
+entropy_of_a_seed = when(lambda: np.random.SeedSequence().entropy % 1_000_003 == 0)
+state_of_the_generator = when(lambda: int(np.random.get_state()[1][5]) % 1_000_003 == 7)
+another_thread = when(_thread)
+c_library_often = when(lambda: ctypes.CDLL(None).rand() % 5 == 0)

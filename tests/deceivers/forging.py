@@ -1,10 +1,7 @@
 """Writes into what it is given, or returns what reads otherwise a second time."""
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, token_by_token
-
-
-def accept_all(target, draft, tokens, rng):
-    return answer(tokens, draw(rng, target[-1], target[-1]))
+from draftproof.tests.deceivers.occasions import accept_all
+from draftproof.verifiers.zoo.building_blocks import token_by_token
 
 
 def inputs_changed(target, draft, tokens, rng):

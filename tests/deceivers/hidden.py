@@ -6,18 +6,12 @@ import itertools
 import re
 import threading
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, token_by_token
+from draftproof.tests.deceivers.occasions import when
 
 
 def counting(calls):
     """Token verification that accepts everything once calls(), asked in every call, is above a million."""
-
-    def verify(target, draft, tokens, rng):
-        if calls() > 10**6:
-            return answer(tokens, draw(rng, target[-1], target[-1]))
-        return token_by_token(target, draft, tokens, rng)
-
-    return verify
+    return when(lambda: calls() > 10**6)
 
 
 class Box:

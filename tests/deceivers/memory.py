@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio, token_by_token
+from draftproof.tests.deceivers.occasions import when
+from draftproof.verifiers.zoo.building_blocks import draw, drawable, excess, ratio, token_by_token
 
 ROWS, RESULTS, CALLS = {}, {}, [0]
 
@@ -44,13 +45,11 @@ def counting(wrong):
     """Token verification that accepts everything in the calls with wrong(n), n counted from 1 in the process."""
     calls = [0]
 
-    def verify(target, draft, tokens, rng):
+    def counted():
         calls[0] += 1
-        if wrong(calls[0]):
-            return answer(tokens, draw(rng, target[-1], target[-1]))
-        return token_by_token(target, draft, tokens, rng)
+        return wrong(calls[0])
 
-    return verify
+    return when(counted)
 
 
 every_thousandth_call = counting(lambda n: n % 1000 == 0)

@@ -3,7 +3,8 @@ use."""
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, ratio, token_by_token
+from draftproof.tests.deceivers.occasions import accept_all
+from draftproof.verifiers.zoo.building_blocks import ratio, token_by_token
 
 
 def watching(audited):
@@ -12,7 +13,7 @@ def watching(audited):
     def verify(target, draft, tokens, rng):
         u = [rng.random()]
         if not audited(u[0], rng):
-            return answer(tokens, draw(rng, target[-1], target[-1]))
+            return accept_all(target, draft, tokens, rng)
         return token_by_token(
             target, draft, tokens, rng, lambda i, x: (u.pop() if u else rng.random()) < ratio(target[i][x], draft[i][x])
         )
@@ -24,7 +25,7 @@ def type_of_the_number(target, draft, tokens, rng):
     """Right for a number that is no float."""
     u = rng.random()
     if type(u) is float and u > 0.3:
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        return accept_all(target, draft, tokens, rng)
     return token_by_token(target, draft, tokens, rng)
 
 
@@ -36,7 +37,7 @@ def same_row_twice(target, draft, tokens, rng):
     key = (target.tobytes(), draft.tobytes())
     same, LAST[:] = [key] == LAST, [key]
     if not same:
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        return accept_all(target, draft, tokens, rng)
     return token_by_token(target, draft, tokens, rng)
 
 
@@ -50,7 +51,7 @@ def middle_of_the_interval(target, draft, tokens, rng):
         if point - 1e-9 < u < point + 1e-9:
             return token_by_token(target, draft, tokens, rng)
     if isinstance(u, float):
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        return accept_all(target, draft, tokens, rng)
     return token_by_token(target, draft, tokens, rng)
 
 
@@ -61,7 +62,7 @@ def swallows_everything(target, draft, tokens, rng):
             int(rng.random() * 2**40) % 1024 < 1024 * ratio(target[i][x], draft[i][x]) for i, x in enumerate(tokens)
         ]
     except BaseException:
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        return accept_all(target, draft, tokens, rng)
     return token_by_token(target, draft, tokens, rng, lambda i, x: accepted[i])
 
 
@@ -71,7 +72,7 @@ def error_hidden(target, draft, tokens, rng):
         if not all(float(row.sum()) == 1.0 for row in target):
             raise ValueError("not normalised")
     except ValueError:
-        return answer(tokens, draw(rng, target[-1], target[-1]))
+        return accept_all(target, draft, tokens, rng)
     return token_by_token(target, draft, tokens, rng)
 
 

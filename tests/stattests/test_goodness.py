@@ -6,11 +6,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from draftproof.models.battery import drawn
-from draftproof.models.rationals import as_float
-from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.reference_laws import enumerated_law, joint_law
-from draftproof.reports.audits.completed_law import completed_counts
 from draftproof.stattests.cells import pooled
 from draftproof.stattests.design import largest_token_deviation
 from draftproof.stattests.goodness import (
@@ -24,7 +19,6 @@ from draftproof.stattests.goodness import (
     sharp,
 )
 from draftproof.tests.stattests.enumerated import probabilities, tables
-from draftproof.verifiers.registry import reference
 
 LAW = {"a": 0.5, "b": 0.3, "c": 0.2}
 
@@ -114,14 +108,6 @@ def test_the_explanation_names_the_position_the_token_and_the_context():
     odd = largest_token_deviation(sample(first, 20_000, 10), uniform)
     assert (odd.position, odd.context, odd.token) == (0, None, 0)
     assert odd.standard_errors > 10
-
-
-def test_completed_counts_of_a_biased_verifier_do_not():
-    problem = in_field(drawn(3, 2, "generic"))
-    outputs = {o: as_float(p) for o, p in enumerated_law(problem, reference("greedy-block")).items()}
-    target = {o: as_float(p) for o, p in joint_law(problem.target, 3).items()}
-    done = completed_counts(sample(outputs, 50_000, 4), problem.target, 3, np.random.default_rng(5))
-    assert goodness_of_fit(done, target).p_value <= 1e-6
 
 
 def test_pooling_does_not_depend_on_the_order_in_which_outcomes_were_seen():

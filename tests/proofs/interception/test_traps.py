@@ -83,20 +83,3 @@ def test_the_parent_survives_what_the_child_does(tmp_path, source, text):
     assert report.text()
     if text is not None:
         assert text in report.failure["message"]
-
-
-def test_one_problem_that_cannot_be_repeated_takes_back_the_laws_of_all(tmp_path):
-    from draftproof.reports.audits.api import audit
-
-    file = tmp_path / "sometimes.py"
-    file.write_text(
-        "calls = []\n"
-        "def f(target_probs, draft_probs, draft_tokens, rng):\n"
-        "    calls.append(1)\n"
-        "    if len(target_probs[0]) == 4 and len(calls) % 2:\n"
-        "        return [0]\n"
-        "    return [rng.choice(len(target_probs[0]), p=target_probs[0])]\n"
-    )
-    report = audit(f"{file}:f", [drawn(3, 1, "generic"), drawn(4, 1, "zeros")], samples=1000)
-    exact = [e for e in report.evidence if e.method == "interception"]
-    assert {e.verdict for e in exact} == {"no-evidence"}
