@@ -107,7 +107,9 @@ def judged_again(folder: Path, planned: int) -> dict[str, Any]:
     """Return the report of a run from its cells alone, without models. planned: how many cells the plan has."""
     head, *rows = map(json.loads, (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines())
     settings = head["settings"]
-    given: dict[str, Any] = {field.name: settings[field.name] for field in fields(TablesPlan) if field.name in settings}
-    plan = TablesPlan(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    given: dict[str, Any] = {}
+    for name in {field.name for field in fields(TablesPlan)} & settings.keys():
+        given[name] = tuple(settings[name]) if isinstance(settings[name], list) else settings[name]
+    plan = TablesPlan(**given)
     cells = {MeasurementCell(*row["key"]): row["row"] for row in rows}
     return tables_report(plan, settings, cells, planned)
