@@ -169,6 +169,7 @@ class Report:
             self.notice({kind: text}, **part.shown.get(kind, {}))
         calls = max(self.subject.get("calls", 0), part.subject.get("calls", 0))
         self.subject |= part.subject | {"calls": calls}
+        self.claims = tuple(dict.fromkeys([*self.claims, *part.claims]))
         self.environment |= part.environment
         self.regions |= part.regions
         self.diagnosis += part.diagnosis

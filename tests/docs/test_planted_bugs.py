@@ -67,7 +67,10 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("bug", some(IN_PYTHON))
-@pytest.mark.parametrize(("page", "file"), [("verifier.md", "mine.py"), ("certify.md", "deployed.py")])
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [("verifier.md", "mine.py"), pytest.param("certify.md", "deployed.py", marks=pytest.mark.long)],
+)
 def test_a_function_with_the_bug_is_refuted(page, file, bug):
     right = written("certify.md", "deployed.py")
     text = planted(right, IN_PYTHON[bug])

@@ -13,6 +13,7 @@ from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import junit, page, sarif, terminal
 
 PLANTED = Path(__file__).parents[1] / "subjects" / "engines.py"
+GOLDEN = Path(__file__).parent / "golden" / "wrong.json"
 PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
 WRONG = "draftproof.verifiers.zoo.residual:replacement_from_target"
 
@@ -50,7 +51,7 @@ def test_a_command_ends_with_the_verdict_where_a_form_of_its_report_fails(module
     monkeypatch.setattr(module, name, fails)
     files = {form: tmp_path / f"report.{form}" for form in ("json", "html", "sarif", "junit")}
     options = [word for form, file in files.items() for word in (f"--{form}", str(file))]
-    done = CliRunner().invoke(cli, ["audit", WRONG, "--problem", PROBLEM, *options])
+    done = CliRunner().invoke(cli, ["report", "show", str(GOLDEN), *options])
     assert done.exit_code == 1, done.output
     assert f"{says}: could not be drawn (KeyError: 'planted'); the verdict stands" in done.stderr
     assert {form for form, file in files.items() if file.exists()} == {*files} - {says.strip("-")}

@@ -45,7 +45,7 @@ def test_the_first_refutation_ends_the_audit_where_that_is_asked_for():
 
 
 def test_an_interruption_ends_all_children_and_keeps_what_was_measured():
-    began = threading.Event()
+    began, before = threading.Event(), signal.signal(signal.SIGINT, signal.default_int_handler)  # xdist ignores it
 
     def progress(stage, done, total):
         if done == 4 and not began.is_set():
@@ -54,6 +54,9 @@ def test_an_interruption_ends_all_children_and_keeps_what_was_measured():
             threading.Event().wait(0.5)
 
     problems = [toy(1), *(drawn(2, 1, kind) for kind in ("generic", "zeros", "equal", "disjoint"))]
-    report = audited(TOKEN, jobs=2, progress=progress, problems=problems)
+    try:
+        report = audited(TOKEN, jobs=2, progress=progress, problems=problems)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert report.interrupted and report.evidence and report.verdict == "error"
     assert not [process for process in RUNNING if not process.ended]
