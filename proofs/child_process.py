@@ -12,8 +12,9 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -85,10 +86,18 @@ BETWEEN_COUNTS = 2.0
 RUNNING: WeakSet["LineProcess"] = WeakSet()
 """The processes that this one has started and still holds."""
 
+STARTING = threading.Lock()
+"""Lock of ``RUNNING``: threads start processes side by side."""
 
-def end_all() -> None:
-    """End every process of ``RUNNING``, and everything that they started: whoever waits for one gets ``RunFailed``."""
-    for process in [*RUNNING]:
+
+def kill_started_by(threads: Container[int]) -> None:
+    """Kill the processes that these threads started, and all that those started: who waits for one gets ``RunFailed``.
+
+    threads: as ``threading.get_ident`` numbers them.
+    """
+    with STARTING:
+        mine = [process for process in RUNNING if process.thread in threads]
+    for process in mine:
         process.kill()
 
 
@@ -115,7 +124,9 @@ class LineProcess:
             for printed in self._printed:
                 printed.started()
         assert self._process.stdin and self._process.stdout
-        RUNNING.add(self)
+        self.thread = threading.get_ident()
+        with STARTING:
+            RUNNING.add(self)
         self._requests, self._answers = self._process.stdin, self._process.stdout
         os.set_blocking(self._requests.fileno(), False)
         if sys.platform == "linux":  # a row of a whole vocabulary is a line of megabytes

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ....models.errors import RunFailed
 from ....models.regions import covered
-from ....proofs.child_process import end_all
+from ....proofs.child_process import kill_started_by
 from ....proofs.time_limits import ProcessorTime
 from ..report import Report
 from ..runner import INTERRUPTED, examine
@@ -95,14 +95,14 @@ def parts_of(subject: SubjectSpec, problems: AuditProblems, settings: AuditSetti
             if part.report.interrupted:
                 return
         return
-    stopped, finished = threading.Event(), False
+    stopped, threads = threading.Event(), set[int]()
 
     def progress(stage: str, done: int, total: int) -> None:
         if stopped.is_set():
             raise KeyboardInterrupt
         settings.progress(stage, done, total)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs, initializer=lambda: threads.add(threading.get_ident())) as pool:
         own = replace(settings, progress=progress)
         running = [pool.submit(audit_in_dtype, subject, dtype, problems, own) for dtype in subject.dtypes]
         try:
@@ -112,18 +112,16 @@ def parts_of(subject: SubjectSpec, problems: AuditProblems, settings: AuditSetti
                 except KeyboardInterrupt:
                     stopped.set()
                 while not part.done():
-                    end_all()
+                    kill_started_by(threads)
                     time.sleep(0.05)
                 if stopped.is_set():
                     part.result().report.failure = {"kind": "interrupted", "message": INTERRUPTED}
                 yield part.result()
-            finished = True
-        finally:
+        finally:  # also where no more parts are wanted
             stopped.set()
             for part in running:
                 part.cancel()
-            if not finished:
-                end_all()
+            kill_started_by(threads)
 
 
 def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, settings: AuditSettings) -> AuditedPart:

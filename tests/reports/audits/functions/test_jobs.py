@@ -9,6 +9,7 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.child_process import RUNNING
+from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
@@ -44,6 +45,14 @@ def test_the_first_refutation_ends_the_audit_where_that_is_asked_for():
     assert report.verdict == "refuted" and {e.dtype for e in report.evidence} == {"float64"}
 
 
+def test_an_audit_that_ends_early_leaves_other_processes_alone():
+    with Sandbox(written(TOKEN)) as box:
+        box.start([toy(1)])
+        wrong = TOKEN.replace("left = np.maximum", "left = target_probs[i] + 0 * np.maximum")
+        assert audited(wrong, stop_at_first=True, jobs=2).verdict == "refuted"
+        assert [*box.law(toy(1))] and not box.ended
+
+
 def test_an_interruption_ends_all_children_and_keeps_what_was_measured():
     began, before = threading.Event(), signal.signal(signal.SIGINT, signal.default_int_handler)  # xdist ignores it
 
@@ -59,4 +68,4 @@ def test_an_interruption_ends_all_children_and_keeps_what_was_measured():
     finally:
         signal.signal(signal.SIGINT, before)
     assert report.interrupted and report.evidence and report.verdict == "error"
-    assert not [process for process in RUNNING if not process.ended]
+    assert not [process for process in RUNNING if not process.ended and process.thread != threading.get_ident()]
