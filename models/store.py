@@ -176,14 +176,21 @@ class Store:
                 os.close(old)
 
 
-def stored_rows(file: Path, what: str) -> list[StoredRow]:
-    """Return all rows of a file, for whatever digest; none if it is not there. Another process may write to it.
+class StoredFile(NamedTuple):
+    """What a file holds: the settings that all rows depend on, and the rows, for whatever digest."""
+
+    settings: dict[str, Any]
+    rows: list[StoredRow]
+
+
+def stored(file: Path, what: str) -> StoredFile:
+    """Return what a file holds; nothing if it is not there. Another process may write to it.
 
     what: as of ``Store``.
     Raises: InputError for a file of anything else, and for a line that was changed.
     """
     content = file.read_bytes() if file.is_file() else b""
-    return _parsed(content[: content.rfind(b"\n") + 1], what, str(file))[1] if content else []
+    return _parsed(content[: content.rfind(b"\n") + 1], what, str(file)) if content else StoredFile({}, [])
 
 
 def stored_text(what: str, rows: Iterable[StoredRow]) -> bytes:
@@ -212,8 +219,8 @@ def _sum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:16].encode()
 
 
-def _parsed(content: bytes, what: str, where: str) -> tuple[dict[str, Any], list[StoredRow]]:
-    """Return the settings and the rows in whole lines."""
+def _parsed(content: bytes, what: str, where: str) -> StoredFile:
+    """Return what whole lines hold."""
     lines: list[dict[str, Any]] = []
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         body, _, end = line.rpartition(_CHECK)
@@ -226,7 +233,7 @@ def _parsed(content: bytes, what: str, where: str) -> tuple[dict[str, Any], list
     if lines[0]["version"] != 1:
         raise InputError(f"{where}: has version {lines[0]['version']}; this draftproof reads version 1; left as it is")
     rows = [StoredRow(tuple(line["key"]), line["for"], line["row"]) for line in lines[1:]]
-    return lines[0]["settings"], rows
+    return StoredFile(lines[0]["settings"], rows)
 
 
 def _require_same(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:

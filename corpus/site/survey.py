@@ -18,7 +18,7 @@ from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.errors import InputError
 from draftproof.models.files import write_atomically
 from draftproof.models.problem import Problem, tree_problem_from
-from draftproof.models.store import Key, Store, stored_rows
+from draftproof.models.store import Key, Store, stored
 from draftproof.models.tree_battery import drawing
 from draftproof.reports.audits.engines.audit import LEVELS, audit_engine
 from draftproof.reports.audits.functions.audit import run_audit
@@ -276,7 +276,7 @@ class SeedCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def seed_counts(folder: Path) -> list[SeedCount]:
     """Return what the rows in the folder say, for each name and state of the code."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for key, code, row in stored_rows(folder / SEEDS, WHAT):
+    for key, code, row in stored(folder / SEEDS, WHAT).rows:
         groups.setdefault((str(key[0]), code[:12]), []).append(_named(key, row))
     day = date.fromtimestamp((folder / SEEDS).stat().st_mtime).isoformat() if groups else ""
     return [

@@ -12,7 +12,7 @@ import pytest
 from draftproof.models import digests, store
 from draftproof.models.digests import code_digest
 from draftproof.models.errors import InputError
-from draftproof.models.store import Store, StoredRow, stored_rows, stored_text
+from draftproof.models.store import Store, StoredRow, stored, stored_text
 
 KILLED = """
 import os, signal, sys
@@ -44,7 +44,7 @@ def test_rows_are_there_again_and_the_last_of_a_key_counts(file):
     with opened(file) as kept:
         assert kept.rows == {(1, "a"): "one", (2, "a"): 4}
         kept.keep([(2, "a")])
-    assert stored_rows(file, "squares") == [StoredRow((2, "a"), "code", 4)]
+    assert stored(file, "squares").rows == [StoredRow((2, "a"), "code", 4)]
     assert Store(None, "squares").rows == {}
     with Store(file.with_name("plain"), "squares", valid_for="x") as kept:
         kept.put(("é",), {"b": [1.5, None]})
@@ -62,14 +62,14 @@ def test_a_killed_process_loses_only_the_line_that_it_was_writing_and_that_is_sa
     with opened(file) as kept:
         assert kept.rows == {}, "the first line is written again"
         kept.put((3, "a"), 9)
-    assert stored_rows(file, "squares") == [StoredRow((3, "a"), "code", 9)]
+    assert stored(file, "squares").rows == [StoredRow((3, "a"), "code", 9)]
 
 
 def test_rows_for_another_digest_do_not_count_and_stay(file):
     with opened(file, valid_for="other") as kept:
         assert (kept.rows, [row.row for row in kept.others]) == ({}, [1, 4])
         kept.put((1, "a"), 7)
-    assert [row.row for row in stored_rows(file, "squares")] == [1, 4, 7]
+    assert [row.row for row in stored(file, "squares").rows] == [1, 4, 7]
     with opened(file) as kept:
         assert kept.rows == {(1, "a"): 1, (2, "a"): 4}
 
@@ -112,7 +112,7 @@ def test_one_process_writes_at_a_time_and_waits_a_moment_for_a_lock_that_outlive
         kept.keep(kept.rows)
         done = subprocess.run([sys.executable, "-c", other, str(file)], capture_output=True, text=True, check=False)
         assert "another process writes to it; expected one at a time" in done.stderr
-        assert len(stored_rows(file, "squares")) == 2
+        assert len(stored(file, "squares").rows) == 2
         held = os.dup(kept._descriptor)
     monkeypatch.setattr(store, "PATIENCE", 600.0)
     letting_go = threading.Timer(0.3, os.close, [held])
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_what_was_there(file, monkeypatch):
         assert [path.name for path in file.parent.iterdir()] == ["rows"]
         patched.undo()
         kept.put((4, "a"), 16)
-    assert [row.row for row in stored_rows(file, "squares")] == [1, 4, 16]
+    assert [row.row for row in stored(file, "squares").rows] == [1, 4, 16]
     for place in (file.parent, file.parent / "nowhere" / "rows"):
         with pytest.raises(InputError, match="cannot be used"):
             Store(place, "squares")
@@ -155,10 +155,10 @@ def test_what_is_replaced_again_and_again_is_written_anew_unless_the_folder_refu
             patched.setattr(os, "replace", refuses)
             for k in range(20):
                 kept.put((1, "a"), k)
-            assert len(stored_rows(file, "squares")) == 21
+            assert len(stored(file, "squares").rows) == 21
         for k in range(200):
             kept.put((1, "a"), k)
-    assert 1 <= len(stored_rows(file, "squares")) < 100 and stored_rows(file, "squares")[-1].row == 199
+    assert 1 <= len(stored(file, "squares").rows) < 100 and stored(file, "squares").rows[-1].row == 199
 
 
 def test_an_edit_of_a_declared_source_is_other_code_and_one_elsewhere_is_not(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError, RunFailed
-from draftproof.models.store import Store, stored_rows
+from draftproof.models.store import Store, stored
 from draftproof.proofs.field import in_field
 from draftproof.reports.audits.campaigns.table_source import TableSource
 from draftproof.stattests.campaign import clusters
@@ -61,7 +61,7 @@ def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted, mon
 
 
 def chunks_in(file):
-    rows = stored_rows(file, "a sampling campaign")
+    rows = stored(file, "a sampling campaign").rows
     return rows[-1].row["below"] + len(rows[-1].row["ahead"]) if rows else 0
 
 

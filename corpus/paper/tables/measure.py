@@ -23,7 +23,7 @@ from draftproof.models.generating.several_paths import SeveralPaths
 from draftproof.models.pairs.pair import Pair
 from draftproof.models.store import Store
 from draftproof.verifiers.batched.emitted import Emitted, EmittedPaths
-from draftproof_paper.tables.plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
+from draftproof_paper.tables.plan import CELLS, CELLS_HOLD, PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 from draftproof_paper.tables.subjects import PromptGroup
 
 
@@ -188,9 +188,6 @@ class SameBlocks:
         ]
 
 
-FILE_NAME = "cells.jsonl"
-
-
 class Record:
     """DIR/cells.jsonl: the settings, and the cells in the order in which they were measured.
 
@@ -198,14 +195,14 @@ class Record:
     """
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]):
-        self.folder, self.file = Path(folder), Path(folder) / FILE_NAME
+        self.folder, self.file = Path(folder), Path(folder) / CELLS
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not self.file.exists() and any(self.folder.iterdir()):
-                raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or has {FILE_NAME}")
+                raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or has {CELLS}")
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-        self._store = Store(self.file, "tables", settings)
+        self._store = Store(self.file, CELLS_HOLD, settings)
         self.cells = {MeasurementCell(*key): row for key, row in self._store.rows.items()}
 
     def add(self, cell: MeasurementCell, measured: Mapping[str, Any]) -> None:

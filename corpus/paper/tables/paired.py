@@ -112,7 +112,7 @@ class PairedOrder:
     def _end(self, side: int, times: float = 1.0) -> float:
         """Return the largest m, in units of b, that the bets of one side refute: -1 at least.
 
-        side: 0 of d, 1 of -d. times: as if so many times the differences had been seen, alike.
+        side: 0 of d, 1 of -d. times: how many times as many differences to assume, of the same mean and variance.
         """
         goal = log(2 / self.alpha)
 

@@ -1,9 +1,14 @@
 """The settings of a run of the tables, and the runs of the decoding loop that they need."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
+
+import msgspec
+
+CELLS, CELLS_HOLD = "cells.jsonl", "tables"
+"""Name of the file of a run's measured cells, and what it says its rows are of."""
 
 PLAIN = "plain"
 VERIFIERS = ("token", "block", "greedy-block")
@@ -128,6 +133,11 @@ class TablesPlan:
         columns = self.columns(cell.temperature)
         random.Random(cell.key()).shuffle(columns)
         return columns
+
+    @classmethod
+    def from_json(cls, settings: Mapping[str, Any]) -> "TablesPlan":
+        """Return the plan whose settings ``as_json`` wrote, with those of the run beside them."""
+        return msgspec.convert(settings, cls)
 
     def as_json(self) -> dict[str, Any]:
         settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}

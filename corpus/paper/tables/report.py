@@ -1,14 +1,13 @@
 """The report of the tables in its JSON form, from the cells, with what must be equal at T = 0 and at gamma = 1."""
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from draftproof.models.store import stored
 from draftproof_paper.tables.orderings import CONFIDENCE_LEVEL, ORDERINGS_ALPHA, Totals, orderings
 from draftproof_paper.tables.paper_comparison import acceptance_lengths, improvements, paper, paper_tables
-from draftproof_paper.tables.plan import PLAIN, Column, MeasurementCell, TablesPlan
+from draftproof_paper.tables.plan import CELLS, CELLS_HOLD, PLAIN, Column, MeasurementCell, TablesPlan
 
 HOLDS, REFUTED, DIFFERS, NOT_MEASURED = "holds", "refuted", "differs", "not measured"
 
@@ -105,11 +104,6 @@ def tables_report(
 
 def judged_again(folder: Path, planned: int) -> dict[str, Any]:
     """Return the report of a run from its cells alone, without models. planned: how many cells the plan has."""
-    head, *rows = map(json.loads, (folder / "cells.jsonl").read_text(encoding="utf-8").splitlines())
-    settings = head["settings"]
-    given: dict[str, Any] = {}
-    for name in {field.name for field in fields(TablesPlan)} & settings.keys():
-        given[name] = tuple(settings[name]) if isinstance(settings[name], list) else settings[name]
-    plan = TablesPlan(**given)
-    cells = {MeasurementCell(*row["key"]): row["row"] for row in rows}
-    return tables_report(plan, settings, cells, planned)
+    settings, rows = stored(folder / CELLS, CELLS_HOLD)
+    cells = {MeasurementCell(*row.key): row.row for row in rows}
+    return tables_report(TablesPlan.from_json(settings), settings, cells, planned)

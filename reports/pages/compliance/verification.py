@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ....models.digests import sha256_of
 from ....models.errors import InputError, RunFailed
 from ....models.json_files import convert, parse, plain
-from ....models.store import stored_rows
+from ....models.store import stored
 from ....proofs.sandbox import Sandbox
 from ....verifiers.registry import REFERENCES
 from ...audits.compliance.collecting import PARTS, PARTS_HOLD
@@ -52,7 +52,7 @@ def verified(folder: Path, code: Path, load: bool = False, agreed: Path | None =
     try:
         said = _document(folder)
         plan = load_plan(folder / PLAN)
-        parts = [Collected.read(row.row) for row in stored_rows(folder / PARTS, PARTS_HOLD)]
+        parts = [Collected.read(row.row) for row in stored(folder / PARTS, PARTS_HOLD).rows]
         made = document(plan, parts, said.date, said.draftproof)
         files = contents(plan, parts, made)
         drawn = _compare_pdf(folder, files[PAGE].decode(), said.draftproof.get("weasyprint"))

@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.tests.corpus.paper import tables_parts as parts
 from draftproof_paper.pages.page import markdown, page
-from draftproof_paper.tables.measure import FILE_NAME, Record
+from draftproof_paper.tables.measure import Record
 from draftproof_paper.tables.orderings import (
     Totals,
     block_efficiency,
@@ -18,7 +18,7 @@ from draftproof_paper.tables.orderings import (
     planned_orderings,
     speedup,
 )
-from draftproof_paper.tables.plan import PLAIN, Column, MeasurementCell
+from draftproof_paper.tables.plan import CELLS, PLAIN, Column, MeasurementCell
 from draftproof_paper.tables.report import equalities, tables_report
 
 SETTINGS = {"machine": "none", "torch": "2", "transformers": "5"}
@@ -130,10 +130,10 @@ def test_intervals_hold_the_ratio_about_as_often_as_they_say():
 def test_a_record_gives_back_its_cells_and_one_of_an_earlier_version_is_refused(tmp_path):
     plan = parts.planted_plan(prompts=1, seeds=1)
     cells = json.loads(json.dumps(list(parts.planted(plan).values())))
-    (tmp_path / FILE_NAME).write_text('{"format": "draftproof tables", "version": 1, "settings": {}}\n')
+    (tmp_path / CELLS).write_text('{"format": "draftproof tables", "version": 1, "settings": {}}\n')
     with pytest.raises(InputError, match="no file of tables, or of a version before"):
         Record(tmp_path, plan.as_json())
-    (tmp_path / FILE_NAME).unlink()
+    (tmp_path / CELLS).unlink()
     with closing(Record(tmp_path, plan.as_json())) as record:
         for cell, measured in zip(plan.cells(1), cells, strict=True):
             record.add(cell, measured)

@@ -10,7 +10,7 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
-from draftproof.models.store import stored_rows
+from draftproof.models.store import stored
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, WRONG
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
@@ -107,7 +107,7 @@ def test_a_function_that_cannot_be_sampled_is_one_line_and_status_3(plain, name,
 def waiting_for(file, process, chunks):
     while True:
         assert process.poll() is None, process.communicate()
-        rows = stored_rows(file, "a sampling campaign")
+        rows = stored(file, "a sampling campaign").rows
         if rows and rows[-1].row["below"] >= chunks:
             return
         time.sleep(0.05)
@@ -129,7 +129,7 @@ def test_ctrl_c_and_a_cancelled_job_keep_the_checkpoint_and_say_how_to_go_on(tmp
     assert err.strip().startswith("draftproof: interrupted after ")
     assert f"samples; they are in {file}, and the same command resumes from there" in err
     assert "Traceback" not in err
-    assert stored_rows(file, "a sampling campaign")[-1].row["below"] >= 1
+    assert stored(file, "a sampling campaign").rows[-1].row["below"] >= 1
     other = campaign(*arguments, "--seed", 1)
     assert other.status == 2
     assert "was begun with seed 0, and 1 is asked for" in other.err

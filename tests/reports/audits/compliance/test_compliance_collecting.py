@@ -8,7 +8,7 @@ import pytest
 from draftproof.models import digests
 from draftproof.models.digests import versions
 from draftproof.models.errors import InputError
-from draftproof.models.store import stored_rows
+from draftproof.models.store import stored
 from draftproof.reports.audits.compliance import collecting
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
 from draftproof.reports.audits.compliance.declared import declared_files, declared_versions, undeclared
@@ -50,7 +50,7 @@ def planned(folder, *parts, **named) -> Any:
 
 
 def kept(folder):
-    return [row.key[0] for row in stored_rows(folder / "out" / "parts.jsonl", PARTS_HOLD)]
+    return [row.key[0] for row in stored(folder / "out" / "parts.jsonl", PARTS_HOLD).rows]
 
 
 def test_a_finished_part_is_kept_until_a_declared_file_changes_and_a_failed_one_is_run_again(tmp_path, runs):

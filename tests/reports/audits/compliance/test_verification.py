@@ -9,7 +9,7 @@ import pytest
 
 from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.digests import sha256_of
-from draftproof.models.store import stored_rows, stored_text
+from draftproof.models.store import stored, stored_text
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD
 from draftproof.reports.audits.compliance.contradictions import left_out
 from draftproof.reports.audits.compliance.declared import declared_files
@@ -39,7 +39,7 @@ def sealed(folder):
 
 def forged(folder, change=lambda part: None, about=None):
     """Change a part; make everything else from it as a run makes it, and attest it."""
-    kept = stored_rows(folder / "parts.jsonl", PARTS_HOLD)
+    kept = stored(folder / "parts.jsonl", PARTS_HOLD).rows
     change(kept[0].row)
     said = json.loads((folder / "report.json").read_text(encoding="utf-8")) | (about or {})
     plan, parts = load_plan(folder / "plan.toml"), [Collected.read(row.row) for row in kept]
@@ -187,7 +187,7 @@ HISTORY = {"state": "quiet", "failures": [], "lifetime_alpha": 0.1, "checks": [{
     ],
 )
 def test_what_contradicts_itself_is_refused_whoever_made_it(at, change, words, run):
-    parts = [Collected.read(row.row) for row in stored_rows(run / "out" / "parts.jsonl", PARTS_HOLD)]
+    parts = [Collected.read(row.row) for row in stored(run / "out" / "parts.jsonl", PARTS_HOLD).rows]
     assert [*contradictions("2026-01-01", parts, True)] == []
     change(parts[at])
     assert any(words in line for line in contradictions("2026-01-01", parts, True))
