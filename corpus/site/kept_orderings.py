@@ -1,11 +1,10 @@
 """The orderings of the kept runs as tables of the page on end-to-end runs."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from draftproof_paper.pages.formatting import UNIT_FACTORS, verdict_counts
+from draftproof_paper.pages.formatting import ordering_mean, verdict_counts
 from draftproof_paper.tables.orderings import BLOCKS
 
 EVIDENCE = Path(__file__).with_name("evidence")
@@ -14,27 +13,34 @@ RUNS = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path 
 """The reports of all kept runs of ``draftproof tables``, by their names."""
 
 
+def gains(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the orderings "block above token verification" on the same blocks, as tables.json has them."""
+    return [row for row in tables["orderings"] if (row["statement"], row["measure"]) == ("block > token", BLOCKS)]
+
+
 def gains_table() -> str:
     """Return what block verification gains on the same blocks, in Markdown: a row for each run and setting."""
-    lines = ["| run | setting | blocks | gain, tokens a call | verdict |", "|---|---|---|---|---|"]
-    for run, row in _measured("block > token", BLOCKS):
-        lines.append(f"| `{run}` | {row['where']} | {row['n']:,} | {_interval(row)} | {_verdict(row)} |")
+    lines = ["| run | setting | blocks | gain | verdict |", "|---|---|---|---|---|"]
+    for run in sorted(RUNS):
+        for row in filter(_measured, gains(RUNS[run])):
+            lines.append(f"| `{run}` | {row['where']} | {row['n']:,} | {ordering_mean(row)} | {_verdict(row)} |")
     return "\n".join(lines)
 
 
 def decided_table() -> str:
     """Return every other ordering that a run has decided, in Markdown."""
     lines = ["| run | statement | by | setting | mean | verdict |", "|---|---|---|---|---|---|"]
-    for run, row in _measured():
-        if "theorem" not in row and row["verdict"] != "undecided":
-            cells = f"`{run}`", row["statement"], row["measure"], row["where"], f"{_interval(row)} {row['unit']}"
-            lines.append(f"| {' | '.join(cells)} | {_verdict(row)} |")
+    for run in sorted(RUNS):
+        for row in filter(_measured, RUNS[run]["orderings"]):
+            if "theorem" not in row and row["verdict"] != "undecided":
+                cells = f"`{run}`", row["statement"], row["measure"], row["where"], ordering_mean(row)
+                lines.append(f"| {' | '.join(cells)} | {_verdict(row)} |")
     return "\n".join(lines)
 
 
 def counts_table() -> str:
     """Return how many orderings of each kind the runs have decided, in Markdown."""
-    rows = [row for _, row in _measured()]
+    rows = [row for run in sorted(RUNS) for row in filter(_measured, RUNS[run]["orderings"])]
     lines = ["| statement | by | settings of all runs |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(line)} |" for line in verdict_counts(rows))])
 
@@ -54,17 +60,8 @@ def equalities_table() -> str:
     return "\n".join(lines)
 
 
-def _measured(*asked: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the orderings that were measured, with their runs; asked: a statement and a measure, or nothing for all."""
-    for run in sorted(RUNS):
-        for row in RUNS[run]["orderings"]:
-            if row["n"] and (not asked or asked == (row["statement"], row["measure"])):
-                yield run, row
-
-
-def _interval(row: dict[str, Any]) -> str:
-    mean, lower, upper = (UNIT_FACTORS[row["unit"]] * row[name] for name in ("mean", "lower", "upper"))
-    return f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"
+def _measured(row: dict[str, Any]) -> bool:
+    return row["n"] > 0
 
 
 def _verdict(row: dict[str, Any]) -> str:

@@ -3,24 +3,16 @@
 ``python -m draftproof.corpus.site.open_model`` writes corpus/site/open-model.svg.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from matplotlib import pyplot as plt
 
+from draftproof.corpus.site.kept_orderings import RUNS, gains
 from draftproof.reports.pages.figures import BLOCK, STYLE, TOKEN, svg
 
-EVIDENCE = Path(__file__).with_name("evidence")
-PICTURE = EVIDENCE.parent / "open-model.svg"
+PICTURE = Path(__file__).with_name("open-model.svg")
 RUN = "smollm2-settings"
-
-
-def gains(tables: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the orderings "block above token verification" on the same blocks, as tables.json has them."""
-    return [
-        row for row in tables["orderings"] if (row["statement"], row["measure"]) == ("block > token", "same blocks")
-    ]
 
 
 def says(row: dict[str, Any]) -> str:
@@ -48,8 +40,7 @@ def picture(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    tables = json.loads((EVIDENCE / RUN / "tables.json").read_text(encoding="utf-8"))
-    PICTURE.write_text(picture(gains(tables)) + "\n", encoding="utf-8")
+    PICTURE.write_text(picture(gains(RUNS[RUN])) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

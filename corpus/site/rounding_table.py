@@ -141,10 +141,21 @@ WORST_VOCABULARY = 152_000
 ORDERS = tuple(SumOrder(order, sum_depth(WORST_VOCABULARY, order)) for order in (PAIRWISE, CASCADE, IN_ORDER))
 """What the sums of engines are: in pairs, torch's cascade of short sums, or one entry after the other."""
 
+
+def block_worst(size: TreeSize) -> float:
+    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``."""
+    gamma, u = len(size.levels), size.unit
+    total = growth(u, 2 * gamma)
+    for i in range(1, gamma):
+        g = growth(u, 2 * i + 2 + size.vocabulary - 1)
+        total += 2 * g + growth(u, 2 * i) + u * (2 + u) * (2 + g) + u
+    return total + sum(growth(u, 2 * i + 2) for i in range(gamma))
+
+
 WORST_RULES: Mapping[str, tuple[Callable[[TreeSize], float], tuple[int, ...]]] = {
-    "block verification, gamma 1": (lambda size: block_worst(1, size), (1,)),
-    "block verification, gamma 4": (lambda size: block_worst(4, size), (1,)),
-    "block verification, gamma 8": (lambda size: block_worst(8, size), (1,)),
+    "block verification, gamma 1": (block_worst, (1,)),
+    "block verification, gamma 4": (block_worst, (1,) * 4),
+    "block verification, gamma 8": (block_worst, (1,) * 8),
     "multi-round rejection, 8 levels of 4": (multi_round_bound, (4,) * 8),
     "k-SEQ, 8 levels of 4": (k_seq_bound, (4,) * 8),
     "traversal verification, 60 nodes": (traversal_bound, (60,)),
@@ -152,15 +163,6 @@ WORST_RULES: Mapping[str, tuple[Callable[[TreeSize], float], tuple[int, ...]]] =
     "list matching, 8 levels of 4": (list_matching_bound, (4,) * 8),
 }
 """A rule -> its bound by the size of the tree, and the nodes at each depth."""
-
-
-def block_worst(gamma: int, size: TreeSize) -> float:
-    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``."""
-    u, total = size.unit, growth(size.unit, 2 * gamma)
-    for i in range(1, gamma):
-        g = growth(u, 2 * i + 2 + size.vocabulary - 1)
-        total += 2 * g + growth(u, 2 * i) + u * (2 + u) * (2 + g) + u
-    return total + sum(growth(u, 2 * i + 2) for i in range(gamma))
 
 
 def worst_bound(rule: str, dtype: str, order: SumOrder) -> float:
@@ -181,7 +183,7 @@ def worst_bound(rule: str, dtype: str, order: SumOrder) -> float:
 def largest_found(tries: int = 400) -> tuple[float, float]:
     """Return the largest error of a float32 sum in order, and of a look-up in it, that a search over rows finds.
 
-    The rows have equal entries: then each addition rounds alike, and errors add up.
+    The rows have equal entries: then each addition rounds the same way, and errors add up.
     """
     draw, of_sum, of_look_up = np.random.default_rng(0), 0.0, 0.0
     for entry in draw.uniform(1, 2, size=tries) / WORST_VOCABULARY:
