@@ -33,9 +33,9 @@ Written by `python -m draftproof.corpus.literature.page`; a test writes it anew 
 
 Each row says whose sentence it is. *Claimed*: the source says it, at the place named. *Read as*: we read a sentence
 of the source so; a paper that measured averages claims no more than those. *Asked here*: nobody claims it, we ask.
-*Refuted* is said of claimed rows alone; what was read so or asked here and fails *does not hold*. Where no more than
-an abstract could be read, the place says so; *from memory* is a paper that was not at hand, *by a summary* somebody
-else's page on it, a commit public code that was read.
+*Refuted* is said of claimed rows alone; what was read so or asked here and fails *does not hold*. The place says
+where only an abstract could be read. *From memory*: the paper was not at hand. *By a summary*: a page about the paper
+was read, not the paper. A commit is public code that was read.
 
 Every law is exact. What *holds* is contradicted by none of the problems named and is not thereby proved for all,
 unless the row names a theorem of Coq (`proofs/mechanized`). What fails has the smallest witness of the search, and

@@ -163,7 +163,7 @@ class Report:
                 self.shown |= {kind: shown} if shown else {}
 
     def take(self, part: "Report") -> None:
-        """Add a report on the same subject, made apart: what comes later is told after what is here."""
+        """Add a report on another part of the same run, after what is here."""
         self.add(part.evidence)
         for kind, text in part.findings.items():
             self.notice({kind: text}, **part.shown.get(kind, {}))

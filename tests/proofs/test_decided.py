@@ -16,7 +16,7 @@ pytestmark = pytest.mark.exact
 
 
 def decides(positions, gamma, wanted):
-    """Whether these positions of blocks of gamma tokens are decided together, by the positions of a report's scope."""
+    """Return whether a report's scope has these positions of blocks of gamma tokens decided together."""
     return any(set(wanted) <= set(one) for one in positions.get(str(gamma), ()))
 
 

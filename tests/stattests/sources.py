@@ -32,5 +32,5 @@ class Uniform:
 
 
 def has_drawn():
-    """Whether this process has drawn from a uniform source."""
+    """Return whether this process has drawn from a uniform source."""
     return bool(DRAWN)

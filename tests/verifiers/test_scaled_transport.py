@@ -79,7 +79,7 @@ def test_no_plan_for_two_siblings_accepts_more_on_rows_like_these(below, how):
         less += as_float(kept_on_the_tree(plain, target, draft, below, how)) < most - 1e-9
         half = plan._replace(moved={s: {x: w * QQ(1, 2) for x, w in row.items()} for s, row in plan.moved.items()})
         assert as_float(kept_on_the_tree(half, target, draft, below, how)) < most - 1e-9 or most < 1e-9
-    assert less > 0  # a plan that is optimal on its level alone is told from the best one
+    assert less > 0  # a plan that is optimal on its level alone accepts less than the best one
 
 
 def test_the_best_plan_reaches_the_bound_of_all_rules_where_another_one_does_not(monkeypatch):

@@ -34,7 +34,7 @@ def test_the_table_of_a_reference_has_its_exact_law_to_the_last_bit_of_a_word(na
         assert distance(table, law) <= Fraction(len(law), WORD_VALUES), problem.name
     if len(table.edges) > 5:
         table.edges[5] -= np.uint64(2**30)
-        assert distance(table, law) > Fraction(len(law), WORD_VALUES), "an edge that is moved a little is told"
+        assert distance(table, law) > Fraction(len(law), WORD_VALUES), "an edge that is moved a little is seen"
 
 
 def test_each_word_is_looked_up_between_its_edges():
