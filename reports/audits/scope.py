@@ -296,7 +296,7 @@ def _on_which(kind: Strength, known: ReportScope) -> str:
 def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     """Return the verdict in words that say no more than the evidence."""
     if report.steps:
-        return _of_steps(report.verdict, report.steps)
+        return _of_steps(report.verdict, report.steps, items)
     if report.verdict == "holds":
         if known.numbers == ["exact"]:
             how = "exactly, over rationals"
@@ -327,12 +327,14 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     return "error: it could not be audited to the end"
 
 
-def _of_steps(verdict: str, steps: Mapping[str, Any]) -> str:
+def _of_steps(verdict: str, steps: Mapping[str, Any], items: list[Evidence]) -> str:
     """Return the verdict on recorded steps in words."""
     number = max(steps["judged"]["steps"], steps["judged"]["greedy"])
     if verdict == "refuted":
         like = f"; behaves like: {steps['behaves_like'][0]['title']}" if steps["behaves_like"] else ""
-        at = steps["refuted_at"]
+        at, seen = steps["refuted_at"], next((e for e in items if e.claim == "rows" and e.refuted), None)
+        if at is None and seen and seen.witness:
+            return f"refuted: {seen.witness.observed} are not those of their settings: {seen.witness.why}"
         return f"refuted {f'in {number:,} steps' if at is None else f'by step {at + 1:,} of {number:,}'}{like}"
     shown = sorted(n for n in steps["limits"].values() if n is not None and n <= number)
     would = f"; {len(shown)} of {len(steps['limits'])} faults would have shown" if steps["limits"] else ""

@@ -1,7 +1,7 @@
 """Run vLLM on a CPU with speculation, for the tests of its recorder: one JSON argument, texts on standard output.
 
 {"target": DIR, "draft": DIR, "gamma": 4, "method": "draft_model, sampled", "texts": 200, "tokens": 32,
- "settings": {...}, "edit": "Python run before the engine is made"}
+ "settings": {...} or [{...} of requests in turn], "edit": "Python run before the engine is made"}
 """
 
 import json
@@ -38,7 +38,9 @@ def main() -> None:
         max_num_seqs=asked.get("at_once", 8), skip_tokenizer_init=True, speculative_config=method, block_size=32,
         disable_log_stats=True, seed=asked.get("seed", 0),
     )  # fmt: skip
-    parameters = SamplingParams(detokenize=False, max_tokens=asked["tokens"], ignore_eos=True, **asked["settings"])
+    given = asked["settings"] if isinstance(asked["settings"], list) else [asked["settings"]]
+    common = {"detokenize": False, "max_tokens": asked["tokens"], "ignore_eos": True}
+    parameters = [SamplingParams(**common, **given[k % len(given)]) for k in range(len(asked["prompts"]))]
     prompts = [{"prompt_token_ids": prompt} for prompt in asked["prompts"]]
     import time
 

@@ -113,7 +113,7 @@ def _rows(judge: RecordingJudge) -> Iterator[Evidence]:
         cause = rows.causes.most_common(1)[0][0]
         witness = Witness(
             sequence=judge.rows_at, expected=f"within TV {ROW_OFF[header.dtype]:g} of the settings' row",
-            observed=f"off by TV {rows.worst:.3g}; {rows.off:,} of {rows.checked:,} rows", why=cause,
+            observed=f"{rows.off:,} of {rows.checked:,} rows, by up to TV {rows.worst:.3g},", why=cause,
         )  # fmt: skip
     detail = Detail(dtype=header.dtype, vocabulary=header.vocabulary)
     yield _made(judge, "rows", witness, detail, method=Method.REPORTED, total_variation=rows.worst,

@@ -1,48 +1,29 @@
 """vLLM's V1 rejection sampler on a CPU, recorded by its plugin: as published, repaired, and with planted bugs."""
 
-import json
-import os
-import subprocess
-
 import pytest
 
-from draftproof.models.battery import drawn_markov
-from draftproof.models.forge import forge
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import decoder_python
 from draftproof_engines.decoders.vllm_decoder import REPAIR
+from draftproof_engines.recorders.vllm_recordings import SAMPLED, forged_pair, run_vllm
 
 pytestmark = [
     pytest.mark.decoders,
     pytest.mark.skipif(not decoder_python("vllm").is_file(), reason="needs vLLM: make decoders"),
 ]
-V, GAMMA = 16, 4
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pair")
-    forge(drawn_markov(V, GAMMA, "generic", 3), folder)
-    return folder
+    return forged_pair(tmp_path_factory.mktemp("forged") / "pair")
 
 
 @pytest.fixture
 def recorded(pair, tmp_path):
     """The report on so many texts of vLLM, with an edit to it."""
 
-    def run(edit="", texts=60, method="draft_model, sampled", one_of=1, **settings):
-        asked = {
-            "target": str(pair / "target"), "draft": str(pair / "draft"), "gamma": GAMMA, "method": method,
-            "tokens": 32, "prompts": [[k % V] for k in range(texts)], "edit": edit,
-            "settings": {"temperature": 1.0, **settings},
-        }  # fmt: skip
-        from draftproof.tests.corpus.engines.recorders.paths import importable
-
-        environment = {**os.environ, "PYTHONPATH": importable(tmp_path), "DRAFTPROOF_STEPS": str(tmp_path / "steps"),
-                       "DRAFTPROOF_ONE_OF": str(one_of)}  # fmt: skip
-        module = ["-m", "draftproof_engines.recorders.vllm_run", json.dumps(asked)]
-        done = subprocess.run([str(decoder_python("vllm")), *module], env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-2000:]
+    def run(edit="", texts=60, method=SAMPLED, **settings):
+        run_vllm(pair, tmp_path, method, texts, 32, edit, {"temperature": 1.0, **settings}, tmp_path / "steps")
         return audit_steps(tmp_path / "steps")
 
     return run
@@ -60,7 +41,7 @@ def test_as_published_with_a_draft_model_its_rows_are_not_those_of_the_settings(
     assert shard == "steps-000000.safetensors" and int(step.split()[1]) < 50
 
 
-@pytest.mark.parametrize("method", ["draft_model, sampled", "draft_model", "ngram"])
+@pytest.mark.parametrize("method", [SAMPLED, "draft_model", "ngram"])
 def test_repaired_it_is_not_refuted(method, recorded):
     report = recorded(REPAIR, texts=120, method=method)
     assert not refuted(report) and report.steps["judged"]["rows"] > 1000 and "recording-failed" not in report.findings

@@ -14,9 +14,11 @@ import pytest
 import draftproof
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import schema
+from draftproof.models.problem import load_problem
 from draftproof.models.recorded_steps import Header, Recording, chains
 from draftproof.recording import Recorder, recorded
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.tests.reports.commands.in_process import draftproof as run
 
 from .recordings import record, softmax, verifier
 
@@ -270,3 +272,28 @@ def test_the_command_judges_and_shows_the_gain(tmp_path):
     assert gain.returncode == 0 and Counter(gain.stdout.split())["greedy-block"] >= 1
     wrong = draftproof(".")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1) and "no header.json" in wrong.stderr
+
+
+def test_the_step_that_refutes_is_written_as_a_problem(tmp_path):
+    record(tmp_path / "wrong", "M11", steps=40, gamma=2)
+    record(tmp_path / "right", steps=40, gamma=2)
+
+    def judged(folder):
+        return run("steps", str(tmp_path / folder), "--witness", str(tmp_path / f"{folder}.json"))
+
+    assert judged("wrong").status == 1
+    problem = load_problem(str(tmp_path / "wrong.json"))
+    assert (problem.vocabulary, problem.gamma) == (3, 2)
+    right = judged("right")
+    assert right.status == 0 and not (tmp_path / "right.json").exists() and "no step of a chain refutes" in right.out
+
+
+KEPT = Path(draftproof.__file__).parent / "examples" / "recorded"
+
+
+@pytest.mark.skipif(not KEPT.exists(), reason="the examples are not in the wheel")
+def test_the_kept_recordings_are_refuted_as_published_and_not_repaired():
+    published, repaired = (audit_steps(KEPT / f"vllm-{name}") for name in ("as-published", "repaired"))
+    assert [e.claim for e in published.evidence if e.refuted] == ["rows"]
+    assert not [e for e in repaired.evidence if e.refuted] and repaired.steps["judged"]["rows"] > 1000
+    assert sum(file.stat().st_size for file in KEPT.rglob("*")) < 2e6
