@@ -38,6 +38,11 @@ def splitmix(number: int) -> int:
     return z ^ (z >> 31)
 
 
+def header() -> Path:
+    """Return the path of the C header that records steps of C, C++ and Rust engines: draftproof_recording.h."""
+    return Path(__file__).parent / "include" / "draftproof_recording.h"
+
+
 class _Step(NamedTuple):
     """A step on the host. known: what is known of the draft. fields: what else was recorded, by name."""
 
@@ -144,13 +149,18 @@ class Recorder:
             there = {name: copy() for name, copy in copies.items()}
             tokens, out = (there[name].astype(np.int64).reshape(-1) for name in ("drafts", "emitted"))
             above = there["parents"].astype(np.int64) if "parents" in there else np.arange(-1, len(tokens) - 1)
+            if above.shape != tokens.shape or ((above < -1) | (above >= len(above))).any():
+                raise ValueError(f"parents {above.tolist()} of {len(tokens)} drafted tokens")
             p = there["target"]
+            if "draft" in there and there["draft"].shape != (len(tokens), p.shape[-1]):
+                raise ValueError(f"draft of shape {there['draft'].shape}, expected {(len(tokens), p.shape[-1])}")
             q = np.zeros_like(p)
             if how == DRAFT_ROW:
                 q[above + 1] = there["draft"]
             elif how == POINT_MASS:
                 q[above + 1, tokens] = 1.0
-            more = {name: there.get(name) for name in ("logits", "uniforms", "logprobs", "history")}
+            more = {name: there.get(name) for name in ("logits", "uniforms", "logprobs")}
+            more["history"] = there["history"].astype(np.int64).reshape(-1) if "history" in there else None
             return _Step(p, q, tokens, out[out >= 0], above, how, fields | more)
 
         try:
@@ -174,9 +184,9 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _fails(self, error: Exception) -> None:
+    def _fails(self, error: Exception, steps: int = 1) -> None:
         with self._lock:
-            self.failed += 1
+            self.failed += steps
             self.error = self.error or f"{type(error).__name__}: {error}"
 
     def _work(self) -> None:
@@ -186,33 +196,42 @@ class Recorder:
                 self._check(step)
                 forced, logits = [*step.drafts, *step.emitted[step.emitted < self.vocabulary]], step.fields["logits"]
                 self._steps.append((step, reduced(step.target, step.draft, forced, self.listed, logits)))
-                if len(self._steps) >= self.shard_steps:
-                    self._write_shard()
             except Exception as error:
                 self._fails(error)
-        try:
-            if self._steps or not self._number or self.failed:
+            if len(self._steps) >= self.shard_steps:
                 self._write_shard()
-        except Exception as error:
-            self._fails(error)
+        if self._steps or not self._number or self.failed:
+            self._write_shard()
 
     def _check(self, step: _Step) -> None:
         if step.target.shape != (len(step.drafts) + 1, self.vocabulary):
             raise ValueError(f"target of shape {step.target.shape}, expected {(len(step.drafts) + 1, self.vocabulary)}")
         if len(step.drafts) and not 0 <= step.drafts.min() <= step.drafts.max() < self.vocabulary:
             raise ValueError(f"a drafted token outside 0..{self.vocabulary - 1}")
+        sizes = {"logits": step.target.shape, "uniforms": step.drafts.shape, "logprobs": step.emitted.shape}
+        for name, shape in sizes.items():
+            given = step.fields[name]
+            if given is not None and (given[: shape[0]] if name == "logprobs" else given).shape != shape:
+                raise ValueError(f"{name} of shape {given.shape}, expected {shape}")
+        json.dumps(step.fields["settings"])
+        np.array([step.fields[name] for name in ("request", "place", "slot")], dtype=np.int64)
 
     def _write_shard(self) -> None:
         steps, self._steps = self._steps, []
-        self.recorded += len(steps)
-        counts = {name: str(getattr(self, name)) for name in ("seen", "recorded", "dropped", "failed")}
+        counts = {name: str(getattr(self, name)) for name in ("seen", "dropped", "failed")}
+        counts["recorded"] = str(self.recorded + len(steps))
         about = {"recording": self._digest, "error": self.error, **counts}
         settings = {}
-        arrays = _arrays(steps, self._values, settings)
-        about["settings"] = json.dumps(list(settings.values()))
-        data = self._save(arrays, metadata=about)
-        write_atomically(self.folder / f"steps-{self._number:06d}.safetensors", data)
+        try:
+            arrays = _arrays(steps, self._values, settings)
+            about["settings"] = json.dumps(list(settings.values()))
+            data = self._save(arrays, metadata=about)
+            write_atomically(self.folder / f"steps-{self._number:06d}.safetensors", data)
+        except Exception as error:
+            self._fails(error, len(steps))
+            return
         self._number += 1
+        self.recorded += len(steps)
 
 
 def recorded(verify: Callable[..., Any], folder: str | os.PathLike, **options: Any) -> RecordedVerifier:

@@ -84,7 +84,10 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """A folder of recorded steps. digest: of its header, which each shard repeats. shards: its files, in order."""
+    """A folder of recorded steps.
+
+    digest: of its header; each shard repeats it, or the header's text. shards: its files, in order.
+    """
 
     folder: Path
     header: Header
@@ -107,7 +110,7 @@ class Recording:
         if header.edges and not np.allclose(header.edges, EDGES):
             raise InputError(f"{place / 'header.json'}: other edges of classes than version {VERSION} has")
         checked_numbers(header.settings, str(place / "header.json"))
-        digest = hashlib.sha256((place / "header.json").read_bytes()).hexdigest()[:16]
+        digest = _digest((place / "header.json").read_bytes())
         return cls(place, header, digest, sorted(place.glob("steps-*.safetensors")))
 
     def read(self, path: Path) -> Shard:
@@ -121,7 +124,8 @@ class Recording:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
         except (SafetensorError, OSError) as error:
             raise InputError(f"{path.name}: cannot be read ({error}); expected a whole shard") from None
-        if about.get("recording") != self.digest:
+        recording = about.get("recording", "")
+        if self.digest not in (recording, _digest(recording.encode())):
             raise InputError(f"{path.name}: of another recording than header.json")
         try:
             counts = {name: int(about.get(name, 0)) for name in ("seen", "recorded", "dropped", "failed")}
@@ -135,6 +139,10 @@ class Recording:
         shard = Shard(path.name, counts, about.get("error", ""), settings, arrays)
         _checked(shard, self.header)
         return shard
+
+
+def _digest(header: bytes) -> str:
+    return hashlib.sha256(header).hexdigest()[:16]
 
 
 NUMBERS = (

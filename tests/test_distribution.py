@@ -147,7 +147,7 @@ def test_the_wheel_has_every_module_and_no_test(built):
     assert not [name for name in names if name.endswith((".v", ".md", "report.schema.json", "problem.schema.json"))]
     assert not [name for name in names if "tests/" in name and "stattests/" not in name]
     assert not [name for name in names if "corpus/" in name]
-    assert "draftproof/__main__.py" in names and "draftproof/py.typed" in names
+    assert {"draftproof/__main__.py", "draftproof/py.typed", "draftproof/include/draftproof_recording.h"} <= names
     for line in ("Project-URL: Homepage", "Classifier: Typing :: Typed", "Keywords: ", "Version: 0."):
         assert line in metadata
 

@@ -297,3 +297,29 @@ def test_the_kept_recordings_are_refuted_as_published_and_not_repaired():
     assert [e.claim for e in published.evidence if e.refuted] == ["rows"]
     assert not [e for e in repaired.evidence if e.refuted] and repaired.steps["judged"]["rows"] > 1000
     assert sum(file.stat().st_size for file in KEPT.rglob("*")) < 2e6
+
+
+def test_one_step_that_cannot_be_written_costs_no_other(tmp_path):
+    rows = np.full((2, 10), 0.1)
+    recorder = Recorder(tmp_path, 10)
+    recorder.step(rows, [1], [1, 2], rows[:1])
+    recorder.step(rows, [1], [2], rows)
+    recorder.step(rows, [1], [2], rows[:1], parents=[1])
+    recorder.step(rows, [1], [2], rows[:1], logits=rows[:1])
+    recorder.step(rows, [1], [2], rows[:1], uniforms=[0.5, 0.5])
+    recorder.step(rows, [1], [1, 2], rows[:1], logprobs=[-1.0])
+    recorder.step(rows, [1], [2], rows[:1], settings={"rows": rows})
+    recorder.step(rows, [1], [2], rows[:1], request="first")
+    recorder.close()
+    assert (recorder.failed, recorder.recorded) == (7, 1) and recorder.error.startswith("ValueError: draft")
+    [shard] = Recording.open(tmp_path).shards
+    assert Recording.open(tmp_path).read(shard).steps == 1
+
+
+def test_steps_of_a_shard_that_cannot_be_written_are_counted_as_failed(tmp_path):
+    recorder = Recorder(tmp_path, 10, shard_steps=3)
+    (tmp_path / "steps-000000.safetensors").mkdir()
+    for _ in range(3):
+        recorder.step(np.full((1, 10), 0.1), [], [3])
+    recorder.close()
+    assert (recorder.failed, recorder.recorded) == (3, 0) and recorder.error
