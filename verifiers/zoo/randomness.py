@@ -22,16 +22,12 @@ def one_uniform_for_all(target: Floats, draft: Floats, tokens: Tokens, rng: Gene
 
 def _second_race(rng: Generator, p: Floats, q: Floats, x: int) -> int:
     rest = excess(p, q)
-    order = sorted(np.flatnonzero(rest), key=lambda y: q[y] / rest[y])
-    wins, rates, passed, started = np.zeros(len(rest)), 0.0, 0.0, []
-    for y in order:
-        started.append(1 / (1 + rates * q[y] / rest[y] - passed))
-        rates, passed = rates + rest[y], passed + q[y]
-    rates = np.cumsum(rest[order])
-    for k, reached in enumerate(started):
-        decided = reached - (started[k + 1] if k + 1 < len(order) else 0.0)
-        for y in order[: k + 1]:
-            wins[y] += max(decided, 0.0) * rest[y] / rates[k]
+    runs = np.flatnonzero(rest)
+    order = runs[np.argsort(q[runs] / rest[runs], kind="stable")]
+    rates, wins = np.cumsum(rest[order]), np.zeros(len(rest))
+    started = 1 / (1 + (rates - rest[order]) * q[order] / rest[order] - (np.cumsum(q[order]) - q[order]))
+    decided = np.maximum(started - np.append(started[1:], 0.0), 0.0)
+    wins[order] = rest[order] * np.cumsum((decided / rates)[::-1])[::-1]
     return draw(rng, wins, p)
 
 

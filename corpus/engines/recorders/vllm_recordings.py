@@ -20,6 +20,9 @@ import draftproof_engines
 from draftproof.models.battery import drawn_markov
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
+from draftproof.models.pairs.packaged_pair import packaged_pair
+from draftproof.models.pairs.presets import CHAT
+from draftproof.models.pairs.prompts import EMBEDDED, prompts
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import decoder_python
@@ -61,6 +64,14 @@ def forged_pair(folder: Path) -> Path:
     if not folder.exists():
         forge(drawn_markov(V, GAMMA, "generic", 3), folder)
     return folder
+
+
+def smollm2_prompts(count: int) -> list[list[int]]:
+    """Return so many of the built-in prompts as SmolLM2's chat, in its tokens."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(packaged_pair()[0] / "target")
+    return [tokenizer.encode(CHAT.format(prompt=prompt)) for prompt in prompts(EMBEDDED)[:count]]
 
 
 def run_vllm(

@@ -20,7 +20,7 @@ def judge_of(folder, **options):
 
 NAMED = {
     "M01": 30, "M03": 10, "M05": 20, "M07": 20, "M08": 20, "M11": 10, "M12": 10, "M13": 40, "M16": 30, "M19": 20,
-    "M20": 20, "M21": 10, "M23": 10, "M25": 250, "M30": 120, "M31": 40, "M51": 30,
+    "M20": 20, "M21": 10, "M23": 10, "M24": 150, "M25": 250, "M27": 100, "M30": 120, "M31": 40, "M51": 30,
 }  # fmt: skip
 """Bugs of token verification, and the step by which they are refuted and named."""
 
