@@ -6,6 +6,7 @@ from .laws import StepLaw, Weights
 from .rules import ratio_capped
 from .steps import EDGES, Array, PairRows, Steps, excess
 
+
 def _before(steps: Steps) -> PairRows:
     """Return the rows from which Y was drawn as they are known before Y is seen, [N, ...]."""
     return PairRows(*(values[np.arange(steps.count), steps.emitted] for values in steps.before))
