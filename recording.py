@@ -239,7 +239,7 @@ def recorded(verify: Callable[..., Any], folder: str | os.PathLike, **options: A
 
     verify: f(target_probs, draft_probs, draft_tokens[, rng]) -> tokens
     options: of ``Recorder``; the vocabulary and the type of the rows are seen at the first call.
-    What it returns has the verifier's signature, and ``close``.
+    What it returns has the verifier's signature, and ``close``. Each call counts as a request of its own.
     """
     return RecordedVerifier(verify, folder, options)
 
@@ -262,7 +262,7 @@ class RecordedVerifier:
         emitted = self.__wrapped__(target_probs, draft_probs, draft_tokens, *more, **named)
         if before is not None:
             (target, draft), drafts = before
-            self.recorder.step(target, drafts, emitted, draft, place=self.recorder.seen)
+            self.recorder.step(target, drafts, emitted, draft, request=self.recorder.seen)
         return emitted
 
     def close(self) -> None:

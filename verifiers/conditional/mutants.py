@@ -166,6 +166,22 @@ def _penalised(steps: Steps) -> Steps:
     return with_target(steps, change)
 
 
+def _without_earlier(steps: Steps) -> Steps:
+    """Return steps whose draft's rows lack the tokens that were drafted before; a row that has no other stays."""
+    ids = steps.rows.ids
+    earlier = [(steps.tokens[:, :j, None] == ids[:, j, None]).any(1) & (ids[:, j] >= 0) for j in range(steps.gamma + 1)]
+
+    def change(rows: PairRows) -> Weights:
+        left = rows.draft.copy()
+        for j, same in enumerate(earlier):
+            left[:, j][same] = 0.0
+        rest = rows.rest_draft.sum(-1)
+        empty = left.sum(-1) + rest == 0
+        return Weights(np.where(empty[..., None], rows.draft, left), rest)
+
+    return with_draft(steps, change)
+
+
 def _placeholder_surplus(steps: Steps) -> Array:
     """Return h_i with the residual's mass of the row after."""
     survival = survivals(steps)
@@ -243,6 +259,7 @@ TOKEN_MUTANTS = (
     StepLaw("M30", "first draft token always accepted", _first_accepted),
     StepLaw("M31", "replacement from the row after", ratio_capped, from_target, row=1),
     _ShorterOfTwo("M35", "a neighbour's replacement is written into this row", ratio_capped),
+    replace(TOKEN, name="M49", title="one draw without replacement taken for many", change=_without_earlier),
     StepLaw("M50", "residual smoothed by an epsilon", ratio_capped, smoothed(1e-3)),
     StepLaw("M50 1e-5", "residual smoothed by an epsilon: 1e-5", ratio_capped, smoothed(1e-5)),
     StepLaw("M51", "last token from the row before", ratio_capped, bonus_row=1),
@@ -263,6 +280,6 @@ BLOCK_MUTANTS = (
 
 NOT_COMPARED = (
     "M09", "M14", "M15", "M28", "M29", "M32", "M33", "M34", "M36", "M43", "M44", "M45", "M46",
-    "M47", "M48", "M49", "M52", "M53",
+    "M47", "M48", "M52", "M53",
 )  # fmt: skip
 """Mutants of the zoo without a law here: their outcome depends on more than the rows that a recording has."""

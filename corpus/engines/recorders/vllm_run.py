@@ -1,12 +1,16 @@
-"""Run vLLM on a CPU with speculation, for the tests of its recorder: one JSON argument, texts on standard output.
+"""Run vLLM on a CPU with speculation, for the tests of its recorder: one JSON argument in, one with what it took out.
 
 {"target": DIR, "draft": DIR, "gamma": 4, "method": "draft_model, sampled", "texts": 200, "tokens": 32,
- "settings": {...} or [{...} of requests in turn], "edit": "Python run before the engine is made"}
+ "settings": {...} or [{...} of requests in turn], "edit": "Python run before the engine is made", "turns": 1}
+
+Of several turns, which draw the same random numbers two by two, one of each two is recorded.
 """
 
 import json
 import os
 import sys
+import time
+from typing import Any
 
 os.environ |= {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -21,15 +25,27 @@ METHODS = {
 }
 
 
+def sampler(to: Any = None) -> Any:
+    """Return the rejection sampler's two functions, as they are or as they are set to."""
+    from vllm.v1.sample import rejection_sampler as module
+
+    if to is not None:
+        module.RejectionSampler.forward, module.rejection_sample = to
+    return module.RejectionSampler.forward, module.rejection_sample
+
+
 def main() -> None:
     """Decode as the argument says, recorded if DRAFTPROOF_STEPS names a folder."""
     asked = json.loads(sys.argv[1])
+    import torch
     from vllm import LLM, SamplingParams
 
     from draftproof_engines.recorders import vllm_v1
 
     exec(asked.get("edit", ""), {})
+    plain = sampler()
     vllm_v1.register()
+    watched = sampler()
     method = {**METHODS[asked["method"]], "num_speculative_tokens": asked["gamma"]}
     if "draft_model" in asked["method"]:
         method["model"] = asked["draft"]
@@ -42,13 +58,17 @@ def main() -> None:
     common = {"detokenize": False, "max_tokens": asked["tokens"], "ignore_eos": True}
     parameters = [SamplingParams(**common, **given[k % len(given)]) for k in range(len(asked["prompts"]))]
     prompts = [{"prompt_token_ids": prompt} for prompt in asked["prompts"]]
-    import time
-
-    began = time.process_time(), time.monotonic()
-    outputs = llm.generate(prompts, parameters, use_tqdm=False)
-    spent = time.process_time() - began[0], time.monotonic() - began[1]
-    tokens = sum(len(output.outputs[0].token_ids) for output in outputs)
-    print(json.dumps({"tokens": tokens, "processor": spent[0], "seconds": spent[1]}))
+    turns = []
+    for turn in range(asked.get("turns", 1)):
+        recorded = turn % 4 in (0, 3)
+        sampler(watched if recorded else plain)
+        torch.manual_seed(turn // 2)
+        began = time.process_time(), time.monotonic()
+        outputs = llm.generate(prompts, parameters, use_tqdm=False)
+        spent = time.process_time() - began[0], time.monotonic() - began[1]
+        tokens = sum(len(output.outputs[0].token_ids) for output in outputs)
+        turns.append({"tokens": tokens, "processor": spent[0], "seconds": spent[1], "recorded": recorded})
+    print(json.dumps({"turns": turns}))
 
 
 if __name__ == "__main__":

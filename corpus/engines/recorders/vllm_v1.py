@@ -10,6 +10,7 @@ It imports ``draftproof.recording``, NumPy and safetensors, and nothing else of 
 import logging
 import os
 from typing import Any
+from zlib import crc32
 
 from draftproof.recording import Recorder
 
@@ -32,6 +33,7 @@ def install(folder: str, one_of: int = 1) -> None:
     import torch
     import vllm
     from vllm.v1.sample import rejection_sampler as module
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner as Runner
 
     sampler, own = module.RejectionSampler, module.rejection_sample
     forward, recorders, seen = sampler.forward, [], {}
@@ -44,6 +46,15 @@ def install(folder: str, one_of: int = 1) -> None:
 
             atexit.register(recorders[0].close)
         return recorders[0]
+
+    runner_sample = Runner._sample
+
+    def sample(self: Any, *given: Any, **named: Any) -> Any:
+        seen["batch"] = self.input_batch
+        try:
+            return runner_sample(self, *given, **named)
+        finally:
+            del seen["batch"]
 
     def rejection_sample(*given: Any, **named: Any) -> Any:
         seen["target"] = given[5] if len(given) > 5 else named["target_logits"]
@@ -76,16 +87,24 @@ def install(folder: str, one_of: int = 1) -> None:
                 mine = slice(first, first + count)
                 places = metadata.target_logits_indices[first : ends[k]].tolist()
                 places = [*places, int(metadata.bonus_logits_indices[k])][: count + 1]
+                request, place = _text(seen.get("batch"), k)
                 recorder.step(
                     torch.cat([rows[first : ends[k]], last[k : k + 1]])[: count + 1], drafts[:count],
                     output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine],
-                    request=k, place=recorder.seen, slot=k, settings=_settings(sampling, k), logits=raw[places],
+                    request=request, place=place, slot=k, settings=_settings(sampling, k), logits=raw[places],
                 )  # fmt: skip
         except Exception as error:
             recorder._fails(error)
         return output
 
-    module.rejection_sample, sampler.forward = rejection_sample, recorded
+    module.rejection_sample, sampler.forward, Runner._sample = rejection_sample, recorded, sample
+
+
+def _text(batch: Any, k: int) -> tuple[int, int]:
+    """Return a number of the k-th request of a batch, and how many tokens it has; the place alone without a batch."""
+    if batch is None:
+        return k, 0
+    return crc32(str(batch.req_ids[k]).encode()), int(batch.num_tokens_no_spec[k])
 
 
 def _watched(sampler: Any, seen: dict[str, Any]) -> Any:

@@ -4,17 +4,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t
 
 Array = np.ndarray
 
-NORMAL_95 = 1.959963984540054
-"""Half the width of a normal interval of 95 %, in standard errors."""
+LEVEL = 0.95
+"""Level of the intervals."""
 
 
 class Interval(NamedTuple):
     """A mean with its interval of 95 %, steps of one request taken together.
 
-    Source: cluster-robust standard error (Liang and Zeger 1986).
+    Source: cluster-robust standard error (Liang and Zeger 1986), with Student's t of one degree less than requests.
     """
 
     mean: float
@@ -61,7 +62,8 @@ class Acceptance:
         mean = values.sum() / count.sum()
         clusters = len(rows)
         errors = ((values - mean * count) ** 2).sum() * clusters / max(clusters - 1, 1)
-        half = NORMAL_95 * errors**0.5 / count.sum() if clusters > 1 else np.inf
+        quantile = float(t.ppf((1 + LEVEL) / 2, clusters - 1)) if clusters > 1 else np.inf
+        half = quantile * errors**0.5 / count.sum() if clusters > 1 else np.inf
         return Interval(float(mean), float(mean - half), float(mean + half))
 
     def measured(self) -> Interval:
