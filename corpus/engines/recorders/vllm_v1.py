@@ -9,6 +9,7 @@ It imports ``draftproof.recording``, NumPy and safetensors, and nothing else of 
 
 import logging
 import os
+from itertools import accumulate
 from typing import Any
 from zlib import crc32
 
@@ -69,29 +70,23 @@ def install(folder: str, one_of: int = 1) -> None:
             logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
         if recorder is None or not chosen:
             return forward(self, metadata, draft_probs, logits, sampling)
-        raw = logits.float().clone()
+        ends = [0, *accumulate(metadata.num_draft_tokens)]
+        raw = {k: logits[ends[k] + k : ends[k + 1] + k + 1].float().clone() for k in chosen}  # forward may write to it
         bonus = _watched(self.sampler, seen)
         try:
             output = forward(self, metadata, draft_probs, logits, sampling)
         finally:
             bonus()
         try:
-            ends = metadata.cu_num_draft_tokens.tolist()
-            rows = torch.softmax(seen["target"], -1, dtype=torch.float32)
-            last = seen.pop("bonus", None)
-            last = torch.softmax(raw[metadata.bonus_logits_indices] if last is None else last, -1)
+            batch, last = seen.get("batch"), seen.pop("bonus", None)
             for k in chosen:
-                first = ends[k] - metadata.num_draft_tokens[k]
-                drafts = metadata.draft_token_ids[first : ends[k]].tolist()
-                count = next((i for i, x in enumerate(drafts) if x < 0), len(drafts))  # behind it nothing was drafted
-                mine = slice(first, first + count)
-                places = metadata.target_logits_indices[first : ends[k]].tolist()
-                places = [*places, int(metadata.bonus_logits_indices[k])][: count + 1]
-                request, place = _text(seen.get("batch"), k)
+                mine = slice(ends[k], ends[k + 1])
+                rows = [seen["target"][mine], raw[k][-1:] if last is None else last[k : k + 1]]
+                request, place = _text(batch, k)
                 recorder.step(
-                    torch.cat([rows[first : ends[k]], last[k : k + 1]])[: count + 1], drafts[:count],
-                    output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine],
-                    request=request, place=place, slot=k, settings=_settings(sampling, k), logits=raw[places],
+                    torch.softmax(torch.cat(rows), -1, dtype=torch.float32), metadata.draft_token_ids[mine],
+                    output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine], request=request,
+                    place=place, slot=k, settings=_settings(sampling, batch, k), logits=raw[k],
                 )  # fmt: skip
         except Exception as error:
             recorder._fails(error)
@@ -126,18 +121,22 @@ def _watched(sampler: Any, seen: dict[str, Any]) -> Any:
     return end
 
 
-def _settings(sampling: Any, k: int) -> dict[str, Any]:
-    """Return the settings of a request, as ``draftproof steps`` knows them."""
+def _settings(sampling: Any, batch: Any, k: int) -> dict[str, Any]:
+    """Return the settings of a request, as ``draftproof steps`` knows them. batch: has them on the host."""
+
+    def value(name: str) -> float | None:
+        on_device = getattr(sampling, name, None)
+        return None if on_device is None else round(float(getattr(batch, f"{name}_cpu", on_device)[k]), 7)
+
     found: dict[str, Any] = {"order": "vllm"}
-    for name in ("temperature", "top_k", "top_p"):
-        values = getattr(sampling, name, None)
-        if values is not None:
-            found[name] = round(float(values[k]), 7) if name != "top_k" else int(values[k])
+    found |= {name: value(name) for name in ("temperature", "top_k", "top_p") if value(name) is not None}
+    if "top_k" in found:
+        found["top_k"] = int(found["top_k"])
     if sampling.all_greedy or found.get("temperature", 1) <= 0:
         found["temperature"] = 0
     if not sampling.no_penalties:
         for name in ("presence", "frequency", "repetition"):
-            value = float(getattr(sampling, f"{name}_penalties")[k])
-            if value != (1.0 if name == "repetition" else 0.0):
-                found[f"{name}_penalty"] = value
+            penalty = value(f"{name}_penalties")
+            if penalty != (1.0 if name == "repetition" else 0.0):
+                found[f"{name}_penalty"] = penalty
     return found

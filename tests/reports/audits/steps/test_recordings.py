@@ -323,3 +323,13 @@ def test_steps_of_a_shard_that_cannot_be_written_are_counted_as_failed(tmp_path)
         recorder.step(np.full((1, 10), 0.1), [], [3])
     recorder.close()
     assert (recorder.failed, recorder.recorded) == (3, 0) and recorder.error
+
+
+def test_padding_behind_the_drafted_tokens_is_left_out_with_its_rows(tmp_path):
+    rng = np.random.default_rng(1)
+    target, draft = softmax(rng.normal(size=(4, 40))), softmax(rng.normal(size=(3, 40)))
+    with Recorder(tmp_path, 40, dtype="float64") as recorder:
+        recorder.step(target, [5, -1, 7], [5, 39, -1, -1], draft, logits=np.log(target))
+    recording = Recording.open(tmp_path)
+    [part] = chains(recording.read(recording.shards[0]), recording.header)
+    assert (part.steps.lengths.tolist(), part.steps.emitted.tolist(), recorder.failed) == ([1], [1], 0)
