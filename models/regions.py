@@ -31,6 +31,8 @@ from ..verifiers.arithmetic import residual
 from ..verifiers.block_verification import accept, survive
 from .battery import audit_battery
 from .law import Prefix
+from .looking_ahead import cells as cells_ahead
+from .looking_ahead import looking_ahead
 from .problem import Problem
 from .rationals import as_fraction
 
@@ -123,16 +125,18 @@ def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
         if effect > visible:
             for cell in cells:
                 found[cell] = max(found.get(cell, 0.0), effect)
-    return found
+    return found | {cell: effect for cell, effect in looking_ahead(problem).items() if effect > visible}
 
 
 @cache
 def cells() -> frozenset[Cell]:
-    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5.
+    """Return all regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5, and those
+    of decisions that look along the drafted path.
 
-    The battery was chosen so that it covers all of them (``benchmarks/choose_battery.py`` lists them).
+    The battery was chosen so that it covers all the former (``benchmarks/choose_battery.py`` lists them), and the
+    problems of ``path_rows`` so that together with it they cover the latter.
     """
-    return frozenset().union(*map(coverage, audit_battery()))
+    return frozenset(cells_ahead()).union(*map(coverage, audit_battery()))
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:

@@ -15,6 +15,7 @@ from draftproof.models.battery import audit_battery, own_problems, toy
 from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.long_blocks import LENGTHS, SMALL, apart, regions, together
+from draftproof.models.path_rows import path_battery
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
 from draftproof.proofs.audit_claims import judge
@@ -58,7 +59,8 @@ def sandbox(dtype: str) -> Sandbox:
 @cache
 def every_problem() -> tuple[Problem | WideProblem, ...]:
     """Those of a default audit, but for its long blocks."""
-    return (*audit_battery(), *own_problems(0), *restated_problems(), *wide_battery(), own_wide_problem(0))
+    small = (*audit_battery(), *own_problems(0), *path_battery(), *restated_problems())
+    return (*small, *wide_battery(), own_wide_problem(0))
 
 
 def wrong_on(one: Drawn, problems: Iterable[Problem | WideProblem]) -> list[Problem | WideProblem]:

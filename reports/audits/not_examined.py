@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ...models.decoding_settings import SETTINGS
+from ...models.looking_ahead import AHEAD, LENGTHS
 from ...models.wide import FEW_TOKENS
 from ...verifiers.adapters.registry import ENGINES
 from ...verifiers.details import TextLawDetail
@@ -187,6 +188,12 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
     return [f"speculation{where}: its random numbers fall in as many ways as without a draft, as if none was drafted"]
 
 
+def _ahead(report: Run) -> set[tuple[int, int]]:
+    """Return (regions of decisions that look along the drafted path which are covered, all of them), each once."""
+    counts = [[n for name, n in by.items() if name.startswith(AHEAD)] for by in report.regions.values()]
+    return {(sum(n["covered"] for n in some), sum(n["of"] for n in some)) for some in counts if some}
+
+
 def _regions(report: Run, wide: bool) -> list[str]:
     """Say in which regions of the rows a bug could act unseen (``models.regions``). wide: whether there are wide
     rows."""
@@ -198,6 +205,11 @@ def _regions(report: Run, wide: bool) -> list[str]:
                 f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads "
                 "there, or what they change is below rounding; the page (--html) counts them by region"
             )
+    for seen, every in _ahead(report):
+        sentences.append(
+            f"how many tokens are verified where rows that they lead to decide it, but for {seen} of {every} regions "
+            f"of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
+        )
     if report.regions and wide:
         sentences.append(
             "regions over wide vocabularies, one token with nearly all of a last row say: they are counted on small "

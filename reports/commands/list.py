@@ -45,9 +45,10 @@ def command(what: str) -> None:
 def _problems() -> dict[str, str]:
     """Return the regions that each problem of the battery covers, and all together."""
     from ...models.battery import audit_battery
+    from ...models.path_rows import path_battery
     from ...models.regions import VISIBLE, coverage, covered
 
-    battery = audit_battery()
+    battery = [*audit_battery(), *path_battery()]
     known = {problem.name: set(coverage(problem)) for problem in battery}
     times = Counter(cell for found in known.values() for cell in found)
     rows = {

@@ -6,9 +6,13 @@ import pytest
 
 from draftproof.benchmarks.choose_battery import cells
 from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand, drawn, own_problems, specified
+from draftproof.models.looking_ahead import AHEAD
+from draftproof.models.looking_ahead import cells as cells_ahead
+from draftproof.models.path_rows import path_battery
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_fraction
 from draftproof.models.regions import VISIBLE, contexts, coverage, moved
+from draftproof.models.regions import cells as all_cells
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
 from draftproof.proofs.rounding.rule import rounding_allowed
@@ -18,14 +22,25 @@ from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.exact
 
-COVERED = {problem.name: coverage(problem) for problem in audit_battery()}
+COVERED = {problem.name: set(coverage(problem)) for problem in audit_battery()}
+ON_PATHS = {problem.name: {c for c in coverage(problem) if c[0].startswith(AHEAD)} for problem in path_battery()}
 
 
 def test_the_battery_covers_every_region_and_no_problem_is_superfluous():
-    every = set().union(*COVERED.values())
+    here = {name: {cell for cell in found if not cell[0].startswith(AHEAD)} for name, found in COVERED.items()}
+    every = set().union(*here.values())
     assert every == cells()
-    for name in COVERED.keys() - {problem.name for problem in by_hand()}:
-        others = set().union(*(found for other, found in COVERED.items() if other != name))
+    for name in here.keys() - {problem.name for problem in by_hand()}:
+        others = set().union(*(found for other, found in here.items() if other != name))
+        assert others != every, f"{name} covers nothing that the others do not"
+
+
+def test_with_the_path_battery_it_covers_every_decision_that_looks_ahead_and_no_problem_is_superfluous():
+    every = set(cells_ahead())
+    known = {cell for found in COVERED.values() for cell in found if cell[0].startswith(AHEAD)}
+    assert known.union(*ON_PATHS.values()) == every < all_cells()
+    for name in ON_PATHS:
+        others = known.union(*(found for other, found in ON_PATHS.items() if other != name))
         assert others != every, f"{name} covers nothing that the others do not"
 
 

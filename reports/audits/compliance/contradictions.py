@@ -6,6 +6,7 @@ from typing import Any
 
 from ....models.battery import audit_battery, own_problems
 from ....models.json_files import plain
+from ....models.path_rows import path_battery
 from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.registry import REFERENCES
 from ..report import Report
@@ -52,7 +53,8 @@ def left_out(report: Report, options: dict[str, Any]) -> list[str]:
     if report.scope and report.scope.drafting:
         return []
     if not given:
-        names = {problem.name for problem in [*audit_battery(), *own_problems(report.seed)]}
+        on_paths = [] if options.get("quick") else path_battery()
+        names = {problem.name for problem in [*audit_battery(), *own_problems(report.seed), *on_paths]}
     elif options.get("subject") not in REFERENCES and len(names) != len(given):
         return ["one that the plan names"]
     examined = {(e.problem, e.dtype) for e in report.evidence if e.claim == "lossless"}

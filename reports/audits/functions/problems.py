@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ....models.battery import audit_battery, drawn, own_problems
 from ....models.companions import SINGLE, companions
 from ....models.errors import InputError
+from ....models.path_rows import path_battery
 from ....models.problem import AnyProblem, Problem, digest_of
 from ....models.related import relatives
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
@@ -58,7 +59,7 @@ def problems_for(subject: SubjectSpec, settings: AuditSettings) -> AuditProblems
     wide: Sequence[WideProblem] = [p for p in given if isinstance(p, WideProblem)]
     whole = not given and not settings.quick
     if not given:
-        small = [*audit_battery(), *own_problems(settings.seed)]
+        small = [*audit_battery(), *own_problems(settings.seed), *(path_battery() if whole else ())]
     _refuse(subject, settings, small, given)
     related = whole and subject.reference is None
     if related:

@@ -9,6 +9,7 @@ import pytest
 
 from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.digests import sha256_of
+from draftproof.models.path_rows import path_battery
 from draftproof.models.store import stored, stored_text
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD
 from draftproof.reports.audits.compliance.contradictions import left_out
@@ -232,7 +233,7 @@ def test_another_plan_than_the_one_agreed_on_is_refused(folder, tmp_path):
 
 
 def test_evidence_on_a_problem_of_every_audit_cannot_be_left_out():
-    names = [problem.name for problem in [*audit_battery(), *own_problems(0)]]
+    names = [problem.name for problem in [*audit_battery(), *own_problems(0), *path_battery()]]
     report = Report.begin("f.py:f", "f.py", ("float64", "float32"), 0, ("lossless",))
     for dtype, some in (("float64", names), ("float32", names[1:])):
         report.add(item(problem=name, detail={"dtype": dtype}) for name in some)

@@ -3,6 +3,7 @@
 import pytest
 
 from draftproof.models.battery import audit_battery, own_problems, toy
+from draftproof.models.path_rows import path_battery
 from draftproof.models.regions import cells
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.settings import AuditSettings
@@ -20,7 +21,8 @@ def test_an_audit_adds_problems_of_its_seed_to_the_battery_and_only_to_it():
     def examined(**settings):
         return {e.problem for e in run_audit(subject_from("token"), AuditSettings(**settings)).evidence}
 
-    assert {p.name for p in [*audit_battery(), *own_problems(7)]} == examined(seed=7)
+    assert {p.name for p in [*audit_battery(), *own_problems(7), *path_battery()]} == examined(seed=7)
+    assert {p.name for p in [*audit_battery(), *own_problems(7)]} == examined(seed=7, quick=True)
     assert examined(seed=7, problems=[toy(1)]) == {toy(1).name}
 
 
