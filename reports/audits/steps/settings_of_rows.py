@@ -87,6 +87,8 @@ def _compare(
         seen.left_out |= strange
         return
     ids, allowed = arrays["ids"][entries], ROW_OFF[header.dtype]
+    if settings.get("temperature") == 0 and p.max(initial=0) < 1 - allowed:  # engines take the top of an uncut row
+        settings = {name: value for name, value in settings.items() if name not in CUTS}
     text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
     bounds = made(logits, rest, ids, settings, text)

@@ -61,6 +61,13 @@ def test_rows_as_asked_hold(tmp_path):
     assert evidence.holds and evidence.total_variation < 1e-12
 
 
+@pytest.mark.parametrize(("used", "right"), [({}, True), ({"top_k": 1}, True), ({"temperature": 1.3}, False)], ids=str)
+def test_rows_of_a_greedy_request_are_as_they_were_or_cut_to_their_top(used, right, tmp_path):
+    asked = {"temperature": 0, "top_p": 0.9}
+    record(tmp_path, steps=12, settings=asked, vocabulary=30, fault=made_at(**used), more=with_logits)
+    assert rows_of(tmp_path).holds == right
+
+
 @pytest.mark.parametrize(
     ("asked", "used", "cause"),
     [
