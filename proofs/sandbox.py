@@ -111,6 +111,7 @@ class Sandbox:
         paths: int | None = None,
         seconds: float = math.inf,
         confirmations: int | None = None,
+        lines: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """Yield the child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -122,9 +123,11 @@ class Sandbox:
         paths: of a wide problem how many are walked on a draft block, ``row_draws.MOST_PATHS`` if None.
         seconds: of processor time, after which it is given up (``NOT_REACHED``).
         confirmations: of a driven subject how many random requests confirm its law, at most.
+        lines: whether to add the line of each decision; not of wide problems, nor of driven subjects.
         """
         how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
         how |= {"confirmations": confirmations} if confirmations else {}
+        how |= {"lines": True} if lines else {}
         yield from self._answers([problem], seconds, do="law", **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:

@@ -63,6 +63,7 @@ class Witness:
     laws: entries of the two laws side by side, the worst first.
     prefixes: (prefix, expected, observed) for the prefixes that deviate most.
     why: what else is known of the deviation, in words.
+    where: the part of the verification that departs, in words. line: the source line that decides it.
     """
 
     problem: dict[str, Any] = field(default_factory=dict)
@@ -75,6 +76,8 @@ class Witness:
     laws: tuple[LawEntry, ...] = ()
     prefixes: tuple[tuple[str, float, float], ...] = ()
     why: str | None = None
+    where: str | None = None
+    line: str | None = None
 
     @property
     def entries(self) -> tuple[LawEntry, ...]:

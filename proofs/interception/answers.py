@@ -45,7 +45,8 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
 
     request: "walks": whether to add calls with plain numbers; "scales": what the rows of target and draft are
       multiplied by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in
-      place of all; "paths": how many paths of a wide problem are traced on a draft block, or None.
+      place of all; "paths": how many paths of a wide problem are traced on a draft block, or None; "lines": whether to
+      add the line of each decision, of a small problem.
     """
     rows = _rows(problem, subject, request["scales"], request["paths"])
     wide = not isinstance(problem, Problem)
@@ -55,6 +56,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
     subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
     yield from rows.answers()
     walks: list[Walk] | None = [] if request["walks"] else None
+    decisions = subject.exploration.decisions = [] if request.get("lines") else None
     blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
     for number, block in enumerate(blocks):
         generator = subject.real_random(0) if request["hand_in"] else None
@@ -68,9 +70,13 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
             yield {"block": list(block), **known}
             break
         yield from before
-        yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
+        more = {} if walks is None else {"walks": [walk.encoded() for walk in walks]}
+        if decisions is not None:
+            more["decisions"], decisions[:] = [*decisions], []
+        yield {**law, "block": list(block)} | more
         if law["law"] is None:
             break
+    subject.exploration.decisions = None
     subject.findings |= subject.outside.finding
     yield {"findings": subject.findings} | ({"arithmetic": arithmetic.answer()} if arithmetic else {})
 

@@ -33,6 +33,7 @@ class Exploration:
     noise_rows: whether rows of noise are traced as a whole.
     arithmetic: the dtypes in which it computes on the problem at hand. None in float64 on small problems, where no
       dtype is finer and no sum is long.
+    decisions: the paths of a call with the line of each decision, if that is asked for.
     """
 
     seed: int | None = None
@@ -48,6 +49,7 @@ class Exploration:
     until: float = math.inf
     noise_rows: bool = True
     arithmetic: Arithmetic | None = None
+    decisions: list[dict[str, Any]] | None = None
 
     @contextmanager
     def noting_no_types(self) -> Iterator[None]:

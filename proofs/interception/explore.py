@@ -11,7 +11,7 @@ from ..field import QQ
 from . import arrays, hook_numpy, hook_random, numbers
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
-from .outcomes import Outcome, Raised, Walk, kind_of
+from .outcomes import Outcome, Raised, Walk, encoded, kind_of
 from .reads import noting
 from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
 
@@ -124,6 +124,9 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
+            if exploration.decisions is not None:
+                path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
+                exploration.decisions.append(path)
             replay(tracer, call, outcome, exploration.times if tracer.path else REPLAYS_WITHOUT_CHANCE, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)

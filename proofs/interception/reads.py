@@ -48,6 +48,9 @@ LIBRARIES = {"numpy", "torch", "transformers", "scipy", "sympy", "triton", "numb
 FOR_THE_CALLER = {"numpy", "scipy"}
 """Installed packages that open files for whoever called them."""
 
+ARITHMETIC = {"numpy", "torch", "jax", "random", "fractions", "numbers"}
+"""Packages that draw and compare random numbers for whoever called them."""
+
 OURS = ("draftproof.proofs.", "draftproof.reports.", "draftproof.verifiers.adapters.calling_convention")
 
 
@@ -85,6 +88,17 @@ def is_library(module: str) -> bool:
     """Check whether a module asks for purposes of its own: it is of this package, Python's library, or one of a few."""
     top = module.partition(".")[0]
     return top in LIBRARIES or top in sys.stdlib_module_names or module.startswith(OURS)
+
+
+def asking_line() -> tuple[str, int]:
+    """Return the file and the line in which third-party code asks, directly or through a library."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__") or ""
+        if name.partition(".")[0] not in ARITHMETIC and not name.startswith(OURS):
+            break
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
 
 
 def _note(what: str, of: str, frame: types.FrameType | None, key: str | None = None) -> None:

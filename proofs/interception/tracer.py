@@ -12,6 +12,7 @@ from ..enumeration import Branching
 from ..field import QQ, rational
 from ..time_limits import NOT_REACHED
 from .exploration import Exploration
+from .reads import asking_line
 
 MAX_CHOICES_PER_PATH = 400
 """Largest number of random choices in one call; code that makes more draws without bound."""
@@ -85,6 +86,7 @@ class Tracer(Branching):
       ``MOST_VALUES``), and of the comparisons of one number.
     retracing: whether a recorded path is traced again.
     seeded: kind of generator -> the call in which one was made from the seed of the call.
+    lines: the line of each decision on the path, if that is asked for.
     """
 
     whole_from: float = math.inf
@@ -114,6 +116,7 @@ class Tracer(Branching):
         self.plain: list[Any] = []
         self.asked: list[tuple | list] = []
         self.retracing = False
+        self.lines: list[tuple[str, int]] = []
 
     @property
     def exactness(self) -> str:
@@ -127,7 +130,7 @@ class Tracer(Branching):
         """Set out on the next path. Return False if all are traced, or what unbounded code has left is small."""
         self.run = object()
         self.sources, self.drawn, self.plain_call = [], [], None
-        self.retracing = False
+        self.retracing, self.lines = False, []
         longest_first = self.paths >= FIRST_PATHS and not self.endless
         if longest_first != self.longest_first:
             self.longest_first = longest_first
@@ -231,6 +234,8 @@ class Tracer(Branching):
             self.resolution += 0.0 if self.left else probability
             self.left = True
             raise PathLeft
+        if self.exploration.decisions is not None:
+            self.lines.append(asking_line())
         here, asked = tuple(self.path), tuple(probabilities)
         if self.questions.get(here) != asked:
             self.leave_retrace()

@@ -94,7 +94,9 @@ def run_check(report: Report, check: str) -> None:
         item = next((e for e in refuted if e.witness and e.witness.smallest), refuted[0])
         said = f"{check} is refuted on {item.problem}: {item.witness}"
         named = "".join(f"\n  diagnosis: {words} {link}".rstrip() for words, link in report.behaves_as)
-        raise CheckFailed(f"{name}: {said}{named}{_examined(report)}\n  replay: {item.replay}")
+        place = [item.witness.where, item.witness.line] if item.witness else []
+        where = "".join(f"\n  where: {one}" for one in place if one)
+        raise CheckFailed(f"{name}: {said}{named}{where}{_examined(report)}\n  replay: {item.replay}")
     counting = deciding(evidence, [check])
     if not any(e.holds for e in counting) or not all(e.holds for e in counting):
         reasons = {e.why_undecided for e in evidence if not e.holds}

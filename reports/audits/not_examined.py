@@ -10,7 +10,7 @@ from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 from .positions import decided_positions, undecided
-from .scope import ReportScope, Run, counted, ranges, shares
+from .scope import ReportScope, Run, counted, ranges, scope, shares
 
 MOST_NAMES = 5
 """Most problems that a sentence names; the scope of the JSON has all of them."""
@@ -64,6 +64,24 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
     if report.failure:
         sentences.append(f"what comes after the failure: {report.failure['message']}")
     return sentences
+
+
+def left_out(report: Run) -> list[str]:
+    """Return what this run left out and another one can examine, in a few words each."""
+    known = scope(report)
+    if known is None:
+        return ["anything"]
+    words = ["long blocks and wide vocabularies (leave out --quick)"] if known.quick else []
+    others = [dtype for dtype in DTYPES if dtype not in known.numbers]
+    if others and known.numbers and known.numbers != ["exact"]:
+        words.append(f"{', '.join(others)} (--dtype)" if "convention" in report.subject else ", ".join(others))
+    if known.not_decided:
+        words.append(f"{counted(len({p.problem for p in known.not_decided}), 'problem')} that are not decided")
+    for covered, every in shares(report).values():
+        words += [f"{every - covered} regions of the rows"] if covered < every else []
+    words += ["batches"] if known.requests_a_call == [1] and "convention" in report.subject else []
+    words += ["the loop around the function"] if "convention" in report.subject else []
+    return words or ["other models, settings and devices"]
 
 
 def _share(part: int, of: str) -> str:

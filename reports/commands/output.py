@@ -15,7 +15,7 @@ from ...models.files import write_atomically
 from ...models.json_files import json_text
 from ...models.libraries import reason
 from .exit_status import INTERRUPTED, of_verdict, stop
-from .parameters import JUNIT
+from .parameters import kept_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ class Output:
 
     json_file, html_file, sarif_file: those of ``--json``, ``--html``, ``--sarif``; "-" for standard output.
     others: further files that the command writes, by option; they must differ from these.
-    The file of --junit comes from the command's context.
+    The file of --junit, --verbose and --scope come from the command's context.
     Raises: InputError if two options name the same file, or one of the first four cannot be written.
     """
 
@@ -38,8 +38,7 @@ class Output:
         self, json_file: str | None, html_file: str | None = None, sarif_file: str | None = None, **others: str | None
     ) -> None:
         self.json_file, self.html_file, self.sarif_file = json_file, html_file, sarif_file
-        context = click.get_current_context(silent=True)
-        self.junit_file: str | None = context.meta.get(JUNIT) if context else None
+        self.junit_file: str | None = kept_option("junit")
         mine = {"json": json_file, "html": html_file, "sarif": sarif_file, "junit": self.junit_file}
         options: dict[Path | str, str] = {}
         for option, file in {**mine, **others}.items():
@@ -92,7 +91,8 @@ class Output:
             after = f"after {findings} findings{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
         with verdict_stands("the terminal"):
-            show(report, self.console)
+            written = [file for file in (self.json_file, *forms.values()) if file and file != STANDARD_OUTPUT]
+            show(report, self.console, bool(kept_option("verbose")), bool(kept_option("scope")), written)
         left_out = bool(report.scope and report.scope.not_decided)
         raise SystemExit(of_verdict(report.verdict, require_decision or not report.evidence, left_out))
 

@@ -66,21 +66,35 @@ def file_options(what: str) -> Callable[[Command], Command]:
 
 
 def report_options(command: Command) -> Command:
-    """Add --json, --html, --junit and --require-decision to a command that ends in a report.
+    """Add --json, --html, --junit, --require-decision, --verbose and --scope to a command that ends in a report.
 
-    The file of --junit is kept in the context, under JUNIT. ``Output`` takes it from there.
+    The values of --junit, --verbose and --scope are kept in the context, by name. ``Output`` takes them from there.
     """
     decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if anything is left undecided.")
-    junit = click.option("--junit", metavar="FILE", expose_value=False, callback=_keep_junit,
-                         help="Write all claims as JUnit's XML.")  # fmt: skip
-    return file_options("the report")(junit(decided(command)))
+    kept = [
+        click.option("--junit", metavar="FILE", help="Write all claims as JUnit's XML.", **KEPT),
+        click.option("--verbose", is_flag=True, help="Show every claim, finding and command.", **KEPT),
+        click.option(
+            "--scope", is_flag=True, help="Show what the verdict speaks of, and what was not examined.", **KEPT
+        ),
+    ]
+    for option in reversed(kept):
+        command = option(command)
+    return file_options("the report")(decided(command))
 
 
-JUNIT = "draftproof.junit"
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta[f"draftproof.{parameter.name}"] = value
 
 
-def _keep_junit(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    context.meta[JUNIT] = value
+KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
+"""Arguments of an option whose value goes to ``Output`` by the context."""
+
+
+def kept_option(name: str) -> Any:
+    """Return the value of an option that is kept in the context; None outside a command, or if it has none such."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"draftproof.{name}") if context else None
 
 
 def row_options(dtypes: Sequence[str] = DTYPES, several: bool = False) -> Callable[[Command], Command]:

@@ -35,7 +35,7 @@ from ...verifiers.evidence import (
 )
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import Report
-from ..audits.scope import WIDE_ROUNDING, counted, not_refuted
+from ..audits.scope import WIDE_ROUNDING, counted, not_refuted, shares
 
 TOO_WIDE = "drift too wide to judge"
 
@@ -211,6 +211,33 @@ def price(report: Report) -> str:
         f"{first}below the optimum on {len(lost)} of {len(known)} problems, by {worst.law.tokens_per_call_lost:.3g} "
         f"tokens a call at most (E[tau] {worst.law.expected_accepted} against {worst.law.optimum} on {worst.problem})"
     )
+
+
+def acceptance(report: Report) -> str:
+    """Compare E[tau] with the optimum in a few words; empty where it is not known or ``lossless`` is refuted."""
+    optimal = [e for e in report.evidence if e.claim == "optimal" and e.verdict in (HOLDS, REFUTED)]
+    if any(e.law.above for e in optimal):
+        return price(report)
+    if not optimal or any(e.claim == "lossless" and e.refuted for e in report.evidence):
+        return ""
+    lost = max((e.law.tokens_per_call_lost or 0.0 for e in optimal if e.refuted), default=0.0)
+    best = "the best valid rule" if any(e.law.transport_bound is not None for e in optimal) else "block verification"
+    return f"up to {lost:.3g} tokens a call fewer than {best}" if lost else "as many tokens as any valid rule can"
+
+
+def examined(report: Report) -> str:
+    """Say on which sizes and numbers something was decided, in one line; empty if that is not known."""
+    known = report.scope
+    if known is None or not known.vocabularies:
+        return ""
+    sizes = [known.vocabularies, known.gammas]
+    least_most = [f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}" for n in sizes if n]
+    said = [f"{name} = {size}" for name, size in zip(("V", "gamma"), least_most)]
+    if known.nodes:
+        said.append(f"trees of up to {known.nodes} nodes")
+    said += [", ".join(known.numbers)] if known.numbers else []
+    every = [f"{covered} of {of} regions" for covered, of in shares(report).values()]
+    return "; ".join(said + list(dict.fromkeys(every)))
 
 
 def allowance(report: Report) -> str:

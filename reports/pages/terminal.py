@@ -1,18 +1,32 @@
 """A report for a person at a terminal."""
 
 import textwrap
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
-from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict
+from ...verifiers.claims import CLAIMS
+from ...verifiers.evidence import Evidence
+from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict, Strength
+from ..audits.not_examined import left_out
 from ..audits.report import Report
-from .summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
+from .plain_words import problem_rows
+from .summary import acceptance, allowance, also_refuted, examined, price, reasons, run_lines, speaks_of, summaries
 
-LONGEST_REPLAY = 600
-"""Most characters of a command that is shown for a claim that does not decide."""
+NAME = 16
+"""Characters of a line's name."""
+
+MOST_ROWS = 6
+"""Most rows of a problem that are written out."""
+
+FEW = 3
+"""Most lines of a kind that are shown unasked."""
+
+WORDS = {"inconclusive": "UNDECIDED"}
+"""Verdicts whose word at a terminal is another one, in capitals."""
 
 LINES = "https://github.com/draftproof/draftproof/blob/main/docs/reading.md#what-the-lines-say"
 """Address of the page that explains the lines."""
@@ -53,63 +67,151 @@ def say(console: Console, label: str, text: str, colour: str = "") -> None:
     console.print(f"{shown}{space}{escape(text)}", soft_wrap=True, highlight=False)
 
 
-def show(report: Report, console: Console) -> None:
-    """Print the verdict, a row for each claim and dtype, what was noticed, the witness, the diagnosis."""
-    for name, text in run_lines(report):
-        console.print(escape(f"{name:<19} {text}"), soft_wrap=True)
-    console.print(f"\n[bold]{escape(report.subject['name'])}[/]  {escape(report.subject['source'])}")
+def show(
+    report: Report, console: Console, verbose: bool = False, scope: bool = False, written: Sequence[str] = ()
+) -> None:
+    """Print the verdict, and what a reader needs next: at most 15 lines of 80 columns.
+
+    verbose: also a row for each claim and dtype, every finding, and the scope. scope: also what the verdict speaks of,
+    and what was not examined. written: the files that hold the report.
+    """
+    word = WORDS.get(report.verdict, report.verdict.upper())
+    name = escape(str(report.subject["name"]))
+    console.print()
+    headline = Text.from_markup(f"[bold]{name}[/]   [bold {report.verdict.colour}]{word}[/]")
+    console.print(headline + Text(f": {_headline(report)}"), soft_wrap=True)
+    console.print()
+    for label, text in _rows(report):
+        _row(label, text, console)
+    if verbose:
+        _show_everything(report, console)
+    if scope or verbose:
+        _row("Speaks of", speaks_of(report), console)
+        for k, sentence in enumerate(report.not_examined):
+            _row("" if k else "Not examined", sentence, console)
+    if written:
+        _row("Report", ", ".join(written), console)
+    if verbose or scope or report.verdict == ReportVerdict.ERROR:
+        _row("Explained", LINES, console)
+    console.print()
+
+
+def _headline(report: Report) -> str:
+    """Return what follows the verdict's word."""
+    if report.verdict == ReportVerdict.ERROR and report.failure:
+        return report.failure["message"]
+    words = report.reading.removeprefix(report.verdict).strip(": ")
+    shown = report.shown_refutation()
+    if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS:
+        return CLAIMS[shown.claim].fault or f"{shown.claim} does not hold"
+    return words or "nothing was examined"
+
+
+def _rows(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the lines below the verdict, each with its name."""
+    yield from ((name[0].upper() + name[1:], text) for name, text in run_lines(report))
+    shown = report.shown_refutation()
+    if report.verdict == ReportVerdict.REFUTED:
+        if report.steps:
+            yield "Seen", report.reading.removeprefix(report.verdict).strip()
+        else:
+            yield "Seen on", _seen_on(report)
+        if shown:
+            yield from _witness_rows(shown)
+        if report.diagnosis:
+            first = report.diagnosis[0]
+            yield "Looks like", f"{first['mutant']}: {first['title']}\n{first['link'] or ''}".rstrip()
+        else:
+            yield from (("Looks like", words) for words, _ in report.behaves_as)
+        if shown and shown.witness and shown.witness.where:
+            yield "Where", "\n".join(filter(None, (shown.witness.where, shown.witness.line)))
+        if shown and shown.replay:
+            yield "Reproduce", shown.replay
+    else:
+        yield from (("Undecided", reason) for reason in reasons(report)[:FEW])
+        if known := examined(report):
+            yield "Checked", known
+        if accepted := acceptance(report):
+            yield "Accepts", accepted
+        for item in also_refuted(report):
+            if CLAIMS[item.claim].level == "error":
+                yield "But", f"{item.claim} is refuted: {CLAIMS[item.claim].refuted}"
+                yield "", f"on {item.problem}: {item.witness}"
+                yield "", item.replay or ""
+        if caveat := allowance(report):
+            yield "Rounding", caveat
+        if report.verdict == ReportVerdict.HOLDS:
+            yield "Not checked", f"{'; '.join(left_out(report))} (--scope shows all)"
+    findings = sorted(report.findings)
+    yield from (("Noticed", report.findings[kind]) for kind in findings[:FEW])
+    if len(findings) > FEW:
+        yield "", f"{len(findings) - FEW} more findings (--verbose shows all)"
+    if report.failure and report.verdict != ReportVerdict.ERROR:
+        yield "Failed", report.failure["message"]
+
+
+def _seen_on(report: Report) -> str:
+    """Say on how many problems each deciding claim is refuted, and by how much."""
+    said = []
+    for row in summaries(report):
+        if row.claim in report.claims and row.verdict == EvidenceVerdict.REFUTED:
+            how = "exactly" if row.how == Strength.LATTICE.law else row.how
+            facts = [f"{row.problems} in {row.dtype}", how, f"worst {row.worst}" if row.worst else ""]
+            claim = f"{row.claim}: " if len(report.claims) > 1 else ""
+            said.append(claim + ", ".join(filter(None, facts)))
+    return "\n".join(said)
+
+
+def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the smallest problem, and the two laws side by side."""
+    witness = shown.witness
+    assert witness is not None
+    problem, rows = witness.problem, problem_rows(witness.problem)
+    sizes = (("V", "vocabulary"), ("gamma", "gamma"))
+    said = [", ".join(f"{symbol} = {problem[name]}" for symbol, name in sizes if name in problem)]
+    for model in ("target", "draft") if 0 < len(rows) <= MOST_ROWS else ():
+        of_model = [(prefix, " ".join(row)) for one, prefix, row in rows if one == model]
+        written = [f"{prefix} {row}" if k else row for k, (prefix, row) in enumerate(of_model)]
+        said.append(f"{model} {', '.join(written)}")
+    said += [] if len(said) > 1 else [shown.problem or ""]
+    yield "Smallest case" if witness.smallest else "Witness", "; ".join(filter(None, said))
+    table = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in witness.entries)]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    yield "", "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
+    if witness.why:
+        yield "Why", witness.why
+
+
+def _show_everything(report: Report, console: Console) -> None:
+    """Print a row for each claim and dtype, and every finding, reason and refutation that does not decide."""
     table = plain_table("claim", "numbers", "verdict", "problems", "how", "worst", "allowed")
     for row in summaries(report):
         cells = map(escape, (row.problems, row.how, row.worst, row.limit))
         table.add_row(row.claim, row.dtype, coloured(row.verdict), *cells)
+    console.print()
     if report.evidence:
         show_table(table, console)
-    lines = [("\nacceptance", sentence) for sentence in [price(report)] if sentence]
-    lines += [("noticed", report.findings[kind]) for kind in sorted(report.findings)]
-    lines += [("no law", reason) for reason in reasons(report)]
-    for label, text in lines:
-        say(console, label, text)
-    _show_witness(report, console)
-    for item in also_refuted(report):
-        say(console, "\nalso", f"{item.claim} is refuted on {item.problem}: {item.witness}")
-        if item.replay and len(item.replay) < LONGEST_REPLAY:
-            say(console, "replay", item.replay)
+        console.print()
+    if sentence := price(report):
+        _row("Acceptance", sentence, console)
+    for kind in sorted(report.findings)[FEW:]:
+        _row("Noticed", report.findings[kind], console)
+    for reason in reasons(report)[FEW:]:
+        _row("Undecided", reason, console)
     for words, link in report.behaves_as:
-        say(console, "diagnosis", words + (f"\n{'':<12}{link}" if link else ""))
-    if caveat := allowance(report):
-        say(console, "allowed", caveat)
-    if report.failure:
-        say(console, "failure", report.failure["message"], "magenta")
-    verdict, words = report.verdict, report.reading
-    console.print(f"verdict     [bold]{coloured(verdict)}[/]{escape(words.removeprefix(verdict))}")
-    if not report.failure or report.evidence:
-        _show_long("speaks of   ", speaks_of(report), console)
-        for k, sentence in enumerate(report.not_examined):
-            _show_long(f"{'' if k else 'not examined':<14}", sentence, console)
-        if report.not_examined:
-            _show_long("", f"what each line means, and what to do with it: {LINES}", console)
-    console.print()
+        _row("Looks like", words + (f"\n{link}" if link else ""), console)
+    for item in also_refuted(report):
+        _row("Also refuted", f"{item.claim} on {item.problem}: {item.witness}\n{item.replay or ''}".rstrip(), console)
 
 
-def _show_long(label: str, text: str, console: Console) -> None:
-    """Print a line: whole in a file, wrapped next to its label on a terminal."""
-    if console.is_terminal:
-        wrapper = textwrap.TextWrapper(console.width, label, " " * len(label), break_on_hyphens=False)
-        wrapper.break_long_words = False  # a link is one
-        label, text = "", wrapper.fill(text)
-    console.print(escape(label + text), soft_wrap=True)
-
-
-def _show_witness(report: Report, console: Console) -> None:
-    evidence = report.shown_refutation()
-    if evidence is None or evidence.witness is None:
-        return
-    say(console, "\nwitness", f"{evidence.claim}, on {evidence.problem or ''}")
-    laws = plain_table("outcome", "expected", "observed")
-    for entry in evidence.witness.entries:
-        laws.add_row(escape(entry.sequence), entry.expected, entry.observed)
-    console.print(laws)
-    if evidence.witness.why:
-        say(console, "why", evidence.witness.why)
-    if evidence.replay:
-        say(console, "replay", evidence.replay)
+def _row(label: str, text: str, console: Console) -> None:
+    """Print a line next to its name: whole in a file, wrapped on a terminal."""
+    first, other = f"  {label:<{NAME}} ", " " * (NAME + 3)
+    for k, line in enumerate(text.split("\n")):
+        start = other if k else first
+        if console.is_terminal:
+            wrapper = textwrap.TextWrapper(console.width, initial_indent=start, subsequent_indent=other,
+                                           break_on_hyphens=False)  # fmt: skip
+            wrapper.break_long_words = False  # a link is one
+            start, line = "", wrapper.fill(line) if len(line) + len(start) > console.width else start + line
+        console.print(escape(start + line), soft_wrap=True, highlight=False)

@@ -48,7 +48,7 @@ def polite(monkeypatch):
 def test_a_new_claim_is_found_on_every_surface(polite):
     console = Console(file=io.StringIO(), width=200)
     show(polite, console)
-    assert "polite" in console.file.getvalue() and "refuted on 1 of 1" in console.file.getvalue()
+    assert "f.py:f   REFUTED: polite does not hold" in console.file.getvalue() and "1 of 1" in console.file.getvalue()
     html = page(polite)
     assert POLITE.refuted in html and POLITE.glossary in html and 'href="#term-polite"' in html
     assert 'name="polite, float64' in junit(polite)

@@ -8,8 +8,10 @@ from ....models.problem import Problem
 from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
+from ....proofs.interception.outcomes import decoded
 from ....proofs.laws.small_law import Measurement
 from ....proofs.laws.small_measurement import measured
+from ....proofs.laws.where import Decision, Departing, deciding_line, where_it_departs
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
 from ....proofs.time_limits import ProcessorTime
@@ -22,6 +24,9 @@ from .session import FunctionSession
 
 LONGEST_SHRINKING = 30.0
 """Processor seconds for the search of a smaller witness."""
+
+LESS = 100
+"""How many times smaller the deviation on a smaller problem may be. A fault that is far smaller is another fault."""
 
 SHARE = 0.8
 """Share of the audit's processor time, if it is limited, after which that search ends."""
@@ -67,18 +72,32 @@ class Explanation:
         return measurement if measurement.known else None
 
     def _shrink(self, measurement: Measurement, claim: str) -> None:
-        own = ProcessorTime(LONGEST_SHRINKING)
+        own, least = ProcessorTime(LONGEST_SHRINKING), measurement.departure(claim).size / LESS
 
         def fails(problem: Problem) -> bool:
             smaller = self._law_on(problem) if own.left() and self.session.time.left(SHARE) else None
-            return smaller is not None and refuted(smaller, claim)
+            return smaller is not None and refuted(smaller, claim) and smaller.departure(claim).size >= least
 
         smallest = self._law_on(shrink(measurement.problem, fails))
         refutation = smallest and judge_claim(smallest, claim)
         if smallest and refutation and refutation.witness:
             self.session.report.notice(smallest.findings)
-            marked = replace(refutation, witness=replace(refutation.witness, smallest=True))
-            self.smallest = self.session.with_replay(marked)
+            where = where_it_departs(smallest) if claim == "lossless" else None
+            words, line = (where.words, self._line(smallest.problem, where)) if where else (None, None)
+            witness = replace(refutation.witness, smallest=True, where=words, line=line)
+            self.smallest = self.session.with_replay(replace(refutation, witness=witness))
+
+    def _line(self, problem: Problem, where: Departing) -> str | None:
+        """Return the source line that decides what departs; None for a subject whose calls are not traced."""
+        if self.session.driven or self.session.sandbox.ended:
+            return None
+        decisions = []
+        for answer in self.session.sandbox.law(problem, lines=True):
+            block = tuple(answer.get("block", ()))
+            for one in answer.get("decisions", ()):
+                lines = [(file, number) for file, number in one["lines"]]
+                decisions.append(Decision(block, decoded(one["outcome"]), one["path"], lines))
+        return deciding_line(where, decisions)
 
     def _diagnose(self, claim: str, chosen: list[Measurement]) -> None:
         if len(chosen) < FEWEST:

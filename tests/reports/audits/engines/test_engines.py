@@ -194,7 +194,7 @@ def test_the_command_ends_with_1_where_it_refutes_and_the_report_has_the_setting
     assert draftproof(*words, "--json", file).status == 0
     assert draftproof(*words, "--require-decision").status == 4
     done = draftproof(*words, "--set", 'replace="target"', "--json", file)
-    assert (done.status, "verdict     refuted" in done.out) == (1, True), done.out
+    assert (done.status, " REFUTED: " in done.out) == (1, True), done.out
     (evidence,) = json.loads(file.read_text())["evidence"]
     assert evidence["detail"]["settings"] == {"replace": "target"}
     assert "--set 'replace=\"target\"'" in evidence["replay"]

@@ -108,4 +108,4 @@ def test_the_command_names_the_kinds_of_requests_and_each_audit_says_which_optio
     options = {parameter.name for parameter in server.command.params}
     taken = {field.name for kind in (ServerSettings, GridSettings, ReferenceSettings) for field in fields(kind)}
     reports = {"target", "reference", "grid", "url", "settings", "seed", "json_file", "html_file", "require_decision"}
-    assert options - reports - {"junit"} == taken - {"fields", "key"}
+    assert options - reports - {"junit", "verbose", "scope"} == taken - {"fields", "key"}
