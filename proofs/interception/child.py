@@ -11,6 +11,7 @@ from typing import Any
 from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...models.problem import AnyProblem, any_problem_from
+from ...verifiers.adapters.conventions import adapted, recognised, split
 from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences
@@ -75,10 +76,16 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     new = loading.search(request["folders"])
     handed_over = request["handed_over"]
     at_import: reads.Reads = {}
+    name, conventions = split(name)
     with reads.noting(at_import):
         function = received(handed_over["content"]) if handed_over else loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
-    subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
+    driven = is_driven(function)
+    conventions = conventions or ([] if driven else recognised(function))
+    function = adapted(function, conventions) if conventions else function
+    subject = DrivenObject(function, *given) if driven else harness.Subject(function, *given)
+    if conventions:
+        subject.findings["convention"] = f"is called by the convention {' and '.join(conventions)}, not the plain one"
     reads.install()  # torch may have come
     settings = {r.key: r.place for r in at_import.values() if r.of == reads.ENVIRONMENT and r.key and not r.installed}
     if settings:
@@ -90,7 +97,11 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     digest = handed_over["digest"] if handed_over else digest_of(function)  # before a call changes what it remembers
     origin = {"folders": loading.used(new, name, handed_over["modules"] if handed_over else ())}
     server.begin(f"the first calls of {name}", server.limits.timeout)
-    convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
+    try:
+        convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
+    except harness.NotASubject as refused:
+        offered = "" if conventions or driven else harness.offered(function, given, request["problems"])
+        raise harness.NotASubject(f"{refused}{offered}") from None
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout(request["problems"])
         let_time_pass()

@@ -25,6 +25,7 @@ from ...verifiers.adapters.calling_convention import (
     plan_call,
     tokens_of,
 )
+from ...verifiers.adapters.conventions import OFFERED, adapted
 from ...verifiers.adapters.copies import COPIES
 from ...verifiers.adapters.watermark_keys import over_keys, takes_a_key
 from ...verifiers.trees.draft_tree import EVERY_WAY, WAYS
@@ -207,6 +208,18 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
             raise RunFailed(
                 "crash", f"it forks: more than {MOST_COPIES} copies of its process came back from its calls"
             )
+
+
+def offered(function: Any, given: Sequence[Any], problems: list[Problem]) -> str:
+    """Return the convention by which a function that cannot be called plainly returns tokens, for a message.
+
+    given: the other arguments of ``Subject``.
+    """
+    for conventions in OFFERED:
+        with contextlib.suppress(NotASubject, NeverReturned):
+            Subject(adapted(function, conventions), *given).probe(problems[:1])
+            return f"; with --convention {','.join(conventions)} it returns tokens"
+    return ""
 
 
 def of_trees(subject: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where a measured law departs from the target's: in accepted tokens, after a rejection, or at the bonus token."""
+"""Find where a law departs from the target: in accepted tokens, after a rejection, or at the bonus token."""
 
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ class Decision(NamedTuple):
 
 
 class Departing(NamedTuple):
-    """Where a law departs first. words: for a reader. more, less: the events that come too often and too rarely.
+    """A place at which a law departs first. words: for a reader. more, less: events that come too often and too rarely.
 
     drawn: whether the token that departs is drawn, and not kept.
     """

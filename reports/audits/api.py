@@ -24,6 +24,7 @@ def audit(
     *,
     array: str | None = None,
     dtypes: Sequence[str] = (),
+    conventions: Sequence[str] = (),
     wide: Sequence[WideProblem] | None = None,
     quick: bool = False,
     levels: tuple[str, ...] = ("exact", "statistical"),
@@ -48,6 +49,7 @@ def audit(
       are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
+    conventions: how the function is called, if not plainly, as ``--convention`` has them.
     wide, quick, levels, claims, drafting, uniform_bits, seed, processor_time, timeout, memory, samples, jobs,
       stop_at_first, explain, progress: as in ``AuditSettings``.
     Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the
@@ -58,7 +60,9 @@ def audit(
             "audit() is called while its subject is imported; expected it under if __name__ == '__main__':"
         )
     name, given = (subject, None) if isinstance(subject, str) else (name_of(subject), handed_over(subject))
-    spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=given)
+    spec = subject_from(name, array, tuple(dtypes), tuple(conventions))._replace(
+        folders=tuple(sys.path), handed_over=given
+    )
     settings = AuditSettings(
         problems=[_problem(p, any_problem_from) for p in problems], wide=wide, quick=quick, levels=levels,
         claims=claims, drafting=drafting, uniform_bits=uniform_bits, seed=seed, processor_time=processor_time,

@@ -65,6 +65,7 @@ FINDINGS = {
     "padding": "returns padding with the tokens",
     "precision": "deviates by no more than float32 rounds",
     "not-wide": "is not examined on wide problems",
+    "convention": "is not called by the plain convention",
     "array": "needs other arrays than the convention's",
     "prints": "prints",
     "forks": "forks its process",

@@ -323,6 +323,8 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             names, late_names = ({case[0] for _, case in some} for some in (every, late))
             done = f"{len(names - late_names)} of {counted(len(names), 'problem')}"
             return f"inconclusive: out of time after {done}; a larger --processor-time decides the rest"
+        if deciding and all(e.method.sampled for e in deciding):
+            return f"inconclusive: {not_refuted(known)}, by samples alone"
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
 

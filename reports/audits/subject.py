@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...models.errors import InputError
+from ...verifiers.adapters.conventions import named
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.registry import REFERENCES, Reference
 from ...verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES
@@ -30,6 +31,7 @@ class SubjectSpec(NamedTuple):
     folders: places where the sandbox searches modules first.
     handed_over: the object that was handed over, if one was.
     program: whether the target is the command of a program that speaks JSON lines.
+    conventions: by which it is called, where that is not the plain one (``CONVENTIONS``).
     """
 
     name: str
@@ -45,11 +47,13 @@ class SubjectSpec(NamedTuple):
     folders: tuple[str, ...] = ()
     handed_over: Mapping[str, Any] | None = None
     program: bool = False
+    conventions: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
         """Words that name it on the command line."""
-        return ("--exec", self.name) if self.program else (self.name,)
+        conventions = ("--convention", ",".join(self.conventions)) if self.conventions else ()
+        return ("--exec", self.name) if self.program else (self.name, *conventions)
 
 
 def program_from(command: str) -> SubjectSpec:
@@ -57,8 +61,15 @@ def program_from(command: str) -> SubjectSpec:
     return SubjectSpec(command, None, command, "a program", ("float64",), program=True)
 
 
-def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
+def subject_from(
+    name: str, array: str | None = None, dtypes: tuple[str, ...] = (), conventions: tuple[str, ...] = ()
+) -> SubjectSpec:
     """Return the subject that a name on the command line means. Raises: InputError if the name is none."""
+    if conventions:
+        if name in REFERENCES or name in ADAPTERS or ":" not in name:
+            raise InputError(f"{name}: takes no --convention; expected {FORM} with one")
+        spec = subject_from(name, array or ("torch" if "vllm" in conventions else None), dtypes)
+        return spec._replace(target=named(name, conventions), conventions=conventions)
     if name in REFERENCES:
         given = REFERENCES[name]
         return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)

@@ -7,6 +7,7 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
+from ...verifiers.adapters.conventions import CONVENTIONS
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.trees.draft_tree import EVERY_WAY
@@ -42,6 +43,8 @@ from .parameters import (
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
 @click.option("--drafting", type=Comma(EVERY_WAY), help="How trees are drawn for a function that takes parents.")
+@click.option("--convention", "conventions", type=Comma(CONVENTIONS),
+              help="How the function is called, if not plainly.")  # fmt: skip
 @row_options(several=True)
 @click.option("--uniform-bits", type=click.IntRange(8, 53), metavar="N",
               help="Judge it as one whose uniforms have N bits: what that lattice moves is allowed.")  # fmt: skip
@@ -68,13 +71,17 @@ def command(
     problems: tuple[str, ...],
     array: str | None,
     dtypes: tuple[str, ...] | None,
+    conventions: tuple[str, ...] | None,
     **settings: Any,
 ) -> None:
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
     (token, block, ...) or an installed adapter (transformers). Or it is a program, in any language: --exec."""
     if not subject and not program:
         raise click.UsageError("a SUBJECT is needed (or --exec)")
-    spec = _program(program, subject, array, dtypes) if program else subject_from(str(subject), array, dtypes or ())
+    if program:
+        spec = _program(program, subject, array, dtypes, conventions)
+    else:
+        spec = subject_from(str(subject), array, dtypes or (), conventions or ())
     loaded = [load_problem(problem, any_problem_from) for problem in problems]
     output = Output(json_file, html_file, sarif_file)
     adapter = ADAPTERS.get(spec.name)

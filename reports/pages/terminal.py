@@ -129,6 +129,10 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
             yield "Reproduce", shown.replay
     else:
         yield from (("Undecided", reason) for reason in reasons(report)[:FEW])
+        if len(report.claims) > 1 and report.evidence:
+            yield "Claims", _claims(report)
+        if report.verdict == ReportVerdict.INCONCLUSIVE:
+            yield from (("Sampled", text) for text in _sampled(report))
         if known := examined(report):
             yield "Checked", known
         if accepted := acceptance(report):
@@ -160,6 +164,21 @@ def _seen_on(report: Report) -> str:
             claim = f"{row.claim}: " if len(report.claims) > 1 else ""
             said.append(claim + ", ".join(filter(None, facts)))
     return "\n".join(said)
+
+
+def _claims(report: Report) -> str:
+    """Return the deciding claims by their verdict: "holds: lossless, support; no-evidence: batch"."""
+    by_verdict: dict[str, dict[str, None]] = {}
+    for row in summaries(report):
+        if row.claim in report.claims:
+            by_verdict.setdefault(row.verdict, {})[row.claim] = None
+    return "; ".join(f"{verdict}: {', '.join(claims)}" for verdict, claims in by_verdict.items())
+
+
+def _sampled(report: Report) -> list[str]:
+    """Return what was sampled for each deciding claim, and what would have shown."""
+    rows = [row for row in summaries(report) if row.claim in report.claims and row.limit and row.verdict != "holds"]
+    return [f"{row.claim}: {row.how}; {row.limit} or more would have shown" for row in rows[: 2 * FEW]]
 
 
 def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:

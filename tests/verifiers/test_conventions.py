@@ -1,0 +1,143 @@
+"""Functions that engines call in another way: recognised, offered, and refuted where they are wrong."""
+
+import pytest
+
+from draftproof.models.battery import drawn
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.subject import subject_from
+from draftproof.verifiers.adapters.calling_convention import NotASubject
+from draftproof.verifiers.adapters.conventions import CONVENTIONS, adapted, recognised, split
+
+SOURCE = """
+import numpy as np
+
+
+def one(p, q, x, rng, wrong=False):
+    for i, t in enumerate(x):
+        if rng.random() * q[i][t] >= p[i][t]:
+            rest = p[i] if wrong else np.maximum(p[i] - q[i], 0)
+            return [*x[:i], rng.choice(len(rest), p=rest / rest.sum())]
+    return [*x, rng.choice(len(p[-1]), p=p[-1])]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def batch(target_probs, draft_probs, draft_tokens, rng, wrong=False):
+    emitted = -np.ones((len(draft_tokens), draft_tokens.shape[1] + 1), dtype=int)
+    for b, tokens in enumerate(draft_tokens):
+        row = one(target_probs[b], draft_probs[b], list(tokens), rng, wrong)
+        emitted[b, : len(row)] = row
+    return emitted
+
+
+def accepted(target_probs, draft_probs, draft_tokens, rng, wrong=False):
+    emitted = one(target_probs, draft_probs, list(draft_tokens), rng, wrong)
+    return [*emitted, *[0] * (len(draft_tokens) + 1 - len(emitted))], len(emitted) - 1
+
+
+def mask(target_probs, draft_probs, draft_tokens, rng, wrong=False):
+    emitted = one(target_probs, draft_probs, list(draft_tokens), rng, wrong)
+    return [k < len(emitted) - 1 for k in range(len(draft_tokens))], emitted[-1]
+
+
+def logits(draft_logits, target_logits, draft_ids, rng, wrong=False):
+    return one(softmax(target_logits), softmax(draft_logits), list(draft_ids), rng, wrong)
+
+
+def vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
+         bonus_token_ids, sampling_metadata, wrong=False):
+    import torch
+
+    target, out = target_logits.softmax(-1), torch.full((len(num_draft_tokens), max_spec_len + 1), -1)
+    for i in range(int(cu_num_draft_tokens[0])):
+        token = draft_token_ids[i]
+        if torch.rand((), dtype=torch.float64) * draft_probs[i, token] >= target[i, token]:
+            rest = target[i] if wrong else torch.clamp(target[i] - draft_probs[i], min=0)
+            out[0, i] = torch.multinomial(rest, 1)
+            return out
+        out[0, i] = token
+    out[0, max_spec_len] = bonus_token_ids[0, 0]
+    return out
+
+
+def wrong_batch(target_probs, draft_probs, draft_tokens, rng):
+    return batch(target_probs, draft_probs, draft_tokens, rng, True)
+
+
+def wrong_accepted(target_probs, draft_probs, draft_tokens, rng):
+    return accepted(target_probs, draft_probs, draft_tokens, rng, True)
+
+
+def wrong_mask(target_probs, draft_probs, draft_tokens, rng):
+    return mask(target_probs, draft_probs, draft_tokens, rng, True)
+
+
+def wrong_logits(draft_logits, target_logits, draft_ids, rng):
+    return logits(draft_logits, target_logits, draft_ids, rng, True)
+
+
+def wrong_vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
+               bonus_token_ids, sampling_metadata):
+    return vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
+                bonus_token_ids, sampling_metadata, True)
+"""
+PROBLEM = drawn(3, 2, "zeros")
+SEEN = ("logits", "vllm")
+"""Conventions that are recognised by the arguments' names."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "engines.py").write_text(SOURCE)
+    return tmp_path / "engines.py"
+
+
+@pytest.mark.parametrize("name", ["batch", "accepted", "mask", "logits", "vllm"])
+def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can_be_repeated(file, name):
+    given = () if name in SEEN else (name,)
+    right, wrong = (
+        audit(f"{file}:{f}", [PROBLEM], conventions=given, array="torch" if name == "vllm" else None, samples=100)
+        for f in (name, f"wrong_{name}")
+    )
+    assert (right.verdict, wrong.verdict) == ("holds", "refuted")
+    assert right.findings["convention"] == f"is called by the convention {name}, not the plain one"
+    shown = wrong.shown_refutation()
+    assert ("--convention " + name in shown.replay) == bool(given)
+    assert shown.witness.where.startswith("the replacement after a rejection")
+    assert "conventions" not in as_json(PROBLEM)
+
+
+@pytest.mark.parametrize("name", ["batch", "accepted", "mask"])
+def test_what_cannot_be_called_plainly_is_told_the_convention_by_which_it_can(file, name):
+    failure = audit(f"{file}:{name}", [PROBLEM], samples=100).failure
+    assert failure["kind"] == "load" and failure["message"].endswith(f"; with --convention {name} it returns tokens")
+
+
+@pytest.mark.parametrize(
+    ("conventions", "message"),
+    [
+        (["nonsense"], f"no calling convention 'nonsense'; expected some of {', '.join(CONVENTIONS)}"),
+        (["accepted", "mask"], "accepted and mask do not go together"),
+        (["vllm"], "convention vllm: no argument draft_token_ids"),
+    ],
+)
+def test_conventions_that_do_not_fit_are_refused_in_one_line(conventions, message):
+    with pytest.raises(NotASubject, match=message):
+        adapted(lambda target_probs, draft_probs, draft_tokens: [0], conventions)
+
+
+def test_a_reference_takes_no_convention():
+    with pytest.raises(InputError, match="block: takes no --convention"):
+        subject_from("block", conventions=("batch",))
+
+
+def test_names_of_arguments_show_a_convention_and_probabilities_none():
+    assert recognised(lambda target_logits, draft_logits, draft_tokens: 0) == ["logits"]
+    assert recognised(lambda target_probs, draft_probs, draft_tokens: 0) == []
+    assert recognised(lambda target_logits, draft_probs, draft_tokens: 0) == []
+    assert split("a@b/mine.py:verify@batch,logits") == ("a@b/mine.py:verify", ["batch", "logits"])

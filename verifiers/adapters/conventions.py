@@ -1,0 +1,194 @@
+"""Calling conventions of engines: a function of one of them is called as one of the plain convention.
+
+``draftproof audit mine.py:verify --convention batch,logits`` calls ``verify`` with a batch of one and with logits. In
+Python: ``adapted(verify, ["batch", "logits"])``.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .calling_convention import ARGUMENT_NAMES, NotASubject, declare, logits_of, softmax
+
+CONVENTIONS = {
+    "logits": "target_logits, draft_logits in place of probabilities; found by these names too",
+    "batch": "a batch: target_probs [B, gamma + 1, V], draft_probs [B, gamma, V], draft_tokens [B, gamma]",
+    "accepted": "returns (tokens, number accepted): the first number + 1 tokens are emitted",
+    "mask": "returns (mask of accepted drafts, token): the drafts before the first False, and the token",
+    "vllm": "vLLM's rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, ...)",
+    "jax": "needs key, a key of jax.random, made anew in each call: its law is sampled",
+}
+"""The conventions by name, each in a line."""
+
+MARK = "@"
+"""Separates a subject's name from its conventions, where they are one text: mine.py:verify@batch,logits."""
+
+PAD = -1
+"""A place of a padded result that holds no token. Those at the end of a row are left out."""
+
+OFFERED = (("batch",), ("accepted",), ("batch", "accepted"), ("mask",), ("batch", "mask"))
+"""Conventions that are tried, one after the other, with a function that cannot be called plainly."""
+
+
+def named(name: str, conventions: Sequence[str]) -> str:
+    """Return a subject's name with its conventions."""
+    return f"{name}{MARK}{','.join(conventions)}" if conventions else name
+
+
+def split(name: str) -> tuple[str, list[str]]:
+    """Return a subject's name, and its conventions."""
+    place, colon, attribute = name.rpartition(":")
+    attribute, _, conventions = attribute.partition(MARK)
+    return f"{place}{colon}{attribute}", [*filter(None, conventions.split(","))]
+
+
+def recognised(function: Any) -> list[str]:
+    """Return the conventions that the names of a function's arguments show."""
+    names = {name.lower() for name in _parameters(function)}
+    if "cu_num_draft_tokens" in names and any("draft" in name and "prob" in name for name in names):
+        return ["vllm"]
+    logits = sum("logit" in name for name in names) >= 2 and not any("prob" in name for name in names)
+    return ["logits"] if logits else []
+
+
+def adapted(function: Any, conventions: Sequence[str]) -> Callable:
+    """Return a function of the plain convention that calls one of these.
+
+    Raises: NotASubject for conventions that are not known or do not go together, and for arguments without a role.
+    """
+    for name in conventions:
+        if name not in CONVENTIONS:
+            raise NotASubject(f"no calling convention {name!r}; expected some of {', '.join(CONVENTIONS)}")
+    asked = set(conventions)
+    if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked) > 1):
+        raise NotASubject(f"the calling conventions {' and '.join(conventions)} do not go together")
+    call = _ragged(function) if "vllm" in asked else _by_roles(function, asked)
+    random = "rng" if "jax" in asked else next((r for r in ("rng", "generator") if r in _parameters(function)), None)
+
+    def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, **more: Any) -> Any:
+        return call(target_probs, draft_probs, draft_tokens, more)
+
+    places = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ARGUMENT_NAMES]
+    places += [Parameter(random, Parameter.KEYWORD_ONLY)] if random else []
+    verify.__signature__ = Signature(places)  # type: ignore[attr-defined]
+    verify.__name__ = verify.__qualname__ = getattr(function, "__name__", type(function).__name__)
+    given = {"array": "torch"} if "vllm" in asked else {}
+    given |= {"array": function.array} if hasattr(function, "array") else {}
+    takes_logits = "logits" in asked or ("vllm" in asked and "target_logits" in _parameters(function))
+    return declare(verify, published=lambda: function, **given, **({"rows_in_use": _softmax} if takes_logits else {}))
+
+
+def _parameters(function: Any) -> dict[str, Parameter]:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _is_tensor(rows: Any) -> bool:
+    return hasattr(rows, "log")
+
+
+def _logits(rows: Any) -> Any:
+    """Return the logarithms of rows, in their type."""
+    if _is_tensor(rows):
+        return logits_of(rows)
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(rows))
+
+
+def _softmax(rows: Any) -> Any:
+    """Return the rows that a function verifies with if it takes their logits."""
+    if _is_tensor(rows):
+        return softmax(rows)
+    raised = np.exp(_logits(rows) - _logits(rows).max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def _role(name: str) -> str:
+    """Return which of ARGUMENT_NAMES an argument is by its name; empty if it does not say so."""
+    row = any(word in name for word in ("prob", "logit", "dist"))
+    if not row and any(word in name for word in ("token", "ids", "candidate")):
+        return ARGUMENT_NAMES[2]
+    return next((role for role in ARGUMENT_NAMES[:2] if row and role.partition("_")[0] in name), "")
+
+
+def _by_roles(function: Callable, asked: set[str]) -> Callable:
+    """Return a call of a function whose arguments are found by their names, or by their places if those say nothing."""
+    roles = {name: _role(name.lower()) for name in _parameters(function)}
+    by_name = sorted(filter(None, roles.values())) == sorted(ARGUMENT_NAMES)
+
+    def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
+        drafted = [int(token) for token in tokens]
+        rows = [target, draft, tokens]
+        rows[:2] = map(_logits, rows[:2]) if "logits" in asked else rows[:2]
+        if "batch" in asked:
+            rows = [row[None] if hasattr(row, "shape") else [row] for row in rows]
+        if "jax" in asked:
+            import jax  # type: ignore[import-not-found]
+
+            more = {"key": jax.random.PRNGKey(int(more["rng"].integers(2**32)))}
+        given: dict[str, Any] = dict(zip(ARGUMENT_NAMES, rows))
+        named = {name: given[role] for name, role in roles.items() if role} if by_name else {}
+        result = function(**named, **more) if by_name else function(*rows, **more)
+        return _emitted(result, drafted, asked)
+
+    return call
+
+
+def _emitted(result: Any, drafted: Sequence[int], asked: set[str]) -> Any:
+    """Return the emitted tokens of a result."""
+    if not asked & {"accepted", "mask", "batch"}:
+        return result
+    if asked & {"accepted", "mask"} and not (isinstance(result, (tuple, list)) and len(result) >= 2):
+        return result  # the check of results says what it is
+    first, second = result[:2] if asked & {"accepted", "mask"} else (result, 0)
+    if "batch" in asked:
+        first, second = first[0], second[0] if np.ndim(second) else second
+    if asked & {"accepted", "mask"} and ("mask" in asked) != all(map(_is_flag, first)):
+        return result
+    if "accepted" in asked:
+        return [int(token) for token in first[: int(second) + 1]]
+    if "mask" in asked:
+        kept = [bool(one) for one in first]
+        count = kept.index(False) if False in kept else len(kept)
+        return [*drafted[:count], int(second)]
+    tokens = [int(token) for token in first]
+    while len(tokens) > 1 and tokens[-1] == PAD:
+        tokens.pop()
+    return tokens
+
+
+def _is_flag(entry: Any) -> bool:
+    return isinstance(entry, (bool, np.bool_)) or str(getattr(entry, "dtype", "")) == "torch.bool"
+
+
+def _ragged(function: Callable) -> Callable:
+    """Return a call of vLLM's ``rejection_sample`` with a batch of one. The bonus token is drawn before, as there."""
+    names = _parameters(function)
+    wanted = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
+    if missing := [name for name in wanted if name not in names]:
+        raise NotASubject(f"convention vllm: no argument {', '.join(missing)}; expected {', '.join(wanted)}, ...")
+
+    def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
+        import torch
+
+        gamma = len(tokens)
+        about = SimpleNamespace(
+            temperature=torch.ones(1), all_greedy=False, all_random=True, generators={}, top_k=None, top_p=None,
+            max_num_logprobs=None,
+        )  # fmt: skip
+        given = {
+            "draft_token_ids": tokens.to(torch.int32), "num_draft_tokens": [gamma], "max_spec_len": gamma,
+            "cu_num_draft_tokens": torch.tensor([gamma], dtype=torch.int32), "draft_probs": draft,
+            "target_probs": target[:-1], "target_logits": logits_of(target[:-1]),
+            "bonus_token_ids": torch.multinomial(target[-1], 1)[:, None].to(torch.int32), "sampling_metadata": about,
+        }  # fmt: skip
+        output = function(**{name: value for name, value in given.items() if name in names}, **more)
+        return _emitted(output, [], {"batch"})
+
+    return call
