@@ -22,6 +22,9 @@ NAME = 16
 MOST_ROWS = 6
 """Most rows of a problem that are written out."""
 
+WIDE = 54
+"""Characters of a table of laws from which on each entry is written in two lines."""
+
 FEW = 3
 """Most lines of a kind that are shown unasked."""
 
@@ -102,19 +105,16 @@ def _headline(report: Report) -> str:
         return report.failure["message"]
     words = report.reading.removeprefix(report.verdict).strip(": ")
     shown = report.shown_refutation()
-    if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS:
+    if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS and not report.steps:
         return CLAIMS[shown.claim].fault or f"{shown.claim} does not hold"
     return words or "nothing was examined"
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the lines below the verdict, each with its name."""
-    yield from ((name[0].upper() + name[1:], text) for name, text in run_lines(report))
-    shown = report.shown_refutation()
+    of_run, shown = [(name[0].upper() + name[1:], text) for name, text in run_lines(report)], report.shown_refutation()
     if report.verdict == ReportVerdict.REFUTED:
-        if report.steps:
-            yield "Seen", report.reading.removeprefix(report.verdict).strip()
-        else:
+        if not report.steps:
             yield "Seen on", _seen_on(report)
         if shown:
             yield from _witness_rows(shown)
@@ -127,7 +127,9 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
             yield "Where", "\n".join(filter(None, (shown.witness.where, shown.witness.line)))
         if shown and shown.replay:
             yield "Reproduce", shown.replay
+        yield from of_run
     else:
+        yield from of_run
         yield from (("Undecided", reason) for reason in reasons(report)[:FEW])
         if len(report.claims) > 1 and report.evidence:
             yield "Claims", _claims(report)
@@ -177,7 +179,8 @@ def _claims(report: Report) -> str:
 
 def _sampled(report: Report) -> list[str]:
     """Return what was sampled for each deciding claim, and what would have shown."""
-    rows = [row for row in summaries(report) if row.claim in report.claims and row.limit and row.verdict != "holds"]
+    rows = [row for row in summaries(report) if row.claim in report.claims and row.verdict != EvidenceVerdict.HOLDS]
+    rows = [row for row in rows if row.limit not in ("", "TV 1")]
     return [f"{row.claim}: {row.how}; {row.limit} or more would have shown" for row in rows[: 2 * FEW]]
 
 
@@ -196,7 +199,10 @@ def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:
     yield "Smallest case" if witness.smallest else "Witness", "; ".join(filter(None, said))
     table = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in witness.entries)]
     widths = [max(map(len, column)) for column in zip(*table)]
-    yield "", "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
+    if sum(widths) > WIDE:
+        yield "", "\n".join(f"{e.sequence}\nexpected {e.expected}, observed {e.observed}" for e in witness.entries)
+    else:
+        yield "", "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
     if witness.why:
         yield "Why", witness.why
 
