@@ -94,12 +94,15 @@ class Recording:
     digest: str
     shards: Sequence[Path]
 
+    sequential = False
+    """Says whether rows behind the first rejected token may be missing."""
+
     @classmethod
     def open(cls, folder: str | Path) -> "Recording":
         """Open a folder. Raises: InputError if it is no recording, or one of a later version."""
         place = Path(folder)
         if not (place / "header.json").is_file():
-            raise InputError(f"{folder}: no header.json in it; expected a folder of recorded steps")
+            raise InputError(f"{folder}: no header.json in it; expected recorded steps, or a file of JSON lines")
         header = read_file(Header, place / "header.json")
         if header.form != FORM:
             raise InputError(f"{place / 'header.json'}: form {header.form!r}, expected {FORM!r}")

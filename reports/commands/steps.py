@@ -31,7 +31,8 @@ RULES = ("token", "block", "greedy-block", "equality", "greedy", "unknown")
 @report_options
 def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs: int | None, seed: int,
             json_file: str | None, html_file: str | None, require_decision: bool) -> None:  # fmt: skip
-    """Judge the verification steps recorded in FOLDER (draftproof.recording writes them in an engine's own process).
+    """Judge the verification steps recorded in FOLDER (draftproof.recording writes them in an engine's own process), or
+    dumped in a FILE.jsonl.
 
     Given the drafted tokens and the rows of both models, what a rule emits has a known law: a single step can refute
     it. What is not refuted comes with the step by which each kind of fault would have shown."""

@@ -60,7 +60,7 @@ def _rejecting_uniform(steps: Steps, rows: PairRows) -> Weights:
     tokens = ids[chosen, at][:, None]
     below = _mass_below(before.ids[chosen], known[chosen], most[chosen], tokens, steps.vocabulary)
     start[chosen, at] = below[:, 0] / total[chosen]
-    ratio = steps.ratio[np.arange(steps.count), np.minimum(steps.emitted, max(steps.gamma - 1, 0))]
+    ratio = np.concatenate([steps.ratio, np.ones((steps.count, 1))], axis=1)[np.arange(steps.count), steps.emitted]
     found = np.maximum(np.minimum(start + own, 1.0) - np.maximum(start, ratio[:, None]), 0.0)
     inside = found.copy()
     inside[chosen, at] = 0.0

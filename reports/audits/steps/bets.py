@@ -40,13 +40,17 @@ class LogBets(NamedTuple):
         return cls(*(np.concatenate(arrays, axis=-1) for arrays in zip(empty, *parts)))
 
 
-def hypotheses(rule: str) -> list[StepLaw]:
-    """Return what a rule is tested against: its known bugs, those of the other rules, and its tilts."""
+def hypotheses(rule: str, sequential: bool = False) -> list[StepLaw]:
+    """Return what a rule is tested against: its known bugs, those of the other rules, and its tilts.
+
+    sequential: leave out what depends on rows behind the first rejection, which a dump may lack.
+    """
     law = RULES[rule]
     others = [other for name, other in RULES.items() if name != rule]
     bugs = (*TOKEN_MUTANTS, *BLOCK_MUTANTS) if rule in ("token", "block") else ()
     same = {"token": "M42", "greedy-block": "M40"}.get(rule)
-    return [*others, *(bug for bug in bugs if bug.name != same), *tilts(law, MOST_DRAFTED)]
+    every = [*others, *(bug for bug in bugs if bug.name != same), *tilts(law, MOST_DRAFTED)]
+    return [one for one in every if not (sequential and (one.longest or one.row or one.name.startswith("the last")))]
 
 
 def bets_on_steps(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilon: float) -> LogBets:

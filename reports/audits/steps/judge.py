@@ -13,6 +13,7 @@ import numpy as np
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording, chains
+from ....models.step_lines import StepLines
 from ....stattests.arguments import ALPHA
 from ....verifiers.conditional.drawing import drawn
 from ....verifiers.conditional.laws import StepLaw
@@ -22,6 +23,7 @@ from ....verifiers.conditional.steps import Steps
 from ..settings import Progress, silent
 from .acceptance import Acceptance
 from .bets import bets_on_steps, hypotheses
+from .lines import with_lists
 from .purses import Groups, StepPurse, TokenPurse
 from .settings_of_rows import RowsSeen
 from .shard import Found, Shown, judged
@@ -50,7 +52,7 @@ class RecordingJudge:
         if claimed not in RULE_NAMES:
             raise InputError(f"rule {claimed!r}, expected one of {', '.join(RULE_NAMES)}")
         self.rule = claimed
-        self.against = hypotheses(claimed) if claimed in RULES else []
+        self.against = hypotheses(claimed, recording.sequential) if claimed in RULES else []
         names = [law.name for law in self.against]
         self.steps = StepPurse(names) if names else None
         self.groups = Groups(names) if names else None
@@ -160,7 +162,8 @@ def _found(recording: Recording, paths: Sequence[Path], rule: str, seed: int, jo
 
 def _judged(recording: Recording, rule: str, seed: int, path: Path) -> Found:
     try:
-        return judged(recording, path, rule, seed)
+        found = judged(recording, path, rule, seed)
+        return with_lists(found, recording, seed) if isinstance(recording, StepLines) else found
     except InputError as error:
         return Found(path.name, errors=[str(error)])
 

@@ -7,11 +7,13 @@ import msgspec
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording
+from ....models.step_lines import StepLines
 from ....verifiers.conditional.rules import RULES
 from ..report import Report
 from ..settings import Progress, silent
 from .evidence import evidence_of, findings_of
 from .judge import UNKNOWN_RULE, RecordingJudge, known_bugs
+from .lines import not_examined
 from .purses import SHARE
 
 CLAIMS = ("lossless", "follows-rule", "drafts", "rows", "logprobs", "batch")
@@ -30,7 +32,7 @@ def audit_steps(
     number of jobs.
     Raises: InputError if the folder is no recording, or none of its shards can be read.
     """
-    recording = Recording.open(folder)
+    recording = StepLines.open(folder, rule) if Path(folder).is_file() else Recording.open(folder)
     if not recording.shards:
         raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on")
     judge = RecordingJudge(recording, rule, seed).run(jobs, progress)
@@ -125,5 +127,7 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
     if judge.rule in ("token", "block"):
         bugs = known_bugs(judge.rule)
         sentences.append(f"{bugs['not_compared']} known bugs whose outcome depends on more than the rows")
+    if isinstance(judge.recording, StepLines):
+        sentences += not_examined(judge.recording)
     sentences.append("whether the rows are the model's: they are taken as recorded")
     return [*sentences, TO_LISTEN_FOR]

@@ -87,7 +87,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     shard, header = recording.read(path), recording.header
     found = Found(shard.name, shard.counts, shard.error)
     law = RULES.get(rule)
-    against = hypotheses(rule) if law else []
+    against = hypotheses(rule, recording.sequential) if law else []
     sums = _sums_off(shard, header, found)
     generator = np.random.default_rng([seed, int("".join(filter(str.isdigit, path.stem)) or 0)])
     emitted = np.diff(shard.arrays["emitted_offsets"])

@@ -146,7 +146,7 @@ def damaged(folder, how):
     [
         ("cut short", "no shard can be read: steps-000000.safetensors: cannot be read"),
         ("of another", "steps-000000.safetensors: of another recording than header.json"),
-        ("no header", "no header.json in it; expected a folder of recorded steps"),
+        ("no header", "no header.json in it; expected recorded steps, or a file of JSON lines"),
         ("no shard", "no shard in it"),
         ("version", "version 9, expected 1"),
         ("no JSON", "header.json"),
