@@ -42,6 +42,13 @@ def main(pairs=6, at_once=4):
         held = "held" if high <= LIMIT else "missed" if low > LIMIT else "undecided"
         print(f"tokens {what}: {np.mean(without):.1f} without; recording costs {mean:.2%} [{low:.2%}, {high:.2%}], "
               f"limit {LIMIT:.0%}: {held}")  # fmt: skip
+    recorded = [turn for turn in turns if turn["recorded"]]
+    shares = [
+        (turn["hook"] + turn["thread"]) / (turn["processor"] - turn["hook"] - turn["thread"]) for turn in recorded
+    ]
+    hook, thread = (sum(turn[name] for turn in recorded) / len(recorded) for name in ("hook", "thread"))
+    print(f"the recorder itself: {np.mean(shares):.2%} of the rest ({min(shares):.2%} to {max(shares):.2%} a turn); "
+          f"{hook:.3f} s a turn in the engine's thread, {thread:.3f} s in its own")  # fmt: skip
 
 
 if __name__ == "__main__":

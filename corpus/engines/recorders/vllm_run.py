@@ -9,6 +9,7 @@ Of several turns, which draw the same random numbers two by two, one of each two
 import json
 import os
 import sys
+import threading
 import time
 from typing import Any
 
@@ -43,9 +44,10 @@ def main() -> None:
     from draftproof_engines.recorders import vllm_v1
 
     exec(asked.get("edit", ""), {})
-    plain = sampler()
+    plain, spent = sampler(), {"plain": 0.0, "watched": 0.0}
+    sampler((timed(plain[0], spent, "plain"), plain[1]))
     vllm_v1.register()
-    watched = sampler()
+    watched = timed(sampler()[0], spent, "watched"), sampler()[1]
     method = {**METHODS[asked["method"]], "num_speculative_tokens": asked["gamma"]}
     if "draft_model" in asked["method"]:
         method["model"] = asked["draft"]
@@ -61,14 +63,35 @@ def main() -> None:
     turns = []
     for turn in range(asked.get("turns", 1)):
         recorded = turn % 4 in (0, 3)
-        sampler(watched if recorded else plain)
+        sampler(watched if recorded else plain)  # what is watched calls what was there before, timed
         torch.manual_seed(turn // 2)
-        began = time.process_time(), time.monotonic()
+        before = time.process_time(), time.monotonic(), *own(spent)
         outputs = llm.generate(prompts, parameters, use_tqdm=False)
-        spent = time.process_time() - began[0], time.monotonic() - began[1]
+        after = time.process_time(), time.monotonic(), *own(spent)
+        took = dict(zip(("processor", "seconds", "hook", "thread"), (b - a for a, b in zip(before, after))))
         tokens = sum(len(output.outputs[0].token_ids) for output in outputs)
-        turns.append({"tokens": tokens, "processor": spent[0], "seconds": spent[1], "recorded": recorded})
+        turns.append({"tokens": tokens, "recorded": recorded, **took})
     print(json.dumps({"turns": turns}))
+
+
+def timed(call: Any, spent: dict[str, float], name: str) -> Any:
+    """Return a function that adds the processor time that its thread spends in it."""
+
+    def within(*given: Any, **named: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return call(*given, **named)
+        finally:
+            spent[name] += time.thread_time() - began
+
+    return within
+
+
+def own(spent: dict[str, float]) -> tuple[float, float]:
+    """Return the processor time of the recorder so far: in the engine's thread, and in its own."""
+    threads = [thread for thread in threading.enumerate() if thread.name == "draftproof-recording"]
+    clocks = [time.clock_gettime(time.pthread_getcpuclockid(thread.ident)) for thread in threads if thread.ident]
+    return spent["watched"] - spent["plain"], sum(clocks)
 
 
 if __name__ == "__main__":

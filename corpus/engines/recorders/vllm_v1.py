@@ -72,16 +72,16 @@ def install(folder: str, one_of: int = 1) -> None:
             return forward(self, metadata, draft_probs, logits, sampling)
         ends = [0, *accumulate(metadata.num_draft_tokens)]
         raw = {k: logits[ends[k] + k : ends[k + 1] + k + 1].float().clone() for k in chosen}  # forward may write to it
-        bonus = _watched(self.sampler, seen)
+        bonus = _watched(self.sampler, seen, chosen)
         try:
             output = forward(self, metadata, draft_probs, logits, sampling)
         finally:
             bonus()
         try:
             batch, last = seen.get("batch"), seen.pop("bonus", None)
-            for k in chosen:
+            for n, k in enumerate(chosen):
                 mine = slice(ends[k], ends[k + 1])
-                rows = [seen["target"][mine], raw[k][-1:] if last is None else last[k : k + 1]]
+                rows = [seen["target"][mine], raw[k][-1:] if last is None else last[n : n + 1]]
                 request, place = _text(batch, k)
                 recorder.step(
                     torch.softmax(torch.cat(rows), -1, dtype=torch.float32), metadata.draft_token_ids[mine],
@@ -102,15 +102,16 @@ def _text(batch: Any, k: int) -> tuple[int, int]:
     return crc32(str(batch.req_ids[k]).encode()), int(batch.num_tokens_no_spec[k])
 
 
-def _watched(sampler: Any, seen: dict[str, Any]) -> Any:
-    """Keep the scores from which the bonus token is drawn. Returns a function that ends it."""
+def _watched(sampler: Any, seen: dict[str, Any], chosen: list[int]) -> Any:
+    """Keep the scores from which the chosen requests' bonus tokens are drawn. Returns a function that ends it."""
     top = sampler.topk_topp_sampler
     own = top.forward
 
     def forward(logits: Any, generators: Any, k: Any, p: Any) -> Any:
         from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 
-        seen["bonus"] = apply_top_k_top_p(logits.clone(), k, p)
+        cuts = (None if limit is None else limit[chosen] for limit in (k, p))
+        seen["bonus"] = apply_top_k_top_p(logits[chosen], *cuts)  # which indexing has copied
         return own(logits, generators, k, p)
 
     top.forward = forward
