@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from draftproof.corpus.site import rounding_search as search
 from draftproof.models.battery import drawn
 from draftproof.models.law import Prefix, prefix_key
 from draftproof.models.problem import AnyProblem, Problem
@@ -19,7 +20,7 @@ from draftproof.proofs.laws.law import Law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.rule import EPSILON, HALF
-from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, growth, running_sum_bound, sum_depth
+from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, both, growth, running_sum_bound, sum_depth
 from draftproof.proofs.rounding.tree_rules import (
     TreeSize,
     hierarchical_bound,
@@ -137,18 +138,22 @@ class SumOrder(NamedTuple):
     depth: int
 
 
-WORST_VOCABULARY = 152_000
+WORST_VOCABULARY = search.VOCABULARY
 ORDERS = tuple(SumOrder(order, sum_depth(WORST_VOCABULARY, order)) for order in (PAIRWISE, CASCADE, IN_ORDER))
 """What the sums of engines are: in pairs, torch's cascade of short sums, or one entry after the other."""
 
 
 def block_worst(size: TreeSize) -> float:
-    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``."""
+    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``.
+
+    What the sums of weights are off counts once: it counts where a prefix is kept, and one prefix is kept.
+    """
     gamma, u = len(size.levels), size.unit
-    total = growth(u, 2 * gamma)
+    of_sum = growth(u, size.vocabulary - 1)
+    total = growth(u, 2 * gamma) + of_sum * (gamma > 1)
     for i in range(1, gamma):
-        g = growth(u, 2 * i + 2 + size.vocabulary - 1)
-        total += 2 * g + growth(u, 2 * i) + u * (2 + u) * (2 + g) + u
+        in_weights = growth(u, 2 * i + 2)
+        total += both(in_weights, of_sum) - of_sum + u * (2 + u) * (2 + both(in_weights, of_sum)) + u
     return total + sum(growth(u, 2 * i + 2) for i in range(gamma))
 
 
@@ -180,19 +185,34 @@ def worst_bound(rule: str, dtype: str, order: SumOrder) -> float:
     return found if 0 <= found < math.inf else math.inf
 
 
-def largest_found(tries: int = 400) -> tuple[float, float]:
-    """Return the largest error of a float32 sum in order, and of a look-up in it, that a search over rows finds.
+class Found(NamedTuple):
+    """A row of the table of what a search finds, all in float32."""
 
-    The rows have equal entries: then each addition rounds the same way, and errors add up.
-    """
-    draw, of_sum, of_look_up = np.random.default_rng(0), 0.0, 0.0
-    for entry in draw.uniform(1, 2, size=tries) / WORST_VOCABULARY:
-        row = np.full(WORST_VOCABULARY, entry, dtype=np.float32)
-        sums = row.cumsum(dtype=np.float32)
-        of_sum = max(of_sum, abs(float(sums[-1]) / math.fsum(row.tolist()) - 1))
-        law = np.diff((sums / sums[-1]).astype(np.float64), prepend=0.0)
-        of_look_up = max(of_look_up, float(np.abs(law - 1 / WORST_VOCABULARY).sum() / 2))
-    return of_sum, of_look_up
+    what: str
+    order: str
+    bound: float
+    found: float
+
+
+def found_rows() -> list[Found]:
+    """Return the bounds that a search was made for, with the largest deviation that it found."""
+    in_order, in_pairs = ORDERS[-1], ORDERS[0]
+    unit = EPSILON["float32"] / 2
+    block, multi_round = "block verification, gamma 8", "multi-round rejection, 8 levels of 4"
+    path, siblings = search.path_rows(search.largest_of_block()), search.siblings_rows()
+    short = max(search.block_deviation(rows, search.in_pairs) for rows in search.small_paths())
+    return [
+        Found("relative error of one sum", IN_ORDER, growth(unit, in_order.depth), search.largest_sum()),
+        Found("look-up in the running sum", IN_ORDER, running_sum_bound(WORST_VOCABULARY, unit, 0.0),
+              search.largest_look_up()),
+        Found(block, IN_ORDER, worst_bound(block, "float32", in_order), search.block_deviation(path, search.in_order)),
+        Found(block, PAIRWISE, worst_bound(block, "float32", in_pairs),
+              max(short, search.block_deviation(path, search.in_pairs))),
+        Found(multi_round, IN_ORDER, worst_bound(multi_round, "float32", in_order),
+              search.multi_round_deviation(*siblings, search.in_order)),
+        Found(multi_round, PAIRWISE, worst_bound(multi_round, "float32", in_pairs),
+              search.multi_round_deviation(*siblings, search.in_pairs)),
+    ]  # fmt: skip
 
 
 def worst_table() -> str:
@@ -203,10 +223,8 @@ def worst_table() -> str:
     for rule in WORST_RULES:
         bounds = [worst_bound(rule, dtype, order) for dtype, order in columns]
         lines.append(f"| {rule} | {' | '.join('none' if bound >= 1 else f'{bound:.1e}' for bound in bounds)} |")
-    of_sum, of_look_up = largest_found()
-    unit, depth = EPSILON["float32"] / 2, ORDERS[-1].depth
-    look_up = running_sum_bound(WORST_VOCABULARY, unit, 0.0)
-    lines += ["", "| float32, in order | bound | found by a search |", "|---|---|---|"]
-    lines.append(f"| relative error of one sum | {growth(unit, depth):.1e} | {of_sum:.1e} |")
-    lines.append(f"| total variation of a look-up in the running sum | {look_up:.1e} | {of_look_up:.1e} |")
+    lines += ["", "| float32 | sums | bound | found by a search | bound / found |", "|---|---|---|---|---|"]
+    for row in found_rows():
+        share = f"{row.bound / row.found:.1f}" if row.bound < 10 * row.found else f"{row.bound / row.found:.0f}"
+        lines.append(f"| {row.what} | {row.order} | {row.bound:.1e} | {row.found:.1e} | {share} |")
     return "\n".join(lines)

@@ -55,30 +55,31 @@ Definition coin_bound i : R := (if (i < gamma)%N then coin_error u (2 * i) d els
 Definition row_bound i : R := growth u (2 * i + 2).
 Let ple : forall x, ~~ stops x -> later Ms c p x <= p x := q_later (fun x y _ => p_of_le Mb Ms c x y).
 Let p01 := p_of_range Mb Ms c.
+Let coin_error_ge k : growth u k <= coin_error u k d.
+Proof.
+have g0 n : 0 <= growth u n := growth_ge0 u0 n; have t0 : 0 <= 2%:R :> R := ler0n _ _.
+apply: ler_paddr u0 _; apply: ler_paddr.
+  by apply: mulr_ge0; [apply: mulr_ge0 | apply: addr_ge0]; rewrite // addr_ge0.
+apply: le_trans (_ : growth u (k + 2) <= _); first by apply: growth_mono => //; apply: leq_addr.
+by rewrite ler_pemulr // ler_addl.
+Qed.
 
-Lemma used_near x : (size x <= gamma)%N ->
-  none Ms gamma c ends p x * `|coin_used x - coin x| <= coin_bound (size x).
+Lemma used_near x : (size x <= gamma)%N -> none Ms gamma c ends p x * `|coin_used x - coin x|
+  <= coin_bound (size x) + (if stops x then 0 else ending Ms gamma c ends p x * growth u d).
 Proof.
 move=> le.
 have [Pw P01] := survivals_near x; have /andP[n0 n1] := none_range p01 ple x.
-have g0 : 0 <= growth u (2 * size x) := growth_ge0 u0 _.
-have ge : growth u (2 * size x) <= coin_error u (2 * size x) d.
-  rewrite /coin_error; move: (growth_ge0 u0 (2 * size x + 2 + d)) (growth u (2 * size x)) => + k.
-  move: (growth u _) => g gge; have -> : 2%:R * g + k + u * (2%:R + u) * (2%:R + g) + u
-    = k + (2%:R * g + u * (2%:R + u) * (2%:R + g) + u) by ring.
-  rewrite ler_addl.
-  have t0 : 0 <= 2%:R :> R := ler0n _ _.
-  have a1 := mulr_ge0 (mulr_ge0 u0 (addr_ge0 t0 u0)) (addr_ge0 t0 gge).
-  exact: addr_ge0 (addr_ge0 (mulr_ge0 t0 gge) a1) u0.
+have ge := coin_error_ge (2 * size x).
 set h := if stops x then P x else clipped (H x); have h01 : 0 <= h <= 1 by rewrite /h; case: ifP => // _; apply: clipped_range.
 have [_ hF] := decided h01; rewrite /coin_used -/h.
 have -> : F h - coin x = (F h - h) + (h - coin x) by ring.
-apply: le_trans (ler_wpmul2l n0 (ler_norm_add _ _)) _; rewrite mulrDr addrC /coin_bound; apply: ler_add; last first.
+apply: le_trans (ler_wpmul2l n0 (ler_norm_add _ _)) _; rewrite mulrDr addrC /coin_bound [X in _ <= X]addrAC; apply: ler_add; last first.
   by apply: le_trans hF; rewrite ler_pimull.
-rewrite /h coin_block /none; case: ifP => f.
-  rewrite mul1r; apply: le_trans Pw _; apply: le_trans (_ : growth u (2 * size x) <= _); last by case: ifP.
-  by rewrite ler_pimulr //; case/andP: (p01 x).
-rewrite later_share; have [z [e we]] := wc x; have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
+rewrite /h coin_block /none /ending; case: ifP => f.
+  rewrite mul1r addr0; apply: le_trans Pw _; apply: le_trans (_ : growth u (2 * size x) <= _); last by case: ifP.
+  by rewrite ler_pimulr ?growth_ge0 //; case/andP: (p01 x).
+rewrite later_share -excessE ?row_sum // [_ * growth u d]mulrC; have [z [e we]] := wc x.
+have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
 have -> : (size x < gamma)%N by move/negbT: f; rewrite /final negb_or -ltnNge => /andP[].
 have zr y : rounds u (P x * b x y) (z y) by case: (we y).
 have er y : rounds u (z y - s x y) (e y) by case: (we y).
@@ -107,23 +108,28 @@ have wE y : w x y = Num.max (e y) 0 by case: (we y).
 exact: (row_near u0 u1 (row_ge0 Mb _) (row_ge0 Ms _) (row_sum Mb _) (p01 x) P01 Pw zr er wE re r1 r0).
 Qed.
 
-(* The bound in gamma, the depth d of the sums and u; to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u. *)
+(* The bound in gamma, the depth d of the sums and u; to first order d u if gamma > 1, and 2 gamma^2 u + 9 gamma u.  What sums
+   are off counts once, however many there are: one prefix is kept. *)
 Theorem block_rounding (U : seq V -> V -> R) : (forall x y, 0 <= U x y <= 1) ->
   `|draft Ms c ends gamma [::] (fun X => sub_verify coin_used drawn X U)
     - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
-  <= \sum_(i < gamma) coin_bound i.+1 + \sum_(i < gamma) row_bound i + lambda.
+  <= \sum_(i < gamma) coin_bound i.+1 + (if (1 < gamma)%N then growth u d else 0) + \sum_(i < gamma) row_bound i + lambda.
 Proof.
 move=> U01; have -> : draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)
     = draft Ms c ends gamma [::] (fun X => sub_verify coin row X U).
   by have := @block_loop_sub _ _ Mb Ms gamma c ends U gamma [::] [::]; apply; [|left].
 have -> : \sum_(i < gamma) row_bound i = \sum_(i < gamma.+1) (if (i < gamma)%N then row_bound i else 0).
   by rewrite big_ord_recr /= ltnn addr0; apply: eq_bigr => i _; rewrite ltn_ord.
-apply: (@near_law _ _ Mb Ms gamma c ends p _ p01 ple coin_used drawn (fun i => coin_bound i)
-  (fun i => if (i < gamma)%N then row_bound i else 0) lambda U) => //.
+apply: (@near_law_kept _ _ Mb Ms gamma c ends p _ p01 ple coin_used drawn (fun i => coin_bound i)
+  (fun i => if (i < gamma)%N then row_bound i else 0) (growth u d) lambda U) => //.
 - move=> x; have [_ P01] := survivals_near x; rewrite /coin_used; set h := if _ then _ else _.
   have h01 : 0 <= h <= 1 by rewrite /h; case: ifP => // _; apply: clipped_range.
   by case: (decided h01).
+- move=> i _; have [_ e0] := decided (clipped_range (0 : R)).
+  apply: addr_ge0; last exact: le_trans e0.
+  by case: ifP => _; [apply: le_trans (coin_error_ge _) |]; apply: growth_ge0.
 - by move=> i; case: ifP => // _; apply: growth_ge0.
+- exact: growth_ge0.
 - exact: used_near.
 - by move=> x _; apply: drawn_row_near.
 Qed.

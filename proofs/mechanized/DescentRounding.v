@@ -111,16 +111,41 @@ move=> /andP[a0 a1] /andP[b0 b1]; rewrite ler_norml ler_subr_addr ler_subl_addr;
 by apply: le_trans a1 _; rewrite ler_addl.
 Qed.
 
+(* Given rows, divided by what they sum to. *)
+Section Given.
+Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (nu : R).
+Hypotheses (nu1 : nu < 1).
+Variables (B : seq V -> V -> R).
+Notation rb s := (Mb (c ++ s)).
+Hypothesis Bb : forall s y, rel nu (rb s y) (B s y).
+Lemma given_share s : [/\ forall y, 0 <= B s y, `|sumV (B s) - 1| <= nu & total_variation (rb s) (share_of (B s)) <= nu].
+Proof.
+have b0 y : 0 <= B s y := given_ge0 nu1 (row_ge0 Mb _ _) (Bb s y).
+have ap : apart (rb s) (B s) <= nu.
+  by rewrite -[X in _ <= X]mulr1 -(row_sum Mb (c ++ s)) -sumVZ; apply: sumV_le => y; apply: Bb.
+have near : `|sumV (B s) - 1| <= nu.
+  by apply: le_trans ap; rewrite -[X in _ - X](row_sum Mb (c ++ s)); apply: apart_sum.
+have [s0 s1 _] := share_row nu1 b0 near; split=> //.
+rewrite /total_variation ler_pdivr_mulr ?ltr0n // mulrC; apply: le_trans (ler_wpmul2l (ler0n _ _) ap).
+have m0 := whole_sum nu1 near.
+have sE y : share_of (B s) y * sumV (B s) = B s y by rewrite /share_of divfK // lt0r_neq0.
+apply: le_trans (normalised_near (rb s) s1 s0 sE); apply: sumV_le => y.
+by rewrite row_sum mul1r.
+Qed.
+End Given.
+
 (* Multi-round rejection: with replacement, where equal siblings go on together, and without. *)
 Section MultiRound.
-Variables (V : vocabulary) (R : realFieldType) (u nu eta lambda : R) (d : nat) (Fd : R -> R).
-Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (nu0 : 0 <= nu) (nu1 : nu < 1) (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
+Variables (V : vocabulary) (R : realFieldType) (u nu o eta lambda : R) (d : nat) (Fd : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (o0 : 0 <= o) (ole : o <= nu) (nu1 : nu < 1).
+Hypotheses (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
 Hypothesis decided : forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta.
 Hypothesis lambda0 : 0 <= lambda.
 Variables (Q : seq V -> V -> R) (spent : pred (seq V)).
 Hypotheses (Q0 : forall elders x, 0 <= Q elders x) (Q1 : forall elders, ~~ spent elders -> sumV (Q elders) = 1).
-Implicit Types (elders xs : seq V) (b : V -> R) (k : nat) (F : seq V -> (V -> bool -> R) -> R).
+Implicit Types (elders xs : seq V) (b q w : V -> R) (k : nat) (F : seq V -> (V -> bool -> R) -> R).
 Notation rounds := (Rounding.rounds u).
+Let nu0 : 0 <= nu. Proof. exact: le_trans ole. Qed.
 (* The last token, from a row within lambda of what is left divided by its sum. *)
 Definition ends b F : Prop := exists r : V -> R,
   [/\ sumV r = 1, forall y, 0 <= r y, total_variation (share_of b) r <= lambda & forall g, F [::] g = draw r (g^~ false)].
@@ -131,33 +156,144 @@ Fixpoint multi_round_computed k elders b F : Prop :=
   if k is k'.+1 then
     if spent elders then ends b F
     else exists (q H w : V -> R) (e : R) (b' : V -> R) (F' : V -> seq V -> (V -> bool -> R) -> R),
-      [/\ forall y, rel nu (Q elders y) (q y),
+      [/\ forall y, rel o (Q elders y) (q y),
           forall y, exists2 z, rounds (b y / q y) z & H y = Num.min z 1,
           forall y, exists2 z, rounds (b y - q y) z & w y = Num.max z 0,
           [/\ within u d (sumV w) e, e != 0 -> forall y, rounds (w y / e) (b' y) & e = 0 -> sumV b' = 1 /\ forall y, 0 <= b' y]
         & forall x, multi_round_computed k' (rcons elders x) b' (F' x) /\
             forall xs g, F (x :: xs) g = flip (Fd (H x)) (fun accepted => if accepted then g x true else F' x xs g)]
   else ends b F.
-Definition sibling_off : R := eta + coin_off u nu + left_all u nu.
+(* What all entries of b are off by one factor counts where a sibling is accepted: that is done once.  The rest of a step
+   is a few operations. *)
+Definition factor_off : R := both o (nu / (1 - nu)).
+Definition sibling_off : R := (1 + factor_off) * (eta + u) + 2%:R * both u u.
+Let eta0 : 0 <= eta.
+Proof. by have [_ /(le_trans (normr_ge0 _))] := decided (introT andP (conj (lexx 0) (@ler01 R))). Qed.
+Lemma factor_off_ge0 : 0 <= factor_off.
+Proof. by apply: both_ge0 => //; rewrite divr_ge0 // subr_ge0 ltW. Qed.
 Lemma sibling_off_ge0 : 0 <= sibling_off.
 Proof.
-have [_ /(le_trans (normr_ge0 _)) e0] := decided (introT andP (conj (lexx 0) (@ler01 R))).
-have w0 := weights_all_ge0 u0 nu0; have c0 := coin_off_ge0 u0 nu0 nu1.
-have l0 : 0 <= left_all u nu.
-  by apply: mulr_ge0; rewrite ?ler0n //; apply: addr_ge0 => //; apply: mulr_ge0 => //; apply: addr_ge0; rewrite ?ler01.
-by apply: addr_ge0 => //; apply: addr_ge0.
+have f0 := factor_off_ge0; apply: addr_ge0; apply: mulr_ge0; rewrite ?ler0n ?both_ge0 //; apply: addr_ge0 => //.
+exact: ler01.
 Qed.
-Notation E k elders F g := (siblings Q spent k elders (fun xs => F xs (g xs))).
 
+(* One sibling: the rule for q / m, m what b sums to, is exact on b / m; from that the computation is little off. *)
+Section One.
+Variables (b qx q H w b' : V -> R) (e : R).
+Hypotheses (b0 : forall y, 0 <= b y) (near : `|sumV b - 1| <= nu).
+Hypotheses (qx0 : forall y, 0 <= qx y) (qx1 : sumV qx = 1) (Qq : forall y, rel o (qx y) (q y)).
+Hypothesis Hr : forall y, exists2 z, rounds (b y / q y) z & H y = Num.min z 1.
+Hypothesis wr : forall y, exists2 z, rounds (b y - q y) z & w y = Num.max z 0.
+Hypotheses (ew : within u d (sumV w) e) (br : e != 0 -> forall y, rounds (w y / e) (b' y)).
+Hypotheses (b'0 : forall y, 0 <= b' y) (near' : `|sumV b' - 1| <= nu).
+Let m := sumV b.
+Let r := share_of b.
+Let qh y := q y / m.
+Let t y := Num.min (r y) (qh y).
+Let ov := over r qh 1.
+Let a y := qx y * Fd (H y).
+Let m0 : 0 < m. Proof. by have := whole_sum nu1 near. Qed.
+Let o1 : o < 1. Proof. exact: le_lt_trans nu1. Qed.
+Let q0 y : 0 <= q y. Proof. exact: (given_ge0 o1 (qx0 y) (Qq y)). Qed.
+Let br_m y : b y = m * r y. Proof. by rewrite /r /share_of mulrC divfK // lt0r_neq0. Qed.
+Let q_m y : q y = m * qh y. Proof. by rewrite /qh mulrC divfK // lt0r_neq0. Qed.
+Let r1 : sumV r = 1. Proof. by have [] := share_row nu1 b0 near. Qed.
+Let H01 y : 0 <= H y <= 1.
+Proof.
+have [z hz ->] := Hr y.
+by rewrite le_minr (rounds_ge0 u1 (divr_ge0 (b0 y) (q0 y)) hz) ler01 le_minl lexx orbT.
+Qed.
+Lemma taken_near y : `|a y - t y| <= factor_off * a y + (1 + factor_off) * (eta + u) * qx y.
+Proof.
+have f0 := factor_off_ge0; pose H0 := Num.min (b y / q y) 1.
+have H00 : 0 <= H0 by rewrite le_minr ler01 divr_ge0.
+have hH : `|Fd (H y) - H0| <= eta + u.
+  have -> : Fd (H y) - H0 = (Fd (H y) - H y) + (H y - H0) by ring.
+  apply: le_trans (ler_norm_add _ _) _; apply: ler_add; first by have [] := decided (H01 y).
+  have [z hz ->] := Hr y; have z0 := rounds_ge0 u1 (divr_ge0 (b0 y) (q0 y)) hz.
+  have := within_min u0 z0 (rounds_within (divr_ge0 (b0 y) (q0 y)) hz).
+  by rewrite /within growth1 => /le_trans; apply; rewrite ler_pimulr // le_minl lexx orbT.
+have tE : t y = qh y * H0.
+  have [z|nz] := eqVneq (q y) 0.
+    rewrite /t /qh /H0 z !mul0r min_r //; by rewrite /r /share_of divr_ge0 // ltW.
+  have qp : 0 < q y by rewrite lt0r nz q0.
+  rewrite /H0 minr_pmulr; last by rewrite /qh divr_ge0 // ltW.
+  rewrite mulr1 /t; congr (Num.min _ _).
+  by rewrite /qh /r /share_of -/m; field; rewrite nz lt0r_neq0.
+have qq : `|qh y - qx y| <= factor_off * qx y.
+  have one : rel nu 1 m by rewrite /rel mulr1.
+  have := rel_mul o0 (qx0 y) (_ : 0 <= 1^-1) (Qq y) (rel_inv nu0 nu1 ler01 one).
+  by rewrite invr1 mulr1; apply; apply: ler01.
+have aE : a y - t y = qx y * (Fd (H y) - H0) - (qh y - qx y) * H0 by rewrite tE /a; ring.
+rewrite aE; apply: le_trans (ler_norm_sub _ _) _; rewrite !normrM (ger0_norm (qx0 y)) (ger0_norm H00).
+have HF : H0 <= Fd (H y) + (eta + u) by rewrite -ler_subl_addl; apply: le_trans (ler_norm _) _; rewrite distrC.
+apply: le_trans (_ : qx y * (eta + u) + factor_off * qx y * (Fd (H y) + (eta + u)) <= _).
+  apply: ler_add; first exact: ler_wpmul2l.
+  by apply: ler_pmul.
+by rewrite le_eqVlt; apply/orP; left; apply/eqP; rewrite /a; ring.
+Qed.
+Lemma split_row y : r y = t y + ov y.
+Proof.
+rewrite /t /ov /over mul1r; have [le|lt] := leP (r y) (qh y); first by rewrite max_r ?addr0 // subr_le0.
+by rewrite max_l ?subr_ge0 ?(ltW lt) //; ring.
+Qed.
+Lemma kept_row : sumV (fun y => `|sumV ov * share_of b' y - ov y|) <= 2%:R * both u u.
+Proof.
+have ov0 y : 0 <= ov y := over_ge0 _ _ _ _.
+have ovm y : Num.max (b y - q y) 0 = m * ov y.
+  by rewrite /ov /over mul1r br_m q_m -mulrBr maxr_pmulr ?mulr0 // ltW.
+have uu : 0 <= both u u by apply: both_ge0.
+have w_ov y : `|w y - m * ov y| <= u * (m * ov y).
+  by have [z hz ->] := wr y; rewrite -ovm; apply: max0_rounds.
+have w0 y : 0 <= w y by have [z _ ->] := wr y; rewrite le_maxr lexx orbT.
+have W0 : 0 <= sumV w by apply: sumV_ge0.
+have e0 : 0 <= e.
+  have := ew; rewrite /within ler_norml => /andP[l _].
+  apply: le_trans (_ : (1 - growth u d) * sumV w <= _); first by rewrite mulr_ge0 // subr_ge0 ltW.
+  by rewrite mulrBl mul1r addrC -ler_subr_addr.
+have [s0 s1 _] := share_row nu1 b'0 near'.
+pose w' y := b' y * (e / m).
+have w'E y : share_of b' y * sumV w' = w' y.
+  by rewrite /w' sumVZr /share_of mulrA divfK // lt0r_neq0 // (whole_sum nu1 near').
+apply: le_trans (normalised_near ov s1 s0 w'E) _; apply: ler_wpmul2l; first exact: ler0n.
+apply: le_trans (_ : both u u * sumV ov <= _); last first.
+  have le : sumV ov <= sumV r.
+    apply: sumV_le => y; have -> : r y = t y + ov y by apply: split_row.
+    rewrite ler_addr /t le_minr; apply/andP; split; apply: divr_ge0 => //; exact: ltW.
+  by rewrite r1 in le; apply: ler_pimulr.
+rewrite /apart -sumVZ; apply: sumV_le => y; have mn : m != 0 by rewrite lt0r_neq0.
+have bew : `|b' y * e - w y| <= u * w y.
+  have [z|nz] := eqVneq e 0.
+    have S0 : sumV w = 0.
+      have := ew; rewrite /within z sub0r normrN (ger0_norm W0) => le; apply/eqP; rewrite eq_le W0 andbT.
+      have : (1 - growth u d) * sumV w <= 0 by rewrite mulrBl mul1r subr_le0.
+      by rewrite pmulr_rle0 // subr_gt0.
+    by rewrite z mulr0 (sumV_eq0 w0 S0) subrr normr0 mulr0.
+  have ep : 0 < e by rewrite lt0r nz.
+  have -> : b' y * e - w y = (b' y - w y / e) * e by rewrite mulrBl divfK.
+  rewrite normrM (gtr0_norm ep); apply: le_trans (ler_wpmul2r (ltW ep) (br nz y)) _.
+  by rewrite ger0_norm ?divr_ge0 // -mulrA divfK.
+have two : rel (both u u) (m * ov y) (b' y * e).
+  have mo : 0 <= m * ov y by rewrite mulr_ge0 // ltW.
+  have hr : rounds (w y) (b' y * e) by rewrite /Rounding.rounds (ger0_norm (w0 y)).
+  exact: (@rel_rounds _ u u0 u (m * ov y) (w y) _ u0 mo (w_ov y) hr).
+have -> : w' y - ov y = (b' y * e - m * ov y) / m by rewrite /w'; field.
+by rewrite normrM normfV (gtr0_norm m0) ler_pdivr_mulr // -mulrA [ov y * m]mulrC.
+Qed.
+End One.
+
+Notation E k elders F g := (siblings Q spent k elders (fun xs => F xs (g xs))).
 Lemma multi_round_one k elders b F : (forall y, 0 <= b y) -> `|sumV b - 1| <= nu -> multi_round_computed k elders b F ->
   expects (fun g => E k elders F g) /\ forall U : V -> R, (forall y, 0 <= U y <= 1) ->
   `|E k elders F (fun _ y _ => U y) - draw (share_of b) U|
-  <= k%:R * sibling_off + lambda * E k elders F (fun _ _ accepted => (~~ accepted)%:R).
+  <= k%:R * sibling_off + factor_off * E k elders F (fun _ _ accepted => accepted%:R)
+    + lambda * E k elders F (fun _ _ accepted => (~~ accepted)%:R).
 Proof.
-have off0 := sibling_off_ge0.
+have off0 := sibling_off_ge0; have fac0 := factor_off_ge0.
 have stop b' F' : (forall y, 0 <= b' y) -> `|sumV b' - 1| <= nu -> ends b' F' ->
     expects (fun g => F' [::] (g [::])) /\ forall U : V -> R, (forall y, 0 <= U y <= 1) ->
-    `|F' [::] (fun y _ => U y) - draw (share_of b') U| <= lambda * F' [::] (fun _ accepted => (~~ accepted)%:R).
+    `|F' [::] (fun y _ => U y) - draw (share_of b') U|
+    <= factor_off * F' [::] (fun _ accepted => accepted%:R) + lambda * F' [::] (fun _ accepted => (~~ accepted)%:R).
   move=> b0 near [r [r1 r0 rl FE]]; have [s0 s1 _] := share_row nu1 b0 near; split.
     split=> [g g' le|g g'|a g|]; rewrite !FE /draw.
     - by apply: sumV_le => y; apply: ler_wpmul2l.
@@ -166,23 +302,26 @@ have stop b' F' : (forall y, 0 <= b' y) -> `|sumV b' - 1| <= nu -> ends b' F' ->
     by rewrite -[RHS]r1; apply: sumV_eq => y; rewrite mulr1.
   move=> U U01; rewrite !FE.
   have -> : draw r ((fun (_ : V) (a : bool) => (~~ a)%:R)^~ false) = 1 by rewrite -[RHS]r1; apply: sumV_eq => y; rewrite /= mulr1.
-  by rewrite mulr1; apply: le_trans (tv_bounds s1 r1 U01) rl.
+  have -> : draw r ((fun (_ : V) (a : bool) => a%:R)^~ false) = 0.
+    by rewrite /draw (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite /= mulr0.
+  by rewrite mulr0 add0r mulr1; apply: le_trans (tv_bounds s1 r1 U01) rl.
 elim: k elders b F => [|k IH] elders b F b0 near /=.
   by move=> h; have [ex nr] := stop _ _ b0 near h; split=> // U U01; rewrite mul0r add0r; apply: nr.
 case: (boolP (spent elders)) => [_|ns] h.
   have [ex nr] := stop _ _ b0 near h; split=> // U U01; apply: le_trans (nr U U01) _.
-  by rewrite ler_addr mulr_ge0 // ler0n.
+  by rewrite -addrA ler_addr mulr_ge0 // ler0n.
 have {h}[q [H [w [e [b' [F' [Qq Hr wr [ew br ba] h]]]]]]] := h.
 have q1 := Q1 ns; have q0 := Q0 elders.
 have [r0 r1 rb] := share_row nu1 b0 near; set r := share_of b in r0 r1 rb *.
 have self z : rounds (1 * z) z by rewrite mul1r /Rounding.rounds subrr normr0 mulr_ge0.
 have P01 : 0 <= (1 : R) <= 1 by rewrite ler01 lexx.
+have Qq' y : rel nu (Q elders y) (q y) by apply: le_trans (Qq y) _; apply: ler_wpmul2r.
 have Hr' y : exists z t, [/\ rounds (b y / q y) z, rounds (1 * z) t & H y = Num.min t 1].
   by have [z hz ->] := Hr y; exists z, z.
 have wr' y : exists z f, [/\ rounds (1 * b y) z, rounds (z - q y) f & w y = Num.max f 0].
   by have [f hf ->] := wr y; exists (b y), f.
-have [H01 coins] := coins_near u0 u1 nu0 nu1 r0 r1 rb q0 Qq P01 Hr'.
-have [b'0 near' kept] := kept_near u0 u1 nu0 nu1 d1 dnu r0 r1 rb q0 q1 Qq P01 wr' ew br ba.
+have [H01 _] := coins_near u0 u1 nu0 nu1 r0 r1 rb q0 Qq' P01 Hr'.
+have [b'0 near' _] := kept_near u0 u1 nu0 nu1 d1 dnu r0 r1 rb q0 q1 Qq' P01 wr' ew br ba.
 have one x := IH (rcons elders x) b' (F' x) b'0 near' (proj1 (h x)).
 have FE x xs g := proj2 (h x) xs g.
 have split_ g x : siblings Q spent k (rcons elders x) (fun xs => F (x :: xs) (g (x :: xs)))
@@ -205,106 +344,107 @@ split.
   by have [[_ _ _ ->] _] := one x; rewrite !mulr1 addrC subrK mulr1.
 move=> U U01; rewrite /draw.
 pose rest x := E k (rcons elders x) (F' x) (fun _ _ accepted => (~~ accepted)%:R).
+pose acc x := E k (rcons elders x) (F' x) (fun _ _ accepted => accepted%:R).
 pose Y x := E k (rcons elders x) (F' x) (fun _ y _ => U y).
 pose L := k%:R * sibling_off.
 have L0 : 0 <= L by rewrite mulr_ge0 // ler0n.
-have nr x : `|Y x - draw (share_of b') U| <= L + lambda * rest x by have [_ nr] := one x; apply: nr.
-rewrite (sumV_eq (g := fun x => Q elders x * (Fd (H x) * U x + (1 - Fd (H x)) * Y x))) => [|x]; last first.
+have nr x : `|Y x - draw (share_of b') U| <= L + factor_off * acc x + lambda * rest x by have [_ nr] := one x; apply: nr.
+pose a x := Q elders x * Fd (H x); pose n x := Q elders x * (1 - Fd (H x)).
+have n0 x : 0 <= n x by rewrite mulr_ge0 // subr_ge0; have /andP[] := F01 x.
+have whole : sumV a + sumV n = 1 by rewrite -sumVD -[RHS]q1; apply: sumV_eq => x; rewrite /a /n; ring.
+rewrite (sumV_eq (g := fun x => a x * U x + n x * Y x)) => [|x]; last first.
+  have -> : a x * U x + n x * Y x = Q elders x * (Fd (H x) * U x + (1 - Fd (H x)) * Y x) by rewrite /a /n; ring.
   by rewrite (split_ (fun _ y _ => U y)) const.
-rewrite [X in lambda * X](_ : _ = sumV (fun x => Q elders x * ((1 - Fd (H x)) * rest x))); last first.
-  by apply: sumV_eq => x; rewrite (split_ (fun _ _ a => (~~ a)%:R)) const mulr0 add0r.
+rewrite [X in lambda * X](_ : _ = sumV (fun x => n x * rest x)); last first.
+  by apply: sumV_eq => x; rewrite (split_ (fun _ _ a => (~~ a)%:R)) const mulr0 add0r mulrA.
+rewrite [X in factor_off * X](_ : _ = sumV a + sumV (fun x => n x * acc x)); last first.
+  by rewrite -sumVD; apply: sumV_eq => x; rewrite (split_ (fun _ _ a => a%:R)) const mulr1 mulrDr mulrA.
 set X := draw (share_of b') U in nr.
 have [s0 s1 _] := share_row nu1 b'0 near'.
 have X01 : 0 <= X <= 1 by apply: draw_range.
-have target : draw r U = sumV (fun x => Q elders x * (next_p r (Q elders) 1 x * U x
-    + (1 - next_p r (Q elders) 1 x) * X)) - sumV (fun y => (excess r (Q elders) 1 * share_of b' y - over r (Q elders) 1 y) * U y).
-  rewrite -spread ?ler01 //; have := step_law r0 q0 r1 U (@ler01 R).
-  rewrite mul1r [(1 - share _ _ _) * draw _ _]mulrC residualE // => <-.
-  rewrite excessE // (sumV_eq (f := fun y => (_ - _) * U y) (g := fun y => (1 - share r (Q elders) 1) * (share_of b' y * U y) - over r (Q elders) 1 y * U y)) => [|y]; last by ring.
-  by rewrite sumVB sumVZ -/(draw (share_of b') U) -/X -[RHS]addrA opprB; congr (_ + _); rewrite addrCA subrr addr0.
-rewrite -/(draw r U) target; set C := sumV (fun y => (_ - _) * U y).
-have -> : forall a b : R, a - (b - C) = (a - b) + C by move=> a' b''; ring.
-rewrite -sumVB; apply: le_trans (ler_norm_add _ _) _.
-have hC : `|C| <= left_all u nu.
+pose t y := Num.min (r y) (q y / sumV b); pose ov := over r (fun y => q y / sumV b) 1.
+have taken y : `|a y - t y| <= factor_off * a y + (1 + factor_off) * (eta + u) * Q elders y.
+  exact: (taken_near b0 near q0 Qq Hr).
+have kept : sumV (fun y => `|sumV ov * share_of b' y - ov y|) <= 2%:R * both u u.
+  exact: (kept_row b0 near q0 Qq wr ew br b'0 near').
+have parts y : r y = t y + ov y by exact: split_row.
+have -> : sumV (fun x => a x * U x + n x * Y x) - sumV (fun y => r y * U y)
+  = sumV (fun x => (a x - t x) * (U x - X)) + sumV (fun x => n x * (Y x - X)) + sumV (fun y => (sumV ov * share_of b' y - ov y) * U y).
+  have ovE : sumV ov = 1 - sumV t by rewrite -r1 (sumV_eq (parts : r =1 _)) sumVD; ring.
+  have nE : sumV n = 1 - sumV a by rewrite -whole; ring.
+  have e1 : sumV (fun x => (a x - t x) * (U x - X)) = (sumV (fun x => a x * U x) - sumV (fun x => t x * U x)) - (sumV a - sumV t) * X.
+    by rewrite -!sumVB -sumVZr -sumVB; apply: sumV_eq => x; ring.
+  have e2 : sumV (fun x => n x * (Y x - X)) = sumV (fun x => n x * Y x) - sumV n * X.
+    by rewrite -sumVZr -sumVB; apply: sumV_eq => x; ring.
+  have e3 : sumV (fun y => (sumV ov * share_of b' y - ov y) * U y) = sumV ov * X - sumV (fun y => ov y * U y).
+    by rewrite /X /draw -sumVZ -sumVB; apply: sumV_eq => x; ring.
+  have e4 : sumV (fun y => r y * U y) = sumV (fun y => t y * U y) + sumV (fun y => ov y * U y).
+    by rewrite -sumVD; apply: sumV_eq => x; rewrite parts; ring.
+  by rewrite sumVD e1 e2 e3 e4 ovE nE; ring.
+apply: le_trans (ler_norm_add _ _) _; apply: le_trans (ler_add (ler_norm_add _ _) (lexx _)) _.
+have S1 : `|sumV (fun x => (a x - t x) * (U x - X))| <= factor_off * sumV a + (1 + factor_off) * (eta + u).
+  apply: le_trans (sumV_norm _) _.
+  apply: le_trans (_ : sumV (fun x => factor_off * a x + (1 + factor_off) * (eta + u) * Q elders x) <= _).
+    apply: sumV_le => x; rewrite normrM; apply: le_trans (taken x).
+    by rewrite ler_pimulr //; apply: mix_gap.
+  by rewrite sumVD !sumVZ q1 mulr1.
+have S2 : `|sumV (fun x => n x * (Y x - X))| <= L + factor_off * sumV (fun x => n x * acc x) + lambda * sumV (fun x => n x * rest x).
+  apply: le_trans (sumV_norm _) _.
+  apply: le_trans (_ : sumV (fun x => n x * L + factor_off * (n x * acc x) + lambda * (n x * rest x)) <= _).
+    apply: sumV_le => x; rewrite normrM (ger0_norm (n0 x)); apply: le_trans (ler_wpmul2l (n0 x) (nr x)) _.
+    by rewrite le_eqVlt; apply/orP; left; apply/eqP; ring.
+  rewrite !sumVD !sumVZ sumVZr !ler_add2r ler_pimull // -whole ler_addr.
+  by apply: sumV_ge0 => x; rewrite mulr_ge0 //; have /andP[] := F01 x.
+have S3 : `|sumV (fun y => (sumV ov * share_of b' y - ov y) * U y)| <= 2%:R * both u u.
   apply: le_trans kept; apply: le_trans (sumV_norm _) _; apply: sumV_le => y.
   by rewrite normrM ler_pimulr //; have /andP[y0 y1] := U01 y; rewrite ger0_norm.
-apply: le_trans (_ : sumV (fun x => Q elders x * `|H x - next_p r (Q elders) 1 x| + Q elders x * (eta + L)
-    + lambda * (Q elders x * ((1 - Fd (H x)) * rest x))) + left_all u nu <= _).
-  apply: ler_add => //; apply: le_trans (sumV_norm _) _; apply: sumV_le => x.
-  rewrite -mulrBr normrM (ger0_norm (q0 x)) [lambda * _]mulrCA -!mulrDr; apply: ler_wpmul2l => //.
-  have /andP[f0 f1] := F01 x; have [_ fe] := decided (H01 x).
-  have -> : Fd (H x) * U x + (1 - Fd (H x)) * Y x - (next_p r (Q elders) 1 x * U x + (1 - next_p r (Q elders) 1 x) * X)
-    = ((Fd (H x) - H x) + (H x - next_p r (Q elders) 1 x)) * (U x - X) + (1 - Fd (H x)) * (Y x - X) by ring.
-  apply: le_trans (ler_norm_add _ _) _; rewrite !normrM (ger0_norm (_ : 0 <= 1 - Fd (H x))) ?subr_ge0 //.
-  have -> : `|H x - next_p r (Q elders) 1 x| + (eta + L) + lambda * ((1 - Fd (H x)) * rest x)
-    = (eta + `|H x - next_p r (Q elders) 1 x|) + (L + lambda * ((1 - Fd (H x)) * rest x)) by ring.
-  apply: ler_add.
-    apply: le_trans (_ : `|Fd (H x) - H x + (H x - next_p r (Q elders) 1 x)| <= _).
-      by rewrite ler_pimulr //; exact: (mix_gap (U01 x) X01).
-    by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r.
-  apply: le_trans (ler_wpmul2l _ (nr x)) _; first by rewrite subr_ge0.
-  rewrite mulrDr [_ * (lambda * _)]mulrCA ler_add2r ler_pimull // ler_subl_addr ler_addl.
-  exact: f0.
-rewrite !sumVD sumVZr sumVZ q1 mul1r.
+apply: le_trans (ler_add (ler_add S1 S2) S3) _.
 have -> : k.+1%:R * sibling_off = sibling_off + L by rewrite -addn1 natrD mulrDl mul1r addrC.
-rewrite /sibling_off.
-have -> : forall a s : R, a + (eta + L) + s + left_all u nu = (a + (eta + left_all u nu + L)) + s by move=> a s'; ring.
-have -> : eta + coin_off u nu + left_all u nu + L = coin_off u nu + (eta + left_all u nu + L) by ring.
-by rewrite !ler_add2r.
+by rewrite /sibling_off le_eqVlt; apply/orP; left; apply/eqP; ring.
 Qed.
 End MultiRound.
 
 (* On trees: level i f siblings at most are looked at together at depth i, so every node counts once. *)
 Section MultiRoundTree.
-Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu eta lambda : R) (d : nat) (Fd : R -> R).
-Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (nu0 : 0 <= nu) (nu1 : nu < 1) (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
+Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu o eta lambda : R) (d : nat) (Fd : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (o0 : 0 <= o) (ole : o <= nu) (nu1 : nu < 1).
+Hypotheses (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
 Hypothesis decided : forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta.
 Hypothesis lambda0 : 0 <= lambda.
 Variables (B : seq V -> V -> R).
 Notation rb s := (Mb (c ++ s)).
-Hypothesis Bb : forall s y, rel nu (rb s y) (B s y).
-Lemma given_share s : [/\ forall y, 0 <= B s y, `|sumV (B s) - 1| <= nu & total_variation (rb s) (share_of (B s)) <= nu].
-Proof.
-have b0 y : 0 <= B s y := given_ge0 nu1 (row_ge0 Mb _ _) (Bb s y).
-have ap : apart (rb s) (B s) <= nu.
-  by rewrite -[X in _ <= X]mulr1 -(row_sum Mb (c ++ s)) -sumVZ; apply: sumV_le => y; apply: Bb.
-have near : `|sumV (B s) - 1| <= nu.
-  by apply: le_trans ap; rewrite -[X in _ - X](row_sum Mb (c ++ s)); apply: apart_sum.
-have [s0 s1 _] := share_row nu1 b0 near; split=> //.
-rewrite /total_variation ler_pdivr_mulr ?ltr0n // mulrC; apply: le_trans (ler_wpmul2l (ler0n _ _) ap).
-have m0 := whole_sum nu1 near.
-have sE y : share_of (B s) y * sumV (B s) = B s y by rewrite /share_of divfK // lt0r_neq0.
-apply: le_trans (normalised_near (rb s) s1 s0 sE); apply: sumV_le => y.
-by rewrite row_sum mul1r.
-Qed.
+Hypothesis Bb : forall s y, rel o (rb s y) (B s y).
 Variables (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)).
 Hypotheses (Q0 : forall s elders x, 0 <= Q s elders x) (Q1 : forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1).
 Variables (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R).
-Hypothesis steps : forall s k, multi_round_computed u nu lambda d Fd (Q s) (spent s) k [::] (B s) (step s k).
+Hypothesis steps : forall s k, multi_round_computed u o lambda d Fd (Q s) (spent s) k [::] (B s) (step s k).
 Hypothesis lasts : forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda].
 Theorem multi_round_rounding gamma f (g : seq V -> R) : (forall o, 0 <= g o <= 1) ->
   `|descend Q spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
-  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu o eta + factor_off nu o + o) + (o + lambda).
 Proof.
-move=> g01; have off0 := sibling_off_ge0 u0 nu0 nu1 decided.
+move=> g01; have off0 := sibling_off_ge0 u0 o0 ole nu1 decided; have fac0 := factor_off_ge0 o0 ole nu1.
+have o1 : o < 1 := le_lt_trans ole nu1.
 pose fits i h := forall j, (level j h <= level (i + j) f)%N.
-apply: (@descend_near _ _ _ _ _ _ _ _ _ fits (fun i => (level i f)%:R * sibling_off u nu eta + nu)) => //.
-- by move=> i; rewrite addr_ge0 // mulr_ge0 ?ler0n.
+apply: (@descend_near _ _ _ _ _ _ _ _ _ fits (fun i => (level i f)%:R * sibling_off u nu o eta + factor_off nu o + o)) => //.
+- by move=> i; apply: addr_ge0 => //; apply: addr_ge0 => //; apply: mulr_ge0 => //; apply: ler0n.
 - move=> i h xs y ok j; apply: leq_trans (level_go_on _ _ _ _) _.
   by apply: leq_trans (ok j.+1) _; rewrite addnS.
-- move=> s t h ok; have [b0 near _] := given_share s.
-  by have [] := multi_round_one u0 u1 nu0 nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near (steps s (size (t :: h))).
-- move=> s t h U ok U01; have [b0 near tv] := given_share s.
-  have [_ nr] := multi_round_one u0 u1 nu0 nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near (steps s (size (t :: h))).
-  have [s0 s1 _] := share_row nu1 b0 near.
+- move=> s t h ok; have [b0 near _] := given_share o1 Bb s; have near' := le_trans near ole.
+  by have [] := multi_round_one u0 u1 o0 ole nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near' (steps s (size (t :: h))).
+- move=> s t h U ok U01; have [b0 near tv] := given_share o1 Bb s; have near' := le_trans near ole.
+  have [[mono _ _ one] nr] := multi_round_one u0 u1 o0 ole nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near' (steps s (size (t :: h))).
+  have [s0 s1 _] := share_row o1 b0 near.
   have -> : one_step Q spent step s (t :: h) (fun _ y _ => U y) - draw (rb s) U
     = (one_step Q spent step s (t :: h) (fun _ y _ => U y) - draw (share_of (B s)) U)
       + (draw (share_of (B s)) U - draw (rb s) U) by ring.
   apply: le_trans (ler_norm_add _ _) _.
   apply: le_trans (ler_add (nr U U01) (le_trans (tv_bounds (row_sum Mb (c ++ s)) s1 U01) tv)) _.
-  rewrite addrAC ler_add2r ler_add2r; apply: ler_wpmul2r => //.
-  by rewrite ler_nat; have := ok 0%N; rewrite addn0.
-- move=> s U U01; have [l1 l0 ll] := lasts s; have [b0 near tv] := given_share s.
+  rewrite [X in X <= _]addrAC /=; apply: ler_add => //; apply: ler_add => //; apply: ler_add.
+    by apply: ler_wpmul2r => //; rewrite ler_nat; have := ok 0%N; rewrite addn0.
+  have le := mono (fun _ _ accepted => accepted%:R) (fun _ _ _ => 1); rewrite one in le.
+  by apply: ler_pimulr => //; apply: le => xs y; case; rewrite ?ler01 ?lexx.
+- move=> s U U01; have [l1 l0 ll] := lasts s; have [b0 near tv] := given_share o1 Bb s.
   apply: le_trans (tv_bounds (row_sum Mb (c ++ s)) l1 U01) _.
   by apply: le_trans (tv_triangle _ (share_of (B s)) _) _; apply: ler_add.
 Qed.

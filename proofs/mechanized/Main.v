@@ -97,7 +97,8 @@ Theorem block_verification_in_floating_point (V : vocabulary) (R : realFieldType
   (forall x y, 0 <= U x y <= 1) ->
   `|draft Ms c ends gamma [::] (fun X => sub_verify (coin_used gamma ends F P H) drawn X U)
     - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
-  <= \sum_(i < gamma) coin_bound gamma u eta d i.+1 + \sum_(i < gamma) row_bound u i + lambda.
+  <= \sum_(i < gamma) coin_bound gamma u eta d i.+1 + (if (1 < gamma)%N then growth u d else 0)
+    + \sum_(i < gamma) row_bound u i + lambda.
 Proof. by move=> /andP[u0 u1] *; apply: block_rounding. Qed.
 
 (* On one problem, the rows B and S that are given within o of the models'; the bound is summed prefix by prefix. *)
@@ -147,21 +148,22 @@ exact: (tree_rounding u0 u1 o0 o1 d1 dec Bb A01 h drawn b0 b1 b'0 be).
 Qed.
 
 (* Multi-round rejection on a draft tree f whose nodes of one text go on together, with replacement or without: at depth i
-   at most level i f siblings are looked at.  nu bounds what given rows and rows divided by their sum are off. *)
+   at most level i f siblings are looked at.  nu bounds what rows divided by their sum are off, o what
+   given ones are.  What all entries of a row are off by one factor counts once a depth: where a sibling is accepted. *)
 Theorem multi_round_rejection_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
-    (u nu eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R)
+    (u nu o eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R)
     (spent : seq V -> pred (seq V)) (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R)
     (gamma : nat) (f : seq tree) (g : seq V -> R) :
-  0 <= u <= 1 -> 0 <= nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
+  0 <= u <= 1 -> 0 <= o <= nu -> nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
   (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> 0 <= lambda ->
-  (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s y, rel o (Mb (c ++ s) y) (B s y)) ->
   (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
-  (forall s k, multi_round_computed u nu lambda d Fd (Q s) (spent s) k [::] (B s) (step s k)) ->
+  (forall s k, multi_round_computed u o lambda d Fd (Q s) (spent s) k [::] (B s) (step s k)) ->
   (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
-  (forall o, 0 <= g o <= 1) ->
+  (forall x, 0 <= g x <= 1) ->
   `|descend Q spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
-  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
-Proof. by move=> /andP[u0 u1] /andP[n0 n1] *; apply: (multi_round_rounding (d := d) (Fd := Fd)). Qed.
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu o eta + factor_off nu o + o) + (o + lambda).
+Proof. by move=> /andP[u0 u1] /andP[o0 ole] *; apply: (multi_round_rounding (d := d) (Fd := Fd)). Qed.
 Theorem traversal_verification_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
     (u nu eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (gamma n : nat) (t : drafts V R)
     (F : (seq V -> V -> R) -> R -> R) (g : seq V -> R) (K : R) :
@@ -312,7 +314,8 @@ Theorem chosen_tokens_in_floating_point (V : vocabulary) (R : realFieldType) (Mb
   (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
   (forall o, 0 <= g o <= 1) ->
   `|descend (fun s => one_hot R (chosen s)) spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y))
-    - gen Mb gamma.+1 c g| <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+    - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu nu eta + factor_off nu nu + nu) + (nu + lambda).
 Proof.
 move=> /andP[u0 u1] /andP[nu0 nu1] d1 dnu dec Bb steps lasts g01.
 exact: (chosen_rounding u0 u1 nu0 nu1 d1 dnu dec Bb steps lasts).

@@ -97,6 +97,11 @@ Proof.
 elim: n x => [|n IH] x /=; first by rewrite addr0.
 by case: ifP => _; rewrite ?addr0 // -sumVD; apply: sumV_eq => y; rewrite IH; ring.
 Qed.
+Lemma below_le e e' n x : (forall z, e z <= e' z) -> below e n x <= below e' n x.
+Proof.
+move=> le; elim: n x => [|n IH] x //=; case: ifP => // _.
+by apply: sumV_le => y; apply: ler_wpmul2l => //; apply: ler_add.
+Qed.
 Lemma below_levels (e : seq V -> R) (l : nat -> R) n x : (size x + n)%N = gamma ->
   (forall z, (size z <= gamma)%N -> e z <= l (size z)) -> (forall i, (i <= gamma)%N -> 0 <= l i) ->
   below e n x <= \sum_(i < n) l (size x + i).+1.
@@ -235,7 +240,32 @@ Theorem near_law_here coin' (row' : seq V -> V -> R) alpha beta (U : seq V -> V 
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
   <= below alpha gamma [::] + (beta [::] + below beta gamma [::]).
 Proof. by move=> c01; apply: near_law_rows => //; apply: row_of_sum. Qed.
-(* The same with one bound for all prefixes of a length. *)
+(* The same with one bound for all prefixes of a length.  What is in proportion to how often a prefix is kept, g of it,
+   counts once, for one prefix is kept; where gamma is 1 no coin is of that kind. *)
+Theorem near_law_kept coin' (row' : seq V -> V -> R) alpha beta g d (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
+  (forall i, (i <= gamma)%N -> 0 <= alpha i) -> (forall i, 0 <= beta i) -> 0 <= g ->
+  (forall x, (size x <= gamma)%N ->
+     none x * `|coin' x - coin x| <= alpha (size x) + (if stops x then 0 else ending x * g)) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
+  <= \sum_(i < gamma) alpha i.+1 + (if (1 < gamma)%N then g else 0) + \sum_(i < gamma.+1) beta i + d.
+Proof.
+move=> c01 r0 r1 al b0 g0 ca rb u; apply: le_trans (near_law_here c01 r0 r1 ca rb u) _.
+rewrite -[X in _ <= X]addrA !belowD; apply: ler_add; first apply: ler_add.
+- exact: (@below_levels (fun x => alpha (size x)) alpha gamma [::] (add0n gamma) (fun _ _ => lexx _) al).
+- case: ifP => [_|le]; last first.
+    have stop (y : V) : stops [:: y] = true by rewrite /final; move: le; case: (gamma) => [|[|n]].
+    case: gamma le stop => [|[|n]] //= _ stop; case: ifP => _ //.
+    by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite ?stop /= addr0 mulr0.
+  have kept := @below_ending gamma [::] g (add0n gamma); rewrite q1 mul1r in kept; rewrite -[X in _ <= X]kept.
+  apply: ler_paddl; first by rewrite mulr_ge0 // ending_ge0.
+  by apply: below_le => x; have e0 := mulr_ge0 (ending_ge0 x) g0; case: ifP.
+rewrite addrACA [ending _ * _ + _]below_ending // q1 mul1r big_ord_recl ler_add2r ler_add2l.
+exact: (@below_levels (fun x => beta (size x)) beta gamma [::] (add0n gamma) (fun _ _ => lexx _) (fun i _ => b0 i)).
+Qed.
 Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
   (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->
   (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x)) ->
@@ -245,14 +275,12 @@ Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> 
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
   <= \sum_(i < gamma) alpha i.+1 + \sum_(i < gamma.+1) beta i + d.
 Proof.
-move=> c01 r0 r1 b0 ca rb u; apply: le_trans (near_law_here c01 r0 r1 ca rb u) _.
+move=> c01 r0 r1 b0 ca rb u.
 have al i : (i <= gamma)%N -> 0 <= alpha i.
   have [z <-] := some_text Ms i => le; apply: le_trans (ca z le).
   by rewrite mulr_ge0 //; have /andP[] := none_range z.
-rewrite -[X in _ <= X]addrA; apply: ler_add.
-  exact: (@below_levels (fun x => alpha (size x)) alpha gamma [::] (add0n gamma) (fun _ _ => lexx _) al).
-rewrite belowD addrACA [ending _ * _ + _]below_ending // q1 mul1r big_ord_recl ler_add2r ler_add2l.
-exact: (@below_levels (fun x => beta (size x)) beta gamma [::] (add0n gamma) (fun _ _ => lexx _) (fun i _ => b0 i)).
+have := @near_law_kept coin' row' alpha beta 0 d U c01 r0 r1 al b0 (lexx _) _ rb u; rewrite if_same addr0; apply=> x le.
+by rewrite mulr0 if_same addr0; apply: ca.
 Qed.
 (* Where every coin is within a and every row within d: the last draw costs d in all, however long the draft. *)
 Theorem near_law_uniform coin' (row' : seq V -> V -> R) a d (U : seq V -> V -> R) :

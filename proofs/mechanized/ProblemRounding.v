@@ -174,7 +174,12 @@ Definition shifted : R := sum_near_here + k * p + u * (x + sum_near_here + 1).
 Definition normaliser_near_here : R := shifted + u * (D + shifted).
 Definition most : R := if normaliser_near_here < D
   then Num.min ((x + sum_near_here) / (D - normaliser_near_here)) 1 else 1.
-Definition coin_near_bound : R := most * normaliser_near_here + sum_near_here + u * most * D.
+Definition least : R := if normaliser_near_here < D
+  then Num.max ((x - sum_near_here) / (D + normaliser_near_here)) 0 else 0.
+(* What the coin's own two operations add: shift_rounded at most. *)
+Definition own_near_here : R := normaliser_near_here - sum_near_here - k * p.
+Definition coin_near_bound : R :=
+  (1 - least) * sum_near_here + most * (k * p + own_near_here + u * D).
 Lemma weights_sum_here : `|sumV w - x| <= W.
 Proof. by rewrite /excess -sumVB; apply: le_trans (sumV_norm _) _; apply: sumV_le. Qed.
 Lemma W0 : 0 <= W. Proof. exact: le_trans weights_sum_here. Qed.
@@ -204,61 +209,62 @@ apply: le_trans (ler_norm_add _ _) _; apply: ler_add; first exact: shifted_here.
 apply: le_trans Dr _; apply: ler_wpmul2l => //; have -> : a' - P = D + (a' - P - D) by ring.
 by apply: le_trans (ler_norm_add _ _) _; rewrite (ger0_norm D0) ler_add2l; apply: shifted_here.
 Qed.
+Hypothesis P1 : P <= 1.
+Lemma own_here : shift_rounded u e' P <= own_near_here.
+Proof.
+have e1 : e' <= x + sum_near_here by have := le_trans (ler_norm _) sum_here; rewrite ler_subl_addr addrC.
+have le : u * (e' + 1) <= u * (x + sum_near_here + 1) by apply: ler_wpmul2l => //; rewrite ler_add2r.
+have -> : own_near_here = u * (x + sum_near_here + 1) + u * (D + shifted).
+  by rewrite /own_near_here /normaliser_near_here /shifted; ring.
+apply: ler_add => //; apply: ler_wpmul2l => //; rewrite /shifted addrA; apply: ler_add => //.
+have -> : e' + 1 - P = D + ((e' - x) + (p - P)) by rewrite D_x; ring.
+rewrite ler_add2l; apply: ler_add; first exact: le_trans (ler_norm _) sum_here.
+by apply: le_trans (ler_norm _) _; rewrite distrC.
+Qed.
 Theorem coin_here h : (D' != 0 -> rounds (e' / D') h) -> D * `|clipped h - h_block b s p| <= coin_near_bound.
 Proof.
 move=> hr; have hx : D * h_block b s p = x by rewrite excessE //; apply: h_blockE.
 have D0' := D0; have x0' := x0; have ee0 := sum_near_here_ge0; have nD := normaliser_here; have nx := sum_here.
 have n0 : 0 <= normaliser_near_here := le_trans (normr_ge0 _) nD.
 have xD : x <= D by rewrite excessE // ler_add2r.
-have [c0 c1] := andP (clipped_range h).
-rewrite -{1}(ger0_norm D0') -normrM mulrBr hx.
-have T0 : 0 <= most.
-  rewrite /most; case: ifP => // lt; rewrite le_minr ler01 andbT; apply: divr_ge0; first exact: addr_ge0.
-  by rewrite subr_ge0 ltW.
-have [Dneg|Dpos] := leP D' 0.
-  have big : D <= normaliser_near_here.
-    by apply: le_trans nD; rewrite distrC; apply: le_trans (ler_norm _); rewrite ler_subr_addl addrC ler_naddr.
-  have T1 : most = 1 by rewrite /most ltNge big.
-  apply: le_trans (_ : D <= _).
-    rewrite ler_norml ler_subr_addr ler_subl_addr; apply/andP; split.
-      by apply: le_trans (_ : 0 <= _); [rewrite addrC subr_le0 | apply: mulr_ge0].
-    by apply: le_trans (ler_pimulr D0' c1) _; rewrite ler_addl.
-  apply: le_trans big _; rewrite /coin_near_bound T1 mul1r mulr1 -addrA ler_addl addr_ge0 // mulr_ge0 //.
-have e0D : 0 <= e' / D' by rewrite divr_ge0 // ltW.
-pose t := Num.min (e' / D') 1.
-have t01 : 0 <= t <= 1 by rewrite /t le_minr e0D ler01 le_minl lexx orbT.
-have [t0 t1] := andP t01.
-have tT : t <= most.
-  rewrite /most; case: ifP => // lt; rewrite le_minr t1 andbT /t le_minl; apply/orP; left.
+have Dx : 0 <= x + 1 - p by rewrite -D_x.
+have P01 : 0 <= P <= 1 by rewrite P0.
+have [t [/andP[t0 t1] tE nS]] := coin_shared u0 u1 Dx e'0 P01 ar Dr hr.
+rewrite -D_x => le; rewrite -{1}(ger0_norm D0') -normrM mulrBr hx; apply: le_trans le _.
+have own := own_here; have own0 : 0 <= own_near_here by apply: le_trans own; apply: le_trans nS.
+have kp0 : 0 <= k * p by apply: mulr_ge0.
+have tight : normaliser_near_here < D -> 0 < D'.
+  move=> lt; rewrite ltNge; apply/negP => Dneg; move: lt; rewrite ltNge => /negP; apply.
+  by apply: le_trans nD; rewrite distrC; apply: le_trans (ler_norm _); rewrite ler_subr_addl addrC ler_naddr.
+have tT : (if 0 < D' then t else 1) <= most.
+  rewrite /most; have [lt|_] := boolP (normaliser_near_here < D); last by case: ifP.
+  have Dpos := tight lt; rewrite Dpos le_minr t1 andbT (tE Dpos) le_minl; apply/orP; left.
   have d0 : 0 < D - normaliser_near_here by rewrite subr_gt0.
   have dD : D - normaliser_near_here <= D'.
     by rewrite ler_subl_addr -ler_subl_addl; apply: le_trans (ler_norm _) _; rewrite distrC.
   apply: ler_pmul => //; first by rewrite invr_ge0 ltW.
     by have := le_trans (ler_norm _) nx; rewrite ler_subl_addr addrC.
   by rewrite lef_pinv // posrE.
-have ht : `|clipped h - t| <= u * t.
-  have hw := rounds_within e0D (hr (lt0r_neq0 Dpos)).
-  have h0 := rounds_ge0 u1 e0D (hr (lt0r_neq0 Dpos)).
-  by rewrite /clipped (max_l h0); have := within_min u0 h0 hw; rewrite /within growth1.
-have Dt : `|D * t - x| <= most * normaliser_near_here + sum_near_here.
-  have [le|gt] := leP (e' / D') 1.
-    have tE : t = e' / D' by rewrite /t min_l.
-    have eE : e' = t * D' by rewrite tE divfK ?lt0r_neq0.
-    have -> : D * t - x = - (t * (D' - D)) + (e' - x) by rewrite {1}eE; ring.
-    apply: le_trans (ler_norm_add _ _) _; apply: ler_add => //; rewrite normrN normrM (ger0_norm t0).
-    exact: ler_pmul.
-  have tE : t = 1 by rewrite /t min_r // ltW.
-  rewrite tE mulr1 ger0_norm ?subr_ge0 //.
-  have De : D' <= e' by move: gt; rewrite ltr_pdivl_mulr // mul1r => /ltW.
-  have -> : D - x = (D - D') + (D' - e') + (e' - x) by ring.
-  apply: ler_add; last exact: le_trans (ler_norm _) nx.
-  apply: le_trans (_ : D - D' <= _); first by rewrite ger_addl subr_le0.
-  apply: le_trans (_ : normaliser_near_here <= _); first by apply: le_trans (ler_norm _) _; rewrite distrC.
-  by rewrite ler_pemull // -tE.
-have -> : D * clipped h - x = (D * t - x) + D * (clipped h - t) by ring.
-apply: le_trans (ler_norm_add _ _) _; apply: ler_add => //.
-rewrite normrM (ger0_norm D0') [u * most * D]mulrC; apply: ler_wpmul2l => //.
-by apply: le_trans ht _; apply: ler_wpmul2l.
+have tt : t <= most by apply: le_trans tT; case: ifP.
+have Lt : least <= t.
+  rewrite /least; case: ifP => // lt; have Dpos := tight lt.
+  rewrite le_maxl t0 andbT (tE Dpos) le_minr.
+  have d0 : 0 < D + normaliser_near_here by apply: ltr_paddr => //; apply: le_lt_trans lt.
+  have xe : x - sum_near_here <= e'.
+    by rewrite ler_subl_addr -ler_subl_addl; apply: le_trans (ler_norm _) _; rewrite distrC.
+  have DD : D' <= D + normaliser_near_here by rewrite -ler_subl_addl; apply: le_trans nD; apply: ler_norm.
+  apply/andP; split; last first.
+    rewrite ler_pdivr_mulr // mul1r; apply: le_trans (_ : x <= _); first by rewrite ler_subl_addr ler_addl.
+    by apply: ler_paddr.
+  apply: le_trans (_ : e' / (D + normaliser_near_here) <= _); first by apply: ler_wpmul2r; rewrite // invr_ge0 ltW.
+  by apply: ler_wpmul2l => //; rewrite lef_pinv // posrE.
+have -> : coin_near_bound = (1 - least) * sum_near_here + most * (k * p) + most * own_near_here + u * most * D.
+  by rewrite /coin_near_bound; ring.
+apply: ler_add; last by apply: ler_wpmul2r => //; apply: ler_wpmul2l.
+apply: ler_add; first apply: ler_add.
+- by apply: ler_pmul => //; [rewrite subr_ge0 | rewrite ler_add2l ler_opp2].
+- by apply: ler_pmul.
+- by apply: ler_pmul; rewrite ?(le_trans _ nS) //; case: ifP.
 Qed.
 (* The last token's row, drawn by the weights. *)
 Theorem row_here (r : V -> R) : (forall y, r y * sumV w = w y) -> sumV r = 1 -> (forall y, 0 <= r y) ->
@@ -341,7 +347,8 @@ apply: le_trans (ler_wpmul2l n0 (ler_norm_add _ _)) _; rewrite mulrDr /coin_cost
 move: n0 hF; rewrite /h coin_block /none; case: ifP => f n0 hF; first by rewrite !mul1r; apply: ler_add; [apply: Px|].
 rewrite later_share in n0 *; have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
 apply: ler_add; last exact: ler_wpmul2l.
-have /andP[_ q1] := p01 x; exact: (coin_here u0 u1 (row_sum Mb _) Px q1 wn e'w e'0 ar Dr Hr).
+have /andP[q0 q1] := p01 x; have /andP[P0 P1] := P01.
+exact: (coin_here u0 u1 (kap0 x) (row_sum Mb _) q0 P0 Px q1 wn e'w e'0 ar Dr P1 Hr).
 Qed.
 Lemma given_row_near (r : V -> R) x : sumV r = 1 -> (forall y, 0 <= r y) -> (forall y, r y * sumV (B x) = B x y) ->
   total_variation (b x) r <= o.

@@ -71,6 +71,70 @@ rewrite ler_subl_addr -ler_subl_addl; apply: le_trans h.
 by rewrite ler_pmulr ?subr_gt0 // ltW.
 Qed.
 
+Definition clipped (h : R) : R := Num.min (Num.max h 0) 1.
+Lemma clipped_range h : 0 <= clipped h <= 1.
+Proof. by rewrite /clipped le_minr le_maxr lexx orbT ler01 /= le_minl lexx orbT. Qed.
+(* The coin e / (e + 1 - P), for the exact x / (x + 1 - p).  One sum e stands above and below: an error of it counts by
+   1 - t, t the coin, one of P by t, and both together no more than the larger.  Where D' is 0 any value will do. *)
+Definition shift_rounded e P : R := u * (e + 1) + u * (e + 1 - P + u * (e + 1)).
+Lemma coin_shared x p e P a' D' h : 0 <= x + 1 - p -> 0 <= e -> 0 <= P <= 1 ->
+  rounds (e + 1) a' -> rounds (a' - P) D' -> (D' != 0 -> rounds (e / D') h) ->
+  exists t, [/\ 0 <= t <= 1, 0 < D' -> t = Num.min (e / D') 1, `|D' - (e + 1 - P)| <= shift_rounded e P &
+    `|(x + 1 - p) * clipped h - x| <= (1 - t) * `|e - x| + t * `|P - p|
+      + (if 0 < D' then t else 1) * shift_rounded e P + u * t * (x + 1 - p)].
+Proof.
+move=> D0 e0 /andP[P0 P1] ar Dr hr; set D := x + 1 - p; set S := e + 1 - P; set n := shift_rounded e P.
+have e1 : 0 <= e + 1 by rewrite addr_ge0 ?ler01.
+have S0 : 0 <= S by rewrite /S -addrA addr_ge0 // subr_ge0.
+have eS : e <= S by rewrite /S -addrA ler_addl subr_ge0.
+have nD : `|D' - S| <= n.
+  have aS : `|a' - P - S| <= u * (e + 1).
+    have -> : a' - P - S = a' - (e + 1) by rewrite /S; ring.
+    by have := ar; rewrite /rounds (ger0_norm e1).
+  have -> : D' - S = (a' - P - S) + (D' - (a' - P)) by ring.
+  apply: le_trans (ler_norm_add _ _) _; apply: ler_add => //.
+  apply: le_trans Dr _; apply: ler_wpmul2l => //; have -> : a' - P = S + (a' - P - S) by ring.
+  by apply: le_trans (ler_norm_add _ _) _; rewrite (ger0_norm S0) ler_add2l.
+have n0 : 0 <= n := le_trans (normr_ge0 _) nD.
+(* For any t: what S t is off e, and the two errors by their shares. *)
+have split t : 0 <= t <= 1 -> `|D * t - x| <= `|S * t - e| + ((1 - t) * `|e - x| + t * `|P - p|).
+  move=> /andP[t0 t1]; have -> : D * t - x = (S * t - e) + ((1 - t) * (e - x) + t * (P - p)) by rewrite /D /S; ring.
+  apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2l; apply: le_trans (ler_norm_add _ _) _.
+  by rewrite !normrM (ger0_norm t0) (ger0_norm (_ : 0 <= 1 - t)) ?subr_ge0.
+have [Dneg|Dpos] := leP D' 0.
+  have /andP[c0 c1] := clipped_range h; exists (clipped h); split=> //; first exact: clipped_range.
+  apply: le_trans (split _ (clipped_range h)) _; rewrite mul1r addrC -[X in _ <= X]addrA; apply: ler_add => //.
+  apply: ler_paddr; first by rewrite mulr_ge0 // mulr_ge0.
+  apply: le_trans (_ : S <= n).
+    rewrite ler_norml ler_subr_addr ler_subl_addr; apply/andP; split.
+      by rewrite addrC; apply: le_trans (_ : 0 <= _); rewrite ?subr_le0 ?mulr_ge0.
+    by apply: le_trans (ler_pimulr S0 c1) _; rewrite ler_addl.
+  by apply: le_trans nD; rewrite distrC; apply: le_trans (ler_norm _); rewrite ler_subr_addl addrC ler_naddr.
+have e0D : 0 <= e / D' by rewrite divr_ge0 // ltW.
+pose t := Num.min (e / D') 1.
+have t01 : 0 <= t <= 1 by rewrite /t le_minr e0D ler01 le_minl lexx orbT.
+have [t0 t1] := andP t01; exists t; split=> //.
+have ht : `|clipped h - t| <= u * t.
+  have hw := rounds_within e0D (hr (lt0r_neq0 Dpos)).
+  have h0 := rounds_ge0 e0D (hr (lt0r_neq0 Dpos)).
+  by rewrite /clipped (max_l h0); have := within_min h0 hw; rewrite /within growth1.
+have St : `|S * t - e| <= t * n.
+  have [le|gt] := leP (e / D') 1.
+    have tE : t = e / D' by rewrite /t min_l.
+    have eE : e = t * D' by rewrite tE divfK ?lt0r_neq0.
+    have -> : S * t - e = - (t * (D' - S)) by rewrite {1}eE; ring.
+    by rewrite normrN normrM (ger0_norm t0); apply: ler_wpmul2l.
+  have tE : t = 1 by rewrite /t min_r // ltW.
+  rewrite tE mulr1 mul1r ger0_norm ?subr_ge0 //.
+  have De : D' <= e by move: gt; rewrite ltr_pdivl_mulr // mul1r => /ltW.
+  apply: le_trans (_ : S - D' <= _); first by rewrite ler_add2l ler_opp2.
+  by apply: le_trans nD; rewrite distrC; apply: ler_norm.
+have -> : D * clipped h - x = (D * t - x) + D * (clipped h - t) by ring.
+apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+  by apply: le_trans (split _ t01) _; rewrite addrC ler_add2l.
+by rewrite normrM (ger0_norm D0) [u * t * D]mulrC; apply: ler_wpmul2l.
+Qed.
+
 (* Sums in any order: n is the depth of the tree of additions.  In order it is the number of terms less
    one, pairwise its logarithm. *)
 Inductive sum_tree := Term of R | Plus of sum_tree & sum_tree.
@@ -192,111 +256,59 @@ Qed.
 Variables (e' a' D' : R).
 Hypotheses (e'w : within d (sumV w) e') (e'0 : 0 <= e').
 Hypotheses (ar : rounds (e' + 1) a') (Dr : rounds (a' - p') D').
-Definition coin_error : R := 2%:R * growth (k + 2 + d) + growth k + u * (2%:R + u) * (2%:R + growth (k + 2 + d)) + u.
+Definition coin_error : R := growth (k + 2) * (1 + growth d) + u * (2%:R + u) * (2%:R + growth (k + 2 + d)) + u.
 Notation g := (growth (k + 2 + d)).
-Lemma surplus_near : `|e' - excess b s p| <= g.
+Lemma sum_near_excess : `|e' - excess b s p| <= growth (k + 2) * (1 + growth d) * p + growth d * excess b s p.
 Proof.
-have p1 : p <= 1 by case/andP: p01.
-have g0 : 0 <= growth (k + 2) := growth_ge0 u0 _.
-have ex : excess b s p <= p by rewrite excessE // ler_subl_addr ler_addl; apply: share_ge0.
-have ww : sumV w <= (1 + growth (k + 2)) * p.
-  have := le_trans (ler_norm _) weights_sum; rewrite ler_subl_addr => /le_trans; apply.
-  by rewrite mulrDl mul1r addrC ler_add2r.
-have -> : e' - excess b s p = (e' - sumV w) + (sumV w - excess b s p) by ring.
-apply: le_trans (ler_norm_add _ _) _; rewrite growthD addrC; apply: ler_add.
-  by apply: le_trans weights_sum _; rewrite ler_pimulr.
+have -> : e' - excess b s p = (sumV w - excess b s p) + (e' - sumV w) by ring.
+apply: le_trans (ler_norm_add _ _) _.
+have -> : growth (k + 2) * (1 + growth d) * p + growth d * excess b s p
+  = growth (k + 2) * p + growth d * (excess b s p + growth (k + 2) * p) by ring.
+apply: ler_add; first exact: weights_sum.
 apply: le_trans e'w _; apply: ler_wpmul2l; first exact: growth_ge0.
-by apply: le_trans ww _; rewrite ler_pimulr // addr_ge0 ?ler01.
+by have := le_trans (ler_norm _) weights_sum; rewrite ler_subl_addr addrC.
 Qed.
-Lemma normaliser_near : `|D' - (1 - share b s p)| <= g + growth k + u * (2%:R + u) * (2%:R + g).
-Proof.
-have p1 : p <= 1 by case/andP: p01.
-have D : 1 - share b s p = excess b s p + 1 - p by rewrite excessE //; ring.
-have e1 : e' + 1 <= 2%:R + g.
-  have := le_trans (ler_norm _) surplus_near; rewrite ler_subl_addr => /le_trans le.
-  have -> : 2%:R + g = (g + 1) + 1 by rewrite -[2%:R]/(1 + 1); ring.
-  rewrite ler_add2r; apply: le; rewrite ler_add2l excessE // ler_subl_addr.
-  by apply: le_trans p1 _; rewrite ler_addl; apply: share_ge0.
-have e10 : 0 <= e' + 1 by rewrite addr_ge0 ?ler01.
-have a0 := rounds_ge0 u1 e10 ar.
-have aw := rounds_within e10 ar.
-have ap : `|a' - p'| <= (1 + u) * (2%:R + g).
-  apply: le_trans (_ : Num.max a' p' <= _).
-    have [le|lt] := leP a' p'; first by rewrite ler0_norm ?subr_le0 // opprB ler_subl_addr ler_addl.
-    by rewrite ger0_norm ?subr_ge0 ?(ltW lt) // ler_subl_addr ler_addl.
-  rewrite le_maxl; apply/andP; split.
-    by have := within_range aw; rewrite growth1 => /le_trans; apply; apply: ler_wpmul2l => //; rewrite addr_ge0 ?ler01.
-  case/andP: p'0 => _ /le_trans; apply; rewrite -[X in X <= _]mulr1; apply: ler_pmul; rewrite ?ler01 ?ler_addl //.
-  by rewrite -[X in X <= _]addr0; apply: ler_add; rewrite ?ler1n // growth_ge0.
-have -> : D' - (1 - share b s p) = (D' - (a' - p')) + (a' - (e' + 1)) + (e' - excess b s p) + (p - p').
-  by rewrite D; ring.
-apply: le_trans (ler_norm_add _ _) _; apply: le_trans (ler_add (ler_norm_add _ _) (lexx _)) _.
-apply: le_trans (ler_add (ler_add (ler_norm_add _ _) (lexx _)) (lexx _)) _.
-have -> : g + growth k + u * (2%:R + u) * (2%:R + g)
-  = u * ((1 + u) * (2%:R + g)) + u * (2%:R + g) + g + growth k by rewrite -[2%:R]/(1 + 1); ring.
-apply: ler_add; last first.
-  by rewrite distrC; apply: le_trans pw _; rewrite ler_pimulr // growth_ge0.
-apply: ler_add; last exact: surplus_near.
-apply: ler_add; first by apply: le_trans Dr _; apply: ler_wpmul2l.
-by apply: le_trans ar _; rewrite (ger0_norm e10); apply: ler_wpmul2l.
-Qed.
-
-Definition clipped (h : R) : R := Num.min (Num.max h 0) 1.
-Lemma clipped_range h : 0 <= clipped h <= 1.
-Proof. by rewrite /clipped le_minr le_maxr lexx orbT ler01 /= le_minl lexx orbT. Qed.
-(* Where D' is 0 any value will do. *)
+(* Where D' is 0 any value will do.  What the sum is off counts with what is summed. *)
 Theorem coin_near h : (D' != 0 -> rounds (e' / D') h) ->
-  (1 - share b s p) * `|clipped h - h_block b s p| <= coin_error.
+  (1 - share b s p) * `|clipped h - h_block b s p| <= coin_error + growth d * excess b s p.
 Proof.
 move=> hr; set D := 1 - share b s p; set x := excess b s p.
 have p1 : p <= 1 by case/andP: p01.
 have x0 : 0 <= x by apply: sumV_ge0 => y; apply: over_ge0.
+have xp : x <= p by rewrite /x excessE // ler_subl_addr ler_addl; apply: share_ge0.
 have D1 : D <= 1 by rewrite ler_subl_addr ler_addl; apply: share_ge0.
-have xD : x <= D by rewrite /x excessE // ler_add2r.
-have D0 : 0 <= D by apply: le_trans xD.
+have DE : D = x + 1 - p by rewrite /x excessE // /D; ring.
+have D0 : 0 <= D by rewrite DE -addrA addr_ge0 // subr_ge0.
 have hx : D * h_block b s p = x by rewrite /x excessE //; apply: h_blockE.
-have nD := normaliser_near; have nx := surplus_near; rewrite -/D -/x in nD nx.
-set kap := g + growth k + _ in nD.
-have k0 : 0 <= kap by apply: le_trans nD.
-have g0 : 0 <= g := growth_ge0 u0 _.
-have -> : coin_error = kap + g + u by rewrite /coin_error /kap -[2%:R * g]/((1 + 1) * g); ring.
-have [c0 c1] := andP (clipped_range h).
-rewrite -{1}(ger0_norm D0) -normrM mulrBr hx.
-have bounds (t : R) : 0 <= t <= 1 -> `|D * t - x| <= D.
-  move=> /andP[t0 t1]; rewrite ler_norml ler_subr_addr ler_subl_addr; apply/andP; split.
-    by apply: le_trans (_ : 0 <= _); [rewrite addrC subr_le0 | apply: mulr_ge0].
-  by apply: le_trans (ler_pimulr D0 t1) _; rewrite ler_addl.
-have [Dneg|Dpos] := leP D' 0.
-  apply: le_trans (bounds _ (clipped_range h)) _.
-  apply: le_trans (_ : kap <= _); last by rewrite -addrA ler_addl addr_ge0.
-  by apply: le_trans nD; rewrite distrC; apply: le_trans (ler_norm _); rewrite ler_subr_addl addrC ler_naddr.
-have e0D : 0 <= e' / D' by rewrite divr_ge0 // ltW.
-pose t := Num.min (e' / D') 1.
-have t01 : 0 <= t <= 1 by rewrite /t le_minr e0D ler01 le_minl lexx orbT.
-(* The quotient's rounding moves the coin by at most u. *)
-have ht : `|clipped h - t| <= u.
-  have hw := rounds_within e0D (hr (lt0r_neq0 Dpos)).
-  have h0 := rounds_ge0 u1 e0D (hr (lt0r_neq0 Dpos)).
-  rewrite /clipped (max_l h0); apply: le_trans (within_min u0 h0 hw) _.
-  by rewrite growth1 ler_pimulr //; case/andP: t01.
-(* And the exact quotient of what was computed is right up to the two errors. *)
-have Dt : `|D * t - x| <= kap + g.
-  have [le|gt] := leP (e' / D') 1.
-    have tE : t = e' / D' by rewrite /t min_l.
-    have eE : e' = t * D' by rewrite tE divfK ?lt0r_neq0.
-    have -> : D * t - x = - (t * (D' - D)) + (e' - x) by rewrite {1}eE; ring.
-    apply: le_trans (ler_norm_add _ _) _; apply: ler_add => //; rewrite normrN normrM.
-    case/andP: t01 => t0 t1; rewrite (ger0_norm t0); apply: le_trans nD; rewrite ler_pimull //.
-  have tE : t = 1 by rewrite /t min_r // ltW.
-  rewrite tE mulr1 ger0_norm ?subr_ge0 //.
-  have De : D' <= e' by move: gt; rewrite ltr_pdivl_mulr // mul1r => /ltW.
-  have -> : D - x = (D - D') + (D' - e') + (e' - x) by ring.
-  apply: ler_add; last exact: le_trans (ler_norm _) nx.
-  apply: le_trans (_ : D - D' <= _); first by rewrite ger_addl subr_le0.
-  by apply: le_trans (ler_norm _) _; rewrite distrC.
-have -> : D * clipped h - x = D * (clipped h - t) + (D * t - x) by ring.
-apply: le_trans (ler_norm_add _ _) _; rewrite addrC; apply: ler_add => //.
-rewrite normrM (ger0_norm D0); apply: le_trans ht.
-by rewrite ler_pimull.
+have gd0 : 0 <= growth d := growth_ge0 u0 _; have gk0 : 0 <= growth (k + 2) := growth_ge0 u0 _.
+have nx := sum_near_excess; rewrite -/x in nx; set N := _ + growth d * x in nx.
+have N1 : N <= growth (k + 2) * (1 + growth d) + growth d * x.
+  by rewrite ler_add2r ler_pimulr // mulr_ge0 // addr_ge0 ?ler01.
+have e1 : e' + 1 <= 2%:R + g.
+  have := le_trans (ler_norm _) nx; rewrite ler_subl_addr => /le_trans le.
+  have -> : 2%:R + g = growth (k + 2) * (1 + growth d) + growth d + 1 + 1.
+    by rewrite growthD -[2%:R]/(1 + 1); ring.
+  rewrite ler_add2r; apply: le; apply: ler_add; last exact: le_trans xp _.
+  by apply: le_trans N1 _; rewrite ler_add2l ler_pimulr // (le_trans xp).
+have Dx : 0 <= x + 1 - p by rewrite -DE.
+have [t [/andP[t0 t1] _ nD]] := coin_shared u0 u1 Dx e'0 p'0 ar Dr hr.
+rewrite -DE => le; rewrite -{1}(ger0_norm D0) -normrM mulrBr hx; apply: le_trans le _.
+have n0 : 0 <= shift_rounded u e' p' := le_trans (normr_ge0 _) nD.
+have n1 : shift_rounded u e' p' <= u * (2%:R + u) * (2%:R + g).
+  have -> : u * (2%:R + u) * (2%:R + g) = u * (2%:R + g) + u * ((2%:R + g) + u * (2%:R + g)) by rewrite -[2%:R]/(1 + 1); ring.
+  have ue : u * (e' + 1) <= u * (2%:R + g) by apply: ler_wpmul2l.
+  apply: ler_add => //; apply: ler_wpmul2l => //; apply: ler_add => //.
+  by apply: le_trans e1; rewrite ler_subl_addr ler_addl; case/andP: p'0.
+have kp : `|p' - p| <= N.
+  apply: le_trans pw _; apply: ler_paddr; first exact: mulr_ge0.
+  apply: ler_wpmul2r => //; apply: le_trans (_ : growth (k + 2) <= _); last by rewrite ler_pemulr // ler_addl.
+  by apply: growth_mono => //; apply: leq_addr.
+have -> : coin_error + growth d * x
+  = growth (k + 2) * (1 + growth d) + growth d * x + u * (2%:R + u) * (2%:R + g) + u by rewrite /coin_error; ring.
+apply: ler_add; first apply: ler_add.
+- apply: le_trans N1; have -> : N = (1 - t) * N + t * N by ring.
+  by apply: ler_add; apply: ler_wpmul2l => //; rewrite subr_ge0.
+- by apply: le_trans n1; rewrite ler_pimull //; case: ifP.
+- rewrite -mulrA ler_pimulr //; apply: le_trans t1; apply: ler_pimulr => //.
 Qed.
 End Step.

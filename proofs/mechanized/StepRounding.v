@@ -242,9 +242,10 @@ Hypothesis steps : forall s k, chosen_computed (chosen s) (spent s) k [::] (B s)
 Hypothesis lasts : forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda].
 Theorem chosen_rounding gamma f (g : seq V -> R) : (forall o, 0 <= g o <= 1) ->
   `|descend (fun s => one_hot (chosen s)) spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y))
-    - gen Mb gamma.+1 c g| <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+    - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu nu eta + factor_off nu nu + nu) + (nu + lambda).
 Proof.
-move=> g01; apply: (multi_round_rounding u0 u1 nu0 nu1 d1 dnu decided Bb (Q := fun s => one_hot (chosen s)) (spent := spent)) => // [s elders x|s elders _|s k].
+move=> g01; apply: (multi_round_rounding u0 u1 nu0 (lexx nu) nu1 d1 dnu decided Bb (Q := fun s => one_hot (chosen s)) (spent := spent)) => // [s elders x|s elders _|s k].
 - exact: ler0n.
 - by rewrite /one_hot (sumV_eq (g := fun y => (y == chosen s elders)%:R * 1)) ?sumV_delta // => y; rewrite mulr1.
 by have [b0 near _] := given_share nu1 Bb s; apply: chosen_multi_round.

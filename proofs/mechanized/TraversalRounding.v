@@ -21,7 +21,7 @@ Hypotheses (r0 : forall y, 0 <= r y) (r1 : sumV r = 1) (q0 : forall y, 0 <= q y)
 Definition sum_all : R := weights_all u nu + growth u d * (1 + weights_all u nu).
 Definition shifted_all : R := sum_all + u * (2%:R + sum_all).
 Definition normaliser_all : R := shifted_all + u * (1 + shifted_all).
-Definition node_off : R := normaliser_all + sum_all + u.
+Definition node_off : R := normaliser_all + u.
 Let P0 : 0 <= P. Proof. by case/andP: P01. Qed.
 Let P1 : P <= 1. Proof. by case/andP: P01. Qed.
 Let g0 : 0 <= growth u d. Proof. exact: growth_ge0. Qed.
@@ -39,7 +39,7 @@ Proof.
 have S0 : 0 <= sum_all by apply: addr_ge0 => //; apply: mulr_ge0 => //; rewrite addr_ge0 ?ler01.
 have T0 : 0 <= shifted_all by apply: addr_ge0 => //; apply: mulr_ge0 => //; rewrite addr_ge0 ?ler0n.
 have N0 : 0 <= normaliser_all by apply: addr_ge0 => //; apply: mulr_ge0 => //; rewrite addr_ge0 ?ler01.
-by split=> //; apply: addr_ge0 => //; apply: addr_ge0.
+by split=> //; apply: addr_ge0.
 Qed.
 Lemma coin_all : coin_near_bound u nu 0 d r q P <= node_off.
 Proof.
@@ -62,8 +62,16 @@ have Nh0 : 0 <= normaliser_near_here u nu 0 d r q P by apply: addr_ge0 => //; ap
 have N : normaliser_near_here u nu 0 d r q P <= normaliser_all.
   by apply: ler_add => //; apply: ler_wpmul2l => //; apply: ler_add.
 have m1 : most u nu 0 d r q P <= 1 by rewrite /most; case: ifP => // _; rewrite le_minl lexx orbT.
-apply: ler_add; first by apply: ler_add => //; apply: le_trans N; rewrite ler_pimull.
-rewrite -mulrA; apply: ler_pimulr => //; apply: le_trans D1; exact: ler_pimull.
+have own0 : 0 <= own_near_here u nu 0 d r q P.
+  rewrite /own_near_here mul0r subr0 subr_ge0 /normaliser_near_here /shifted mul0r addr0.
+  have a0 : 0 <= u * (excess r q P + sum_near_here u nu 0 d r q P + 1) by apply: mulr_ge0 => //; rewrite addr_ge0 ?ler01 // addr_ge0.
+  by rewrite -addrA ler_addl addr_ge0 // mulr_ge0 // addr_ge0 // addr_ge0.
+have l0 : 0 <= least u nu 0 d r q P by rewrite /least; case: ifP => // _; rewrite le_maxr lexx orbT.
+apply: le_trans (_ : sum_near_here u nu 0 d r q P + (own_near_here u nu 0 d r q P + u * (1 - share r q P)) <= _).
+  apply: ler_add; first by rewrite ler_pimull // ler_subl_addr ler_addl.
+  by rewrite mul0r add0r ler_pimull // addr_ge0 // mulr_ge0.
+rewrite /own_near_here mul0r subr0 addrA; apply: ler_add; last by rewrite ler_pimulr.
+by rewrite addrCA subrr addr0.
 Qed.
 End CoinAll.
 
@@ -196,7 +204,7 @@ have D_h : `|(1 - share r q P) * h' - excess r q P| <= node_off u nu d.
   have hx : (1 - share r q P) * h_block r q P = excess r q P by rewrite excessE //; apply: h_blockE.
   have D0 : 0 <= 1 - share r q P by rewrite subr_ge0; apply: le_trans (share_le q r1 P) P1.
   rewrite -hx -mulrBr normrM (ger0_norm D0).
-  apply: le_trans (coin_here u0 u1 r1 same P1 wn ew e0 ar Dr hr) _.
+  apply: le_trans (coin_here u0 u1 (lexx 0) r1 P0 P0 same P1 wn ew e0 ar Dr P1 hr) _.
   exact: (coin_all d u0 nu0 r0 r1 q0 q1 P01).
 pose C := (i + j)%:R * branch_off + (i + j).+2%:R * eta.
 pose T := stop_off top h'.

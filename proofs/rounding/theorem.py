@@ -170,17 +170,24 @@ def weights_error(step: RoundingStep, weight_error: float, off: float, unit: flo
 
 
 def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, depth: int) -> float:
-    """Return how much one coin of a problem moves the law: T n + e + u T D. n: error of its normaliser, e: of the sum,
-    T: the most it can be.
+    """Return how much one coin of a problem moves the law: (1 - L) e + T (k p + n + u D).
 
-    error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.
+    One computed sum stands above and below in the coin, e / (e + 1 - p). Its error e counts by 1 less the coin, which
+    is L at least; the survival's error k p, and n of the two operations below, by the coin, which is T at most.
+    error: k. in_weights: of the weights. Source: ProblemRounding.v, ``coin_near_bound``.
     """
     of_sum = in_weights + growth(unit, depth) * (step.excess + in_weights)
-    shifted = of_sum + error * step.survival + unit * (step.excess + of_sum + 1)
+    of_survival = error * step.survival
+    shifted = of_sum + of_survival + unit * (step.excess + of_sum + 1)
     of_normaliser = shifted + unit * (step.normaliser + shifted)
+    most, least = 1.0, 0.0
     left = step.normaliser * (1 - SURE) - of_normaliser * (1 + SURE)
-    most = min((step.excess + of_sum) * (1 + SURE) / left, 1.0) if left > 0 else 1.0
-    return most * of_normaliser + of_sum + unit * most * step.normaliser
+    if left > 0:
+        most = min((step.excess + of_sum) * (1 + SURE) / left, 1.0)
+        low, high = step.excess * (1 - SURE) - of_sum * (1 + SURE), step.normaliser + of_normaliser
+        least = max(low / (high * (1 + SURE)), 0.0)
+    own = unit * (step.excess + of_sum + 1 + step.normaliser + shifted)
+    return (1 - least) * of_sum + most * (of_survival + own + unit * step.normaliser)
 
 
 def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:

@@ -89,10 +89,24 @@ def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
 
 
 def multi_round_bound(size: TreeSize) -> float:
-    """Return sum over depths of (n_i (eta + coin + left) + nu) + nu + lambda. Source: ``multi_round_rounding``."""
-    nu = size.of_rows
-    coin, _, left = _sibling(size, nu)
-    return sum(n * (size.lattice + coin + left) + nu for n in size.levels) + nu + size.last_draw
+    """Return sum over depths of (n_i sibling + factor + o) + o + lambda. Source: ``multi_round_rounding``.
+
+    factor: what all entries of a row are off together counts where a sibling is accepted, which is once a depth.
+    """
+    return _multi_round(size, size.off)
+
+
+def chosen_bound(size: TreeSize) -> float:
+    """Return ``multi_round_bound`` for tokens that are sure, o = nu: what is left of one may be more than 1. Source:
+    ``chosen_rounding``.
+    """
+    return _multi_round(size, size.of_rows)
+
+
+def _multi_round(size: TreeSize, off: float) -> float:
+    u, factor = size.unit, both(off, inverse(size.of_rows))
+    sibling = (1 + factor) * (size.lattice + u) + 2 * both(u, u)
+    return sum(n * sibling + factor + off for n in size.levels) + off + size.last_draw
 
 
 def traversal_bound(size: TreeSize) -> float:
@@ -101,7 +115,7 @@ def traversal_bound(size: TreeSize) -> float:
     coin, weights, left = _sibling(size, nu)
     of_sum = weights + growth(u, size.vocabulary - 1) * (1 + weights)
     shifted = of_sum + u * (2 + of_sum)
-    node = shifted + u * (1 + shifted) + of_sum + u
+    node = shifted + u * (1 + shifted) + u
     branch = 2 * coin + nu + 2 * node + left
     return nodes * branch + (nodes + 1) * size.lattice + size.last_draw + nu
 
@@ -346,7 +360,7 @@ THEOREMS: dict[str, Callable[[TreeSize], float]] = {
     "list-gumbel": list_matching_bound,
     "shared-gumbel": list_matching_bound,
     "naive": naive_bound,
-    "top-tokens": multi_round_bound,
+    "top-tokens": chosen_bound,
     "hierarchical": hierarchical_bound,
     "tree-monte-carlo": tree_monte_carlo_bound,
 }
