@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.corpus import coq
+from draftproof.corpus.coq.theorems import THEOREMS
 from draftproof.models.digests import MECHANIZED
 
 pytestmark = pytest.mark.skipif(not MECHANIZED.is_dir(), reason="Coq's sources are in the repository, not in the wheel")
@@ -102,6 +103,14 @@ def test_the_tests_that_need_coq_are_where_make_mechanized_looks():
     mark = re.compile(r"^ *(pytestmark = |@)?pytest\.mark\.mechanized\b", re.M)
     marked = [file for file in here.parents[1].rglob("test_*.py") if mark.search(file.read_text())]
     assert len(marked) == 2 and {file.parent for file in marked} == {here}
+
+
+def test_each_theorem_over_the_reals_and_on_underflow_is_one_that_a_claim_rests_on():
+    """``draftproof prove`` and the page of statements name them: IEEE formats are not left out."""
+    stated = {name for names in THEOREMS.values() for name in names}
+    assert {*coq.over_the_reals(MECHANIZED)} <= stated
+    assert {"block_absolute", "token_absolute", "list_matching_valid", "coin_shared", "near_law_kept"} <= stated
+    assert stated <= {*coq.listed(MECHANIZED)}
 
 
 def test_main_has_no_section_and_each_of_its_theorems_is_asked_about():
