@@ -94,10 +94,12 @@ def expected(path: Path) -> float:
 
 def path_rows(path: Path) -> list[Row]:
     """Return the target's rows along the draft; entry 0 is the drafted token's."""
-    survival, rows = np.float32(path.first), [np.array([path.first, 1 - path.first], np.float32)]
+    survival = np.float32(path.first)
+    rows: list[Row] = [np.array([path.first, 1 - path.first], np.float32)]
     for power, up in path.left:
         weights = half_steps(math.ldexp(1.0, power), up, VOCABULARY - 1) / survival
-        rows.append(np.append(np.float32(1 - weights.sum(dtype=np.float64)), weights))
+        drafted = np.array([1 - weights.sum(dtype=np.float64)], np.float32)
+        rows.append(np.concatenate([drafted, weights]))
         survival *= rows[-1][0]
     return rows
 
@@ -137,8 +139,8 @@ def largest_of_block(tries: int = 4000) -> Path:
 
 def siblings_rows() -> tuple[Row, Row]:
     """Return the target's and the draft's row on which a search of 3,000 rows found multi-round rejection worst."""
-    target, draft = half_steps(0.125, True), np.zeros(VOCABULARY, np.float32)
-    target[2], draft[2] = 0.1946, 0.6376
+    target, draft = half_steps(0.0625, False), np.zeros(VOCABULARY, np.float32)
+    target[2], draft[2] = 0.233783, 0.568228
     for row in (target, draft):
         row[1] = 1 - np.delete(row, 1).sum(dtype=np.float64)
     return target, draft
