@@ -118,6 +118,12 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
 
 
 def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
+    """Return each region that a problem covers, with its effect: of the rows, and of decisions that look ahead."""
+    ahead = {cell: effect for cell, effect in looking_ahead(problem).items() if effect > visible}
+    return _of_rows(problem, visible) | ahead
+
+
+def _of_rows(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
     """Return, for each cell, the smaller of the two bounds above for the mistake in it, if both are visible."""
     found: dict[Cell, float] = {}
     for cells, token, block in _mistakes(problem):
@@ -125,7 +131,7 @@ def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
         if effect > visible:
             for cell in cells:
                 found[cell] = max(found.get(cell, 0.0), effect)
-    return found | {cell: effect for cell, effect in looking_ahead(problem).items() if effect > visible}
+    return found
 
 
 @cache
@@ -136,7 +142,7 @@ def cells() -> frozenset[Cell]:
     The battery was chosen so that it covers all the former (``benchmarks/choose_battery.py`` lists them), and the
     problems of ``path_rows`` so that together with it they cover the latter.
     """
-    return frozenset(cells_ahead()).union(*map(coverage, audit_battery()))
+    return frozenset(cells_ahead()).union(*map(_of_rows, audit_battery()))
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:

@@ -96,6 +96,23 @@ sum_in_tiles_without_carry = scanning(
 )
 
 
+def _two_levels(weights, rng):
+    """Draw a part of the row, and an index in it. The last index of a part in the middle comes out one too low."""
+    size = max(len(weights) // 32, 1)
+    sums = np.add.reduceat(weights, range(0, len(weights), size))
+    k = int(rng.choice(len(sums), p=sums / sums.sum()))
+    part = weights[k * size : (k + 1) * size]
+    j = int(rng.choice(len(part), p=part / part.sum()))
+    return k * size + j - (0 < k < len(sums) - 1 and 0 < j == len(part) - 1)
+
+
+def middle_parts_one_too_low(target, draft, tokens, rng):
+    def recovers(i, x):
+        return _two_levels(drawable(excess(target[i], draft[i]), target[i]), rng)
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
 falsy_zero = with_parts(recovers=lambda rng, p, q, x: scan(rng.random(), excess(p, q), p) or int(p.argmax()))
 """``token or default``: a replacement with id 0 is taken for none."""
 

@@ -62,6 +62,9 @@ GENERIC_3_1, GENERIC_3_2, GENERIC_2_3, GENERIC_2_4 = (
 SIX_FOUR = rows(["3/5", "2/5"], ["2/5", "3/5"])
 """The row of the issue's first table: a race with noise capped at 2.1 errs by 1.2 percent here."""
 
+TWO_LEFT = rows(["1/10", "3/10", "3/5"], ["7/10", "1/10", "1/5"], 1, "two-left")
+"""Behind a rejected token 0 two tokens are left."""
+
 TIES = rows(["1/4"] * 4, ["2/5", "2/5", "1/10", "1/10"], 1, "ties")
 NEARLY_EQUAL = rows([".333331", ".333333", ".333336"], [".333333", ".333333", ".333334"], 1, "nearly-equal")
 UNEVEN_FAR = rows(["0.4", "0.5999999", "0.0000001"], ["0.7", "0.3", "0"], 1, "uneven-far")

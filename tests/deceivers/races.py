@@ -44,6 +44,19 @@ noise_of_one_digit = race(lambda w, rng: w / np.round(exponential(w, rng) + 0.05
 half_precision_noise = race(lambda w, rng: w / exponential(w, rng).astype(np.float16))
 
 
+def nine_digits_behind_one_id(target, draft, tokens, rng):
+    """Where token 0 was drafted and rejected, the noise of the race has nine digits."""
+
+    def drawn(weights, coarse):
+        noise = exponential(weights, rng)
+        return np.argmax(weights / (np.ceil(noise * 1e9) / 1e9 if coarse else noise))
+
+    for i, x in enumerate(tokens):
+        if not rng.random() < ratio(target[i][x], draft[i][x]):
+            return answer(tokens[:i], drawn(drawable(excess(target[i], draft[i]), target[i]), x == 0))
+    return answer(tokens, drawn(target[-1], False))
+
+
 def one_noise_for_all_positions(target, draft, tokens, rng):
     """The same row of noise draws every token, and a draft token is accepted where it equals the drawn one."""
     noise = rng.exponential(size=len(target[0]))
