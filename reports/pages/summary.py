@@ -236,7 +236,7 @@ def examined(report: Report) -> str:
     if known.nodes:
         said.append(f"trees of up to {known.nodes} nodes")
     said += [", ".join(known.numbers)] if known.numbers else []
-    every = [f"{covered} of {of} regions" for covered, of in shares(report).values()]
+    every = [f"{covered} of {of} regions" for covered, of in shares(report).values() if covered]
     return "; ".join(said + list(dict.fromkeys(every)))
 
 

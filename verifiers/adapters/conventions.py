@@ -30,7 +30,7 @@ MARK = "@"
 PAD = -1
 """A place of a padded result that holds no token. Those at the end of a row are left out."""
 
-OFFERED = (("batch",), ("accepted",), ("batch", "accepted"), ("mask",), ("batch", "mask"))
+OFFERED = (("batch",), ("accepted",), ("batch", "accepted"), ("mask",), ("batch", "mask"), ("jax",))
 """Conventions that are tried, one after the other, with a function that cannot be called plainly."""
 
 
