@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...models.libraries import require
 from ...verifiers.claims import FUNCTION, claims_of
@@ -50,20 +50,28 @@ class Check:
         run_check(self.made, self.name)
 
 
+OPTIONS = ("array", "dtypes", "conventions", "processor_time", "timeout", "samples", "stop_at_first", "seed")
+"""Options of ``audit`` that checks take too."""
+
+IN_SETTINGS: dict[str, Any] = {}
+"""Those options in pytest's settings, for checks that have none of that name."""
+
+
 @lru_cache(maxsize=64)
-def _report_on(name: str, quick: bool) -> Report:
+def _report_on(name: str, options: tuple[tuple[str, Any], ...]) -> Report:
     from .api import audit
 
-    return audit(name, quick=quick)
+    return audit(name, **{**IN_SETTINGS, **dict(options)})
 
 
-def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
+def _reports(subject: str | Callable, options: dict[str, Any]) -> Callable[[], Report]:
     """Return a function that audits the subject when first called: by then its module has been imported to its end."""
     if isinstance(subject, str):
-        return partial(_report_on, subject, quick)
+        plain = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        return partial(_report_on, subject, tuple(sorted(plain.items())))
     from .api import audit
 
-    return cache(lambda: audit(subject, quick=quick))
+    return cache(lambda: audit(subject, **{**IN_SETTINGS, **options}))
 
 
 def _short(name: str) -> str:
@@ -110,38 +118,45 @@ def _examined(report: Report) -> str:
     return hints + (f"\n  examined: {report.scope.says}" if report.scope else "")
 
 
-def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> Iterator[Check]:
+def checks_of(
+    subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True, **options: Any
+) -> Iterator[Check]:
     """Yield the checks of a subject; one audit serves them all.
 
     quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of
         them.
+    options: of ``audit``, those in OPTIONS.
 
-    Raises: InputError for an object that has no name in a module.
+    Raises: InputError for an object that has no name in a module; TypeError for other options.
     """
     from .functions.handed_over import name_of
 
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise TypeError(f"checks take no option {unknown[0]!r}; expected some of {', '.join(OPTIONS)}")
     name = subject if isinstance(subject, str) else name_of(subject)
-    made = _reports(subject, quick)
+    made = _reports(subject, {"quick": quick, **options})
     for check in checks:
         if check not in CHECKS:
             raise ValueError(f"no check {check!r}; known: {', '.join(CHECKS)}")
         yield Check(name, check, made)
 
 
-def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> None:
+def check_verifier(
+    subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True, **options: Any
+) -> None:
     """Run the checks on a verifier.
 
-    quick: as in ``checks_of``.
+    quick, options: as in ``checks_of``.
 
     Raises: AssertionError at the first that fails, with its witness and the command that replays it.
     """
     __tracebackhide__ = True
-    for check in checks_of(subject, checks, quick=quick):
+    for check in checks_of(subject, checks, quick=quick, **options):
         check()
 
 
 def parametrize_with_checks(
-    subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT, *, quick: bool = True
+    subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT, *, quick: bool = True, **options: Any
 ) -> pytest.MarkDecorator:
     """Return a pytest decorator: one test for each subject and check.
 
@@ -149,7 +164,7 @@ def parametrize_with_checks(
     def test_my_verifier(check):
         check()
 
-    quick: as in ``checks_of``.
+    quick, options: as in ``checks_of``.
     Raises: InputError if pytest is not installed.
     """
     require("pytest", extra="test")
@@ -158,6 +173,6 @@ def parametrize_with_checks(
     cases = [
         pytest.param(check, id=f"{_short(check.subject)}-{check.name}")
         for subject in subjects
-        for check in checks_of(subject, checks, quick=quick)
+        for check in checks_of(subject, checks, quick=quick, **options)
     ]
     return pytest.mark.parametrize("check", cases)

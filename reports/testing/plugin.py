@@ -126,6 +126,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     known = "TOML file of known failures: id, reason, link, expires"
     group.addoption("--draftproof-known-failures", metavar="FILE", help=known)
     parser.addini("draftproof_known_failures", known, default="")
+    parser.addini("draftproof_array", "what verifiers are given: numpy, rows, list or torch", default="")
+    parser.addini("draftproof_dtypes", "precisions of the rows", type="args", default=[])
+    parser.addini("draftproof_conventions", "how verifiers are called, if not plainly", type="args", default=[])
+    parser.addini("draftproof_processor_time", "seconds of processor time for each audit", default="")
 
 
 class CheckItem(pytest.Item):
@@ -167,6 +171,10 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 f"--draftproof-report {config.option.draftproof_report}: {error.strerror}"
             ) from None
+    if options := _in_settings(config):
+        from ..audits.checks import IN_SETTINGS
+
+        IN_SETTINGS.update(options)
     if config.option.draftproof_subject:
         from ..audits.subject import subject_from
 
@@ -175,6 +183,19 @@ def pytest_configure(config: pytest.Config) -> None:
                 subject_from(name)
             except InputError as error:
                 raise pytest.UsageError(f"--draftproof-subject: {error}") from None
+
+
+def _in_settings(config: pytest.Config) -> dict[str, Any]:
+    """Return the options of audits in pytest's settings. Raises: pytest.UsageError for a time that is none."""
+    names = ("array", "dtypes", "conventions", "processor_time")
+    given = {name: value for name in names if (value := config.getini(f"draftproof_{name}"))}
+    if "processor_time" in given:
+        try:
+            given["processor_time"] = float(given["processor_time"])
+        except ValueError:
+            time = given["processor_time"]
+            raise pytest.UsageError(f"draftproof_processor_time: {time!r}; expected seconds") from None
+    return given
 
 
 @pytest.hookimpl(tryfirst=True)

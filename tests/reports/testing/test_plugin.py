@@ -25,10 +25,14 @@ INSTALLED = any(point.value == PLUGIN for point in entry_points(group="pytest11"
 FILES = {
     "mine.py": "def wrong(target_probs, draft_probs, draft_tokens, rng): ...\n",
     "conftest.py": """
+        import json
+
         from draftproof.reports.audits import api
         from draftproof.tests.reports.golden import golden_report
 
-        def audit(name, quick):
+        def audit(name, quick, **options):
+            with open("asked.jsonl", "a") as file:
+                file.write(json.dumps([name, options]) + "\\n")
             report = golden_report({"mine.py:wrong": "wrong", "broken.py:f": "broken"}.get(name, name))
             report.subject["name"] = name
             return report
@@ -63,6 +67,7 @@ def project(pytester, monkeypatch):
         (pytester.path / name).write_text(textwrap.dedent(text))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(api, "audit", api.audit)  # the project's own conftest changes it in this process
+    monkeypatch.setattr(checks, "IN_SETTINGS", {})
     checks._report_on.cache_clear()
 
     def run(*arguments):
@@ -205,6 +210,32 @@ def test_an_entry_of_tests_that_were_not_asked_for_is_not_judged(tmp_path):
     assert said(known[:1], "test_a.py::z", whole=False) == [], "only one test of the file was asked for"
     support = "draftproof::mine.py:f::support"
     assert said([mine], support, [support]) == [f"no such test: {mine}"]
+
+
+def test_options_of_an_audit_are_taken_from_the_decorator_and_else_from_the_settings(project):
+    (project.folder / "test_mine.py").write_text(
+        "from draftproof import parametrize_with_checks\n"
+        "@parametrize_with_checks(['block'], ['optimal'], dtypes=['float32'], array='list')\n"
+        "def test_one(check): check()\n"
+        "@parametrize_with_checks(['block'], ['optimal'])\n"
+        "def test_other(check): check()\n"
+    )
+    (project.folder / "pytest.ini").write_text("[pytest]\ndraftproof_array = rows\ndraftproof_processor_time = 60\n")
+    status, out = project()
+    assert status == 0, out
+    asked = [json.loads(line) for line in (project.folder / "asked.jsonl").read_text().splitlines()]
+    assert asked == [
+        ["block", {"array": "list", "processor_time": 60.0, "dtypes": ["float32"]}],
+        ["block", {"array": "rows", "processor_time": 60.0}],
+    ]
+    (project.folder / "pytest.ini").write_text("[pytest]\ndraftproof_processor_time = soon\n")
+    status, out = project()
+    assert status == 4 and "draftproof_processor_time: 'soon'; expected seconds" in out
+
+
+def test_an_option_that_checks_do_not_take_is_refused():
+    with pytest.raises(TypeError, match="checks take no option 'colour'; expected some of array, dtypes"):
+        draftproof.parametrize_with_checks(["block"], colour="red")
 
 
 def test_the_plugin_is_an_entry_point():
