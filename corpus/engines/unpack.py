@@ -66,6 +66,7 @@ DISTRIBUTIONS = {
     "mlx-vlm": Distribution("mlx-vlm==0.7.10", 4, 18),
     "vllm-mlx": Distribution("vllm-mlx==0.6.0", 1, 4),
     "lmdeploy": Distribution("lmdeploy==0.18.0", 107, 390),
+    "llama-cpp-source": Distribution("llama_cpp_python==0.3.36", 77, 217, ("scikit-build-core",)),
     "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
                         "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),
 }  # fmt: skip
