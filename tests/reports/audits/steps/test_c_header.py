@@ -1,5 +1,6 @@
 """The C header: what it writes is what the Python recorder writes, and `draftproof steps` judges the C++ example."""
 
+import ctypes
 import json
 import shutil
 import subprocess
@@ -199,3 +200,16 @@ def test_a_shard_is_what_safetensors_reads(record_file, tmp_path):
     run(record_file, tmp_path / "steps", tmp_path / "c", 50, 8)
     arrays = load_file(tmp_path / "c" / "steps-000000.safetensors")
     assert arrays["rest_target"].shape[1] == 34 and "logprobs" in arrays
+
+
+def test_other_languages_call_the_functions_that_a_c_file_exports(tmp_path):
+    (tmp_path / "recording.c").write_text("#define DRAFTPROOF_API\n#include <draftproof_recording.h>\n")
+    library = ctypes.CDLL(str(compiled(tmp_path / "recording.c", tmp_path / "recording.so", "c", "-shared", "-fPIC")))
+    begin, end = library.draftproof_begin, library.draftproof_end
+    begin.restype = end.restype = ctypes.c_void_p
+    options = (ctypes.c_int32 * 64)(20)  # the vocabulary is the first field; what is 0 has its default
+    recorder = ctypes.c_void_p(begin(str(tmp_path / "steps").encode(), options))
+    assert library.draftproof_chosen(recorder) == 1
+    end(recorder)
+    opened = Recording.open(tmp_path / "steps")
+    assert opened.header.vocabulary == 20 and opened.read(opened.shards[0]).counts["seen"] == 1
