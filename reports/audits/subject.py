@@ -86,6 +86,8 @@ def subject_from(
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     if name in TREE_REFERENCES:
         paths = TREE_REFERENCES[name].shape == "paths"
+        if "bfloat16" in dtypes:
+            raise InputError(f"{name} computes in NumPy, which has no bfloat16; expected float64, float32 or float16")
         if dtypes and not paths:
             target = f"draftproof.verifiers.trees.in_floats:{name.replace('-', '_')}"
             own = name if name in IN_FLOATS else None

@@ -57,6 +57,11 @@ def test_a_typo_of_a_subject_gets_the_likely_meaning(typo, meant):
         subject_from(typo)
 
 
+def test_our_rules_for_trees_have_no_bfloat16():
+    with pytest.raises(InputError, match="spec-infer computes in NumPy, which has no bfloat16; expected float64"):
+        subject_from("spec-infer", dtypes=("bfloat16",))
+
+
 def test_in_a_notebook_the_way_out_is_said():
     program = "from draftproof import audit\ndef f(a, b, c, rng): return [0]\naudit(f)\n"
     done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True)
