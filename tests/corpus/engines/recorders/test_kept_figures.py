@@ -1,0 +1,26 @@
+"""The page of recorded steps says what was kept of the long recordings of vLLM."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof_engines.recorders.vllm_recordings import ENOUGH, LONG
+
+ROOT = Path(draftproof.__file__).parent
+KEPT = ROOT / "corpus" / "site" / "evidence" / "recorded-steps" / "vllm-repaired.jsonl"
+PAGE = ROOT / "docs" / "recorded-steps.md"
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not in the wheel")
+
+
+def test_each_method_was_recorded_long_enough_and_raised_no_alarm():
+    figures = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()]
+    assert len(figures) >= 5 and {one["what"] for one in figures} <= LONG.keys()
+    assert [one["what"] for one in figures if one["refuted"] or one["recorded"] < ENOUGH] == []
+    page = PAGE.read_text(encoding="utf-8")
+    for one in figures:
+        row = next(line for line in page.splitlines() if line.startswith(f"| {one['what']} |"))
+        cells = [cell.strip() for cell in row.strip("|").split("|")[2:]]
+        assert cells == [f"{one['judged'][name]:,}" for name in ("emitted", "rows")] and f"{one['recorded']:,}" in row
