@@ -148,6 +148,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/audits.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/anytime.py
+	$(BIN)/python benchmarks/recorded_steps.py
 	$(BIN)/python benchmarks/batched.py
 	$(BIN)/python benchmarks/e2e.py
 	$(BIN)/python benchmarks/deceivers.py

@@ -93,7 +93,8 @@ class Recorder:
         if place.exists() and place.read_text(encoding="utf-8") != text:
             raise ValueError(f"{place}: of another recording; expected an empty folder, or one with the same header")
         write_atomically(place, text)
-        self._number = len(list(self.folder.glob("steps-*.safetensors")))
+        last = max(self.folder.glob("steps-*.safetensors"), default=None)  # shards before it may have been moved away
+        self._number = int(last.stem.rpartition("-")[2]) + 1 if last else 0
         self.seen = self.recorded = self.dropped = self.failed = 0
         self.error = ""
         self._lock, self._closed = threading.Lock(), False

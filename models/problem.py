@@ -139,6 +139,7 @@ class ProblemForm(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
     drafting: DraftingForm | None = None
     law: DeclaredLaw | None = None
+    about: dict[str, Any] | None = None
 
 
 def _rows(data: dict[str, Any], vocabulary: int, where: str) -> dict[Prefix, tuple[Fraction, ...]]:

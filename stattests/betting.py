@@ -8,7 +8,7 @@ probability at most alpha (Ville).
 
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,7 +76,30 @@ UNTOUCHED = Fortune(0.0, 0.0, None, None, 0)
 """The state before the first bet."""
 
 
-class SetBetting:
+class Gamblers:
+    """A set of gamblers whose fortunes can be kept and taken up again."""
+
+    _logs: np.ndarray
+    _state: Fortune
+
+    @property
+    def fortune(self) -> Fortune:
+        """Return the state after the last bet."""
+        return self._state
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is needed to go on."""
+        return {"logs": self._logs.tolist(), "fortune": list(self._state)}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what ``as_json`` gave. Raises: ValueError or TypeError for another number of gamblers."""
+        logs = np.array(kept["logs"], dtype=float)
+        if logs.shape != self._logs.shape:
+            raise ValueError(f"{logs.shape} gamblers, expected {self._logs.shape}")
+        self._logs, self._state = logs, Fortune(*kept["fortune"])
+
+
+class SetBetting(Gamblers):
     """A gambler for each family of sets, with one purse.
 
     E_t = mean over families f and alternatives d of prod over s <= t of (1 + l_s ([x_s in A_s] - P_s)),

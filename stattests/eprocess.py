@@ -88,29 +88,20 @@ def unspent(nights: int) -> float:
     return 1 / math.log2(nights + 2)
 
 
-class EProcess:
-    """A test of nights of draws against one law, with a fresh start every night.
+class NightlyStarts:
+    """A set of e-processes of the same evidence, one of which starts every night.
 
-    E_t = sum over starts s of w_s E(draws since s) + unspent(t), w_s = unspent(s - 1) - unspent(s): the fortune is
+    E_t = sum over starts s of w_s E(what came since s) + unspent(t), w_s = unspent(s - 1) - unspent(s): the fortune is
     divided beforehand among one gambler for each night to come, so a law that breaks on night 181 is met by a gambler
     who has not paid for the 180 clean nights before it.
-    law: [V], sum 1
-    shape: leading shape of several processes run side by side, none by default
+    shape: leading shape of several processes run side by side
     most: number of starts in memory
-    Guarantee: E_0 = 1 and E[E_t | past] <= E_t under the law, with equality until a start is dropped; hence
-    Pr(E_t >= 1/α for any t) <= α. A draw in a cell of probability 0 makes it infinite: it cannot happen under the law.
-    The order of draws within a night does not matter. Memory: most * V whole numbers.
+    width, kind: size and dtype of what each start keeps
     """
 
-    def __init__(self, law: Law, shape: tuple[int, ...] = (), most: int = MAX_STARTS):
-        self.law = np.array(list(checked_law(law).values()))
-        self.most = most
-        self.night = 0
-        self.impossible = np.zeros((*shape, len(self.law)), dtype=np.int64)
-        """Draws in cells of probability 0."""
-        self._possible = self.law > 0
-        cells = int(self._possible.sum())
-        self._counts = np.zeros((*shape, most, cells), dtype=np.int64)
+    def __init__(self, shape: tuple[int, ...], most: int, width: int, kind: type):
+        self.most, self.night = most, 0
+        self._kept = np.zeros((*shape, most, width), dtype=kind)
         self._weights = np.full((*shape, most), -np.inf)
         self._values = np.full((*shape, most), -np.inf)
 
@@ -125,7 +116,7 @@ class EProcess:
         self.night += 1
         np.put_along_axis(self._weights, place, weight, -1)
         np.put_along_axis(self._values, place, weight, -1)
-        np.put_along_axis(self._counts, place[..., None], 0, -2)
+        np.put_along_axis(self._kept, place[..., None], 0, -2)
 
     def _young(self) -> np.ndarray:
         """Return which places hold the latest most // 2 starts: weights fall from night to night."""
@@ -134,6 +125,99 @@ class EProcess:
             return np.zeros(self._weights.shape, dtype=bool)
         oldest = np.partition(self._weights, half - 1, axis=-1)[..., half - 1 : half]
         return (self._weights > -np.inf) & (self._weights <= oldest)
+
+    def _since(self, kept: np.ndarray) -> np.ndarray:
+        """Return log E of each start from what it keeps."""
+        raise NotImplementedError
+
+    def _value(self, used: np.ndarray) -> None:
+        self._values[used] = self._weights[used] + self._since(self._kept[used])
+
+    @property
+    def excluded(self) -> Any:
+        """Return whether something came that cannot."""
+        raise NotImplementedError
+
+    @property
+    def log_e(self) -> Any:
+        """Return log E now, by all so far."""
+        left = np.full((*self._values.shape[:-1], 1), math.log(unspent(self.night)))
+        logs = log_sum_exp(np.concatenate([self._values, left], axis=-1), -1)
+        log_e = np.where(self.excluded, np.inf, logs)
+        return float(log_e) if log_e.ndim == 0 else log_e
+
+    def _starts(self, name: str) -> list[dict[str, Any]]:
+        used = self._weights > -np.inf
+        starts = zip(self._weights[used].tolist(), self._kept[used].tolist())
+        return [{"weight": weight, name: kept} for weight, kept in starts]
+
+    def _resume(self, state: Mapping[str, Any], name: str) -> None:
+        self.night = state["night"]
+        for place, start in enumerate(state["starts"]):
+            self._weights[place], self._kept[place] = start["weight"], start[name]
+        self._value(self._weights > -np.inf)
+
+
+class BettingNights(NightlyStarts):
+    """A test of nights of bets, with a fresh start every night: see ``NightlyStarts``.
+
+    shares: [H], the part of the purse that each gambler has at a start, sum 1
+    Guarantee: if no bet can be expected to win, given everything before it, Pr(E_t >= 1/α for any t) <= α.
+    """
+
+    def __init__(self, shares: np.ndarray, most: int = MAX_STARTS):
+        super().__init__((), most, len(shares), float)
+        self.shares, self.impossible = np.log(shares), 0
+
+    def add(self, gains: np.ndarray, impossible: int = 0) -> None:
+        """Settle the bets of the night that is open. gains: [H], log of what each gambler's fortune is multiplied by.
+
+        impossible: outcomes that cannot be.
+        """
+        if not self.night:
+            self.open_night()
+        self.impossible += impossible
+        used = self._weights > -np.inf
+        self._kept[used] += gains
+        self._value(used)
+
+    def _since(self, kept: np.ndarray) -> np.ndarray:
+        return log_sum_exp(kept + self.shares, -1)
+
+    @property
+    def excluded(self) -> bool:
+        return self.impossible > 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything needed to go on."""
+        return {"night": self.night, "most": self.most, "impossible": self.impossible, "starts": self._starts("logs")}
+
+    @classmethod
+    def from_json(cls, shares: np.ndarray, state: Mapping[str, Any]) -> "BettingNights":
+        """Return the process that ``as_json`` wrote down, with the same gamblers."""
+        process = cls(shares, state["most"])
+        process.impossible = state["impossible"]
+        process._resume(state, "logs")
+        return process
+
+
+class EProcess(NightlyStarts):
+    """A test of nights of draws against one law, with a fresh start every night: see ``NightlyStarts``.
+
+    law: [V], sum 1
+    shape: leading shape of several processes run side by side, none by default
+    most: number of starts in memory
+    Guarantee: E_0 = 1 and E[E_t | past] <= E_t under the law, with equality until a start is dropped; hence
+    Pr(E_t >= 1/α for any t) <= α. A draw in a cell of probability 0 makes it infinite: it cannot happen under the law.
+    The order of draws within a night does not matter. Memory: most * V whole numbers.
+    """
+
+    def __init__(self, law: Law, shape: tuple[int, ...] = (), most: int = MAX_STARTS):
+        self.law = np.array(list(checked_law(law).values()))
+        self.impossible = np.zeros((*shape, len(self.law)), dtype=np.int64)
+        """Draws in cells of probability 0."""
+        self._possible = self.law > 0
+        super().__init__(shape, most, int(self._possible.sum()), np.int64)
 
     def add(self, counts: ArrayLike) -> None:
         """Count draws of the night that is open (the first is opened by itself).
@@ -148,38 +232,28 @@ class EProcess:
             self.open_night()
         self.impossible += np.where(self._possible, 0, fresh)
         used = self._weights > -np.inf
-        self._counts += used[..., None] * fresh[..., None, self._possible]
+        self._kept += used[..., None] * fresh[..., None, self._possible]
         self._value(used)
 
-    def _value(self, used: np.ndarray) -> None:
-        self._values[used] = self._weights[used] + log_evidence(self._counts[used], self.law[self._possible])
+    def _since(self, kept: np.ndarray) -> np.ndarray:
+        return log_evidence(kept, self.law[self._possible])
 
     @property
-    def log_e(self) -> Any:
-        """Return log E now, by all draws so far."""
-        left = np.full((*self._values.shape[:-1], 1), math.log(unspent(self.night)))
-        logs = log_sum_exp(np.concatenate([self._values, left], axis=-1), -1)
-        log_e = np.where(self.impossible.any(axis=-1), np.inf, logs)
-        return float(log_e) if log_e.ndim == 0 else log_e
+    def excluded(self) -> Any:
+        return self.impossible.any(axis=-1)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything needed to go on, for a single process (the law is not part of it)."""
-        used = self._weights > -np.inf
-        starts = zip(self._weights[used].tolist(), self._counts[used].tolist())
         impossible = {str(k): int(n) for k, n in enumerate(self.impossible) if n}
-        rows = [{"weight": weight, "counts": counts} for weight, counts in starts]
-        return {"night": self.night, "most": self.most, "impossible": impossible, "starts": rows}
+        return {"night": self.night, "most": self.most, "impossible": impossible, "starts": self._starts("counts")}
 
     @classmethod
     def from_json(cls, law: Law, state: Mapping[str, Any]) -> "EProcess":
         """Return the process that ``as_json`` wrote down, against the same law."""
         process = cls(law, most=state["most"])
-        process.night = state["night"]
         for k, n in state["impossible"].items():
             process.impossible[int(k)] = n
-        for place, start in enumerate(state["starts"]):
-            process._weights[place], process._counts[place] = start["weight"], start["counts"]
-        process._value(process._weights > -np.inf)
+        process._resume(state, "counts")
         return process
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..models.errors import InputError
 from .arguments import checked_rates
-from .betting import UNTOUCHED, Bets, Fortune, fortune_paths
+from .betting import UNTOUCHED, Bets, Fortune, Gamblers, fortune_paths
 from .power import log_mean_exp
 
 TEMPERATURES = (0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.5)
@@ -182,7 +182,7 @@ def allowance(measured: Sequence[DriftExcess], margin: float, errors: float) -> 
     return Allowance(most(tilts, tilts.mean(0)), slack, len(measured), float(distances.mean()), float(distances.max()))
 
 
-class TiltBetting:
+class TiltBetting(Gamblers):
     """A gambler for each tilt, with one purse: E_t = mean over tilts of prod_s (q_s(x_s) / p_s(x_s)) / (1 + a).
 
     allowed: a of each tilt, what the rows that are served may be off by. tilts: their names.

@@ -80,6 +80,7 @@ FINDINGS = {
     "recording-failed": "could not record every step",
     "not-explained": "could not be explained",
     "unreadable": "has shards that cannot be read",
+    "rule-not-judged": "claims a rule that its steps cannot be judged by",
     OUT_OF_TIME: "had no time for all that it examines",
     "fewer texts": "had no time for more texts",
     "fewer repeats": "had no time for more repeats",

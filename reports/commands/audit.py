@@ -22,6 +22,7 @@ from .parameters import (
     problems_option,
     report_options,
     row_options,
+    sarif_option,
     seed_option,
     timeout_option,
 )
@@ -31,7 +32,7 @@ from .parameters import (
 @click.argument("subject", required=False)
 @exec_option
 @report_options
-@click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
+@sarif_option
 @problems_option
 @click.option(
     "--claims",

@@ -9,7 +9,7 @@ from ...stattests.campaign.clusters import check_cluster
 from ..audits.subject import subject_from
 from .exit_status import INTERRUPTED, NOT_AUDITED, stop
 from .output import Output, progress_bar, require_writable
-from .parameters import problem_option, report_options, row_options, seed_option, timeout_option
+from .parameters import cluster_option, problem_option, report_options, row_options, seed_option, timeout_option
 
 
 @click.command(name="campaign")
@@ -17,7 +17,7 @@ from .parameters import problem_option, report_options, row_options, seed_option
 @problem_option(required=True)
 @click.option("--samples", type=int, default=10_000_000, show_default=True, help="Draft blocks to verify.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine; all processors by default.")
-@click.option("--cluster", metavar="URL", help="dask://HOST:PORT instead of this machine.")
+@cluster_option
 @click.option("--checkpoint", metavar="FILE", help="Save the counts here; the same command resumes from it.")
 @seed_option
 @click.option("--chunk", type=click.IntRange(min=1), help="Samples that are drawn, and saved, at a time.")

@@ -10,6 +10,7 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import load_problem
+from ...models.recorded_steps import Recording
 from ..audits.nightly import DEFAULT_FILE
 from ..audits.subject import SubjectSpec, subject_from
 from .exit_status import NOT_AUDITED, OK, REFUTED
@@ -72,16 +73,23 @@ def run(
     **options: Any,
 ) -> None:
     """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
+    Of a SUBJECT steps:FOLDER the recorded shards that are new are judged.
 
-    Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from. A second run on the same
-    night adds its draws to the first's; with the same --seed it goes on where the first one was interrupted."""
+    Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from or a shard not be judged.
+    A second run on the same night adds its draws to the first's; with the same --seed it goes on where the first one
+    was interrupted."""
     output = _output(db, json_file, html_file)
     from ..audits.nightly.history import History, checked_night
+    from ..audits.nightly.recorded import PREFIX
     from ..audits.nightly.run import Night, default_subjects, run_night
     from ..pages.nightly.summary import show
 
     array, dtype = options.pop("array"), options["dtype"]
-    specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
+    names = [*dict.fromkeys(subjects or default_subjects())]
+    specs = [name if name.startswith(PREFIX) else subject_from(name, array, (dtype,)) for name in names]
+    for name in specs:
+        if isinstance(name, str):
+            Recording.open(name.removeprefix(PREFIX))  # bad input is said before anything is drawn
     _must_be_a_version(options["subject_version"], specs)
     loaded, date = [load_problem(problem) for problem in problems], checked_night(night.date() if night else None)
     with closing(History.begin(db, lifetime_alpha, wait)) as history, progress_bar() as progress:
@@ -91,7 +99,8 @@ def run(
     output.write(report, lambda: _page(report))
     show(report, drawn, output.console)
     alarm = any(check["state"] == "alarm" for check in drawn)
-    raise SystemExit(REFUTED if alarm else NOT_AUDITED if report["failures"] else OK)
+    failed = [failure for failure in report["failures"] if failure["kind"] != "gone"]
+    raise SystemExit(REFUTED if alarm else NOT_AUDITED if failed else OK)
 
 
 @command.command()
@@ -116,14 +125,14 @@ def _page(report: dict[str, Any]) -> str:
     return page(report)
 
 
-def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec]) -> None:
+def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec | str]) -> None:
     """Raise InputError if it is not one line of plain words, or there is not exactly one subject for it."""
     if text is None:
         return
     if text != " ".join(text.split()) or not text.isprintable() or not 0 < len(text) <= MAX_VERSION_LENGTH:
         expected = f"1 to {MAX_VERSION_LENGTH} characters in one line, single spaces between words"
         raise InputError(f"--subject-version: {text!r} is not a version; expected {expected}")
-    if len(specs) != 1 or specs[0].reference:
+    if len(specs) != 1 or isinstance(specs[0], str) or specs[0].reference:
         raise InputError("--subject-version: expected one SUBJECT, and it is not one of draftproof's own verifiers")
 
 

@@ -50,9 +50,22 @@ class Finite(click.FloatRange):
         return number
 
 
+class Jobs(click.IntRange):
+    """A number of jobs; None, or auto, for as many as there are cores."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return None if value == "auto" else super().convert(value, param, ctx)
+
+
 def jobs_option(what: str) -> Callable[[Command], Command]:
     """Return the option --jobs: None, its default, stands for as many as there are cores."""
-    return click.option("--jobs", type=click.IntRange(1), metavar="N", show_default="the cores", help=what)
+    return click.option("--jobs", type=Jobs(1), metavar="N", show_default="auto: the cores", help=what)
+
+
+cluster_option = click.option("--cluster", metavar="URL", help="dask://HOST:PORT instead of this machine.")
+
+sarif_option = click.option("--sarif", "sarif_file", metavar="FILE",
+                            help="Write refutations that are certain as SARIF 2.1.0.")  # fmt: skip
 
 
 def json_option(what: str) -> Callable[[Command], Command]:

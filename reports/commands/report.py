@@ -11,7 +11,7 @@ from ...models.errors import InputError
 from ...verifiers.verdicts import ReportVerdict
 from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output, require_writable, write_text
-from .parameters import json_option, report_options
+from .parameters import json_option, report_options, sarif_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +73,7 @@ def _show_changes(made: "list[Change]", versions: list[tuple[str, str, str]], co
 @command.command()
 @click.argument("file", metavar="FILE")
 @report_options
-@click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
+@sarif_option
 @click.option("--badge", "badge_file", metavar="FILE", help="Write a badge (SVG) with the verdict and its date.")
 @click.option(
     "--date",

@@ -1,14 +1,15 @@
 """The command draftproof steps: recorded verification steps of an engine as it runs."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Output, progress_bar, write_text
-from .parameters import jobs_option, report_options, seed_option
+from ...models.errors import RunFailed
+from .exit_status import INTERRUPTED, NOT_AUDITED, stop
+from .output import Output, progress_bar, require_writable, write_text
+from .parameters import cluster_option, jobs_option, report_options, sarif_option, seed_option
 
 if TYPE_CHECKING:
     from ...verifiers.evidence import Evidence
@@ -27,10 +28,14 @@ RULES = ("token", "block", "greedy-block", "equality", "greedy", "unknown")
     help="Write the step that refutes as a problem for draftproof audit --problem.",
 )
 @jobs_option("Shards judged at a time.")
+@cluster_option
+@click.option("--checkpoint", metavar="FILE", help="Save what is judged here; the same command resumes from it.")
 @seed_option
+@sarif_option
 @report_options
-def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs: int | None, seed: int,
-            json_file: str | None, html_file: str | None, require_decision: bool) -> None:  # fmt: skip
+def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs: int | None, cluster: str | None,
+            checkpoint: str | None, seed: int, json_file: str | None, html_file: str | None, sarif_file: str | None,
+            require_decision: bool) -> None:  # fmt: skip
     """Judge the verification steps recorded in FOLDER (draftproof.recording writes them in an engine's own process), or
     dumped in a FILE.jsonl.
 
@@ -38,25 +43,37 @@ def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs
     it. What is not refuted comes with the step by which each kind of fault would have shown."""
     from ..audits.steps.run import audit_steps
 
-    output = Output(json_file, html_file, witness=witness)
-    with progress_bar() as progress:
-        report = audit_steps(folder, rule, seed, jobs or os.cpu_count() or 1, progress)
+    if jobs and cluster:
+        raise click.UsageError("either --jobs, or --cluster, whose size decides")
+    output = Output(json_file, html_file, sarif_file, witness=witness, checkpoint=checkpoint)
+    require_writable(checkpoint)
+    kept = f"what was judged is in {checkpoint}, and the same command goes on from there" if checkpoint else (
+        "nothing was kept (--checkpoint FILE keeps what is judged)")  # fmt: skip
+    try:
+        with progress_bar() as progress:
+            report = audit_steps(folder, rule, seed, jobs, progress, cluster, checkpoint)
+    except KeyboardInterrupt:
+        stop(f"interrupted; {kept}", INTERRUPTED)
+    except RunFailed as failure:
+        stop(f"{folder}: {failure}; {kept}", NOT_AUDITED)
     if gain:
         _show_gain(report.steps or {}, output)
         raise SystemExit(0)
     if witness:
-        _write_witness(report.evidence, witness, output)
+        _write_witness(report.evidence, report.steps or {}, witness, output)
     output.finish(report, require_decision)
 
 
-def _write_witness(evidence: "Sequence[Evidence]", file: str, output: Output) -> None:
+def _write_witness(evidence: "Sequence[Evidence]", steps: Mapping[str, Any], file: str, output: Output) -> None:
     """Write the problem of the first step that refutes, or say that there is none."""
-    problems = (e.witness.problem for e in evidence if e.refuted and e.witness)
-    problem = next(filter(None, problems), None)
-    if problem is None:
+    from ..audits.steps.witness import witness_file
+
+    found = next((e.witness for e in evidence if e.refuted and e.witness and e.witness.problem), None)
+    if found is None:
         output.echo(f"{file}: not written, no step of a chain refutes")
         return
-    write_text(file, json.dumps(problem, indent=1) + "\n")
+    engine = " ".join(filter(None, (steps["header"]["engine"], steps["header"]["engine_version"])))
+    write_text(file, json.dumps(witness_file(found, steps["behaves_like"], engine), indent=1) + "\n")
 
 
 def _show_gain(steps: Mapping[str, Any], output: Output) -> None:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from ... import __version__
 from ...verifiers.claims import CLAIMS
+from ...verifiers.details import BettingDetail
 from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import Basis
 from ..audits.report import Report
@@ -16,12 +17,13 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """Return the SARIF log of a report: a result for each claim and precision that its exact law refutes.
+    """Return the SARIF log of a report: a result for each claim and precision that is refuted for certain.
 
-    What samples refute is left out, and said in a notification.
+    That is what an exact law refutes and, of recorded steps, a comparison of all of them, or one that cannot be. What
+    samples refute is left out, and said in a notification.
     """
     refuted = [e for e in report.evidence if e.refuted and e.claim in CLAIMS and e.witness]
-    certain = [e for e in refuted if e.method.basis is Basis.LAW]
+    certain = [e for e in refuted if e.method.basis is Basis.LAW or (report.steps and _no_chance(e))]
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for e in certain:
         groups.setdefault((e.claim, e.dtype), []).append(e)
@@ -33,7 +35,7 @@ def sarif(report: Report) -> dict[str, Any]:
         notes.append(report.reading)
     if report.scope and report.scope.not_decided:
         notes.append(f"not decided on {on_what_not(report.scope.not_decided)}: the verdict does not speak of it")
-    place = _place(report.subject["name"])
+    place = _place(report.subject["name"], "resource" if report.steps else "function")
     run = {
         "tool": {"driver": {"name": "draftproof", "version": __version__, "rules": [_rule(claim) for claim in CLAIMS]}},
         "invocations": [{
@@ -44,6 +46,11 @@ def sarif(report: Report) -> dict[str, Any]:
         "properties": {"verdict": report.verdict, "reading": report.reading, "notExamined": report.not_examined},
     }  # fmt: skip
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _no_chance(e: Evidence) -> bool:
+    """Return whether a refutation by recorded steps has no false alarms."""
+    return e.method.basis is Basis.RUN or (isinstance(e.detail, BettingDetail) and e.detail.p_value == 0)
 
 
 def _rule(claim: str) -> dict[str, Any]:
@@ -74,10 +81,10 @@ def _message(text: str) -> dict[str, str]:
     return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
-def _place(name: str) -> dict[str, Any]:
+def _place(name: str, kind: str) -> dict[str, Any]:
     """Return where the subject stands: its name, and its file and line if it is below the repository or the working
     folder."""
-    logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
+    logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": kind}]}
     module, _, attribute = name.rpartition(":")
     given = module if module.endswith(".py") else module.replace(".", "/") + ".py"
     here = Path.cwd().resolve()

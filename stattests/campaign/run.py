@@ -134,7 +134,7 @@ def run_campaign(
     if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
         raise InputError(f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is")
     state = done, tally
-    save, bounded = _RateLimited(lambda: keep(store, *state)), _RateLimited(lambda: bound(state[1]) if bound else None)
+    save, bounded = RateLimited(lambda: keep(store, *state)), RateLimited(lambda: bound(state[1]) if bound else None)
     start = time.monotonic()
     progress("sampling", resumed, planned.samples)
     try:
@@ -183,7 +183,7 @@ def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tup
     return chunk, tally
 
 
-class _RateLimited:
+class RateLimited:
     """A piece of work that is done again only if it will not take more than its share of the time."""
 
     def __init__(self, work: Callable[[], Any]):

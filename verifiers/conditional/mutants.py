@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,11 +29,6 @@ def total(weights: Weights) -> Array:
     return np.maximum(weights.listed.sum(-1) + weights.rest, 1e-300)
 
 
-def normal(weights: Weights) -> Array:
-    """Return the weights divided by their sum, [..., K]."""
-    return weights.listed / total(weights)[..., None]
-
-
 def tempered(values: Array, mass: Array, count: Array, highest: Array, temperature: float) -> Weights:
     """Return p^(1/T): of what is not listed, the most that it can add up to.
 
@@ -56,21 +52,45 @@ def draft_tempered(rows: PairRows, temperature: float) -> Weights:
     return tempered(rows.draft, rows.rest_draft.sum(-1), rows.rest_count, rows.highest[..., 1], temperature)
 
 
-def with_target(steps: Steps, change: Callable[[PairRows], Weights]) -> Steps:
+def with_target(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool = False) -> Steps:
     """Return the steps with another target. What is not listed has all that it can have.
 
+    by_row: whether a row's change depends on nothing but that row.
     A row is divided by the sum that it has before Y is seen, so that coins do not depend on Y.
     """
-    before, now = change(steps.before), change(steps.rows)
-    rows = _with_rest(steps.rows, before.rest / total(before))
-    return replace(steps, rows=rows._replace(target=now.listed / total(before)[..., None]), counted=True)
+    made = _changed(steps, change, by_row)
+    rows = _with_rest(steps.rows, made.rest / made.whole)
+    return replace(steps, rows=rows._replace(target=made.listed / made.whole[..., None]), counted=True)
 
 
-def with_draft(steps: Steps, change: Callable[[PairRows], Weights]) -> Steps:
+def with_draft(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool = False) -> Steps:
     """Return the steps with another draft. What is not listed has all of the target and nothing of the draft."""
-    before, now = change(steps.before), change(steps.rows)
+    made = _changed(steps, change, by_row)
     rows = _with_rest(steps.rows, steps.before.rest_target.sum(-1))
-    return replace(steps, rows=rows._replace(draft=now.listed / total(before)[..., None]), counted=True)
+    return replace(steps, rows=rows._replace(draft=made.listed / made.whole[..., None]), counted=True)
+
+
+class _Changed(NamedTuple):
+    """Changed weights of rows. listed: [N, G + 1, K]. whole, rest: before Y is seen, of all and of what is not listed,
+    [N, G + 1]."""
+
+    listed: Array
+    whole: Array
+    rest: Array
+
+
+def _changed(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool) -> _Changed:
+    """Return the changed rows. Where that is enough only the few that list a token for Y alone are changed twice."""
+    now = change(steps.rows)
+    if not by_row:
+        before = change(steps.before)
+        return _Changed(now.listed, total(before), before.rest)
+    whole, rest, shown = total(now), now.rest.copy(), steps.shown
+    if "shown" not in steps.kept:
+        steps.kept["shown"] = PairRows(*(values[shown] for values in steps.before))
+    before = change(steps.kept["shown"])
+    whole[shown], rest[shown] = total(before), before.rest
+    return _Changed(now.listed, whole, rest)
 
 
 def _with_rest(rows: PairRows, mass: Array) -> PairRows:
@@ -251,7 +271,7 @@ TOKEN_MUTANTS = (
     replace(TOKEN, name="M20", title="q of a sampler for tokens of a beam search",
             change=_changed_draft(lambda rows: draft_tempered(rows, 2.0))),
     replace(TOKEN, name="M21", title="target at default temperature",
-            change=lambda steps: with_target(steps, lambda rows: target_tempered(rows, 2.0))),
+            change=lambda steps: with_target(steps, lambda rows: target_tempered(rows, 2.0), by_row=True)),
     replace(TOKEN, name="M22", title="drafted tokens penalised twice", change=_penalised),
     StepLaw("M23", "target zeroed in place before the test", lambda steps: np.zeros((steps.count, steps.gamma)),
             without_rejected),

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
 from .laws import Draw, StepLaw, Weights, from_target
-from .mutants import draft_tempered, normal, target_tempered, tempered, total, with_draft, with_target
+from .mutants import draft_tempered, target_tempered, tempered, total, with_draft, with_target
 from .rules import from_argmax
 from .steps import Array, PairRows, Steps
 
@@ -68,11 +69,11 @@ def _of_rows(law: StepLaw) -> list[StepLaw]:
     for t in TEMPERATURES:
         found.append(replace(
             law, name=f"target at {t:g} times its temperature", title=f"target at {t:g} times its temperature",
-            change=lambda steps, t=t: with_target(steps, lambda rows: target_tempered(rows, t)),
+            change=lambda steps, t=t: with_target(steps, lambda rows: target_tempered(rows, t), by_row=True),
         ))  # fmt: skip
         found.append(replace(
             law, name=f"draft at {t:g} times its temperature", title=f"draft at {t:g} times its temperature",
-            change=lambda steps, t=t: with_draft(steps, lambda rows: draft_tempered(rows, t)),
+            change=lambda steps, t=t: with_draft(steps, lambda rows: draft_tempered(rows, t), by_row=True),
         ))  # fmt: skip
     found.append(replace(
         law, name="draft's rows of the place before", title="draft's rows of the place before",
@@ -94,22 +95,31 @@ def _draft_of_the_place_before(steps: Steps) -> Steps:
     return replace(steps, rows=steps.rows._replace(draft=draft))
 
 
-def _once(draw: Draw, steps: Steps, rows: PairRows) -> Weights:
-    """Return the weights of a draw at tau, computed once."""
-    if rows is not steps.end:
-        return draw(steps, rows)
-    if (draw, "weights") not in steps.kept:
-        steps.kept[draw, "weights"] = draw(steps, rows)
-    return steps.kept[draw, "weights"]
+class _Shares(NamedTuple):
+    """Weights divided by their sum, and that sum."""
+
+    weights: Weights
+    whole: Array
+
+
+def _once(draw: Draw, steps: Steps, rows: PairRows) -> _Shares:
+    """Return the shares of a draw. At tau they are computed once."""
+    if rows is steps.end and (draw, "shares") in steps.kept:
+        return steps.kept[draw, "shares"]
+    weights = draw(steps, rows)
+    whole = total(weights)
+    found = _Shares(Weights(weights.listed / whole[..., None], weights.rest / whole), whole)
+    if rows is steps.end:
+        steps.kept[draw, "shares"] = found
+    return found
 
 
 def mixed(first: Draw, second: Draw, share: float) -> Draw:
     """Return a draw that is the second in this share of cases."""
 
     def draw(steps: Steps, rows: PairRows) -> Weights:
-        a, b = (_once(draw, steps, rows) for draw in (first, second))
-        rest = (1 - share) * a.rest / total(a) + share * b.rest / total(b)
-        return Weights((1 - share) * normal(a) + share * normal(b), rest)
+        a, b = (_once(draw, steps, rows).weights for draw in (first, second))
+        return Weights(*((1 - share) * x + share * y for x, y in zip(a, b)))
 
     return draw
 
@@ -129,16 +139,15 @@ def _drafted_again(steps: Steps, rows: PairRows) -> Weights:
 
 def _hotter(draw: Draw, temperature: float) -> Draw:
     def changed(steps: Steps, rows: PairRows) -> Weights:
-        weights = _once(draw, steps, rows)
-        share = weights.rest / total(weights)
-        return tempered(normal(weights), share, rows.rest_count, rows.highest.max(-1) / total(weights), temperature)
+        weights, whole = _once(draw, steps, rows)
+        return tempered(*weights, rows.rest_count, rows.highest.max(-1) / whole, temperature)
 
     return changed
 
 
 def _without_part(draw: Draw, part: int) -> Draw:
     def changed(steps: Steps, rows: PairRows) -> Weights:
-        weights = _once(draw, steps, rows)
+        weights = _once(draw, steps, rows).weights
         inside = rows.ids * PARTS // steps.vocabulary == part
         return Weights(np.where(inside, 0.05 * weights.listed, weights.listed), weights.rest)
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from ....models.battery import drawn
 from ....models.errors import InputError
 from ....models.law import Prefix
 from ....models.problem import Problem, as_json, problem_from
+from ....stattests.eprocess import EProcess
 from ..completed_law import CompletedLaw, Outcome, completed_law, outcome_text
+from .tables import State
 
 MOST_SEQUENCES = 1024
 """Most sequences of a check: with more, a night's draws are too few for each to detect anything."""
@@ -33,6 +35,14 @@ class CheckCounts(NamedTuple):
     counts: np.ndarray
     impossible: tuple[str, int] | None
 
+    @property
+    def draws(self) -> int:
+        return int(self.counts.sum())
+
+    def add_to(self, process: EProcess) -> None:
+        """Add the draws to an e-process."""
+        process.add(self.counts)
+
 
 class NightlyCheck(NamedTuple):
     """A law that draws are compared with.
@@ -50,6 +60,12 @@ class NightlyCheck(NamedTuple):
     law: np.ndarray
     completed: CompletedLaw
     parameters: str
+
+    state_type = State
+
+    def process(self, state: Mapping[str, Any] | None = None) -> EProcess:
+        """Return the e-process of a kept state; a new one without."""
+        return EProcess(self.law) if state is None else EProcess.from_json(self.law, state)
 
     def tally(self, outcomes: Mapping[Outcome, int], seed: int) -> CheckCounts:
         """Return counts of completed sequences from counts of outcomes.
@@ -90,11 +106,14 @@ def check_of(problem: Problem, modifies_target: bool) -> NightlyCheck:
 
 @cache
 def law_of(parameters: str) -> tuple[float, ...]:
-    """Return the probabilities, all positive, of the sequences of the check with these parameters.
+    """Return the probabilities, all positive, of the sequences of the check with these parameters; none for recorded
+    steps.
 
     Raises: ValueError, KeyError or TypeError if they are not those of a check.
     """
     entry = json.loads(parameters)
+    if "recorded" in entry:
+        return ()
     return tuple(check_of(problem_from(entry["problem"]), entry["completed"] == LEMMA_8).law[:-1].tolist())
 
 

@@ -12,11 +12,15 @@ import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from ....models.errors import InputError
-from ....stattests.eprocess import LIFETIME_ALPHA, EProcess
+from ....stattests.eprocess import LIFETIME_ALPHA
 from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database
 from .forms import ImpossibleOutcome, WitnessForm
-from .tables import EARLIEST_NIGHT, Batch, State, batches, checks, cohorts, settings
+from .steps_checks import StepsCheck, StepsCounts
+from .tables import EARLIEST_NIGHT, Batch, batches, checks, cohorts, settings
+
+AnyCheck = NightlyCheck | StepsCheck
+AnyCounts = CheckCounts | StepsCounts
 
 LOG_E_TOLERANCE = 1e-6
 """Largest relative difference, by rounding, between the log E of a state and the one recorded with it."""
@@ -83,7 +87,7 @@ class History:
         database = Database(url, wait)
         return cls(database, database.open())
 
-    def enrol(self, subject: str, version: str, wanted: Sequence[NightlyCheck]) -> list[int]:
+    def enrol(self, subject: str, version: str, wanted: Sequence[AnyCheck]) -> list[int]:
         """Return the id of each check for this version; new ones form a cohort, with its share of the budget."""
         keys = {_key(subject, version, check): check for check in wanted}
         known = select(checks.c.key, checks.c.id).where(checks.c.key.in_(list(keys)))
@@ -96,18 +100,19 @@ class History:
                 connection.execute(insert(cohorts).values(number=cohort, begun=_now(), **of_version))
                 rows = [
                     {**of_version, "key": key, "cohort": cohort, "name": check.name, "parameters": check.parameters,
-                     "state": EProcess(check.law).as_json(), "log_e": 0.0, "peak": 0.0, "draws": 0, "night": "",
+                     "state": check.process().as_json(), "log_e": 0.0, "peak": 0.0, "draws": 0, "night": "",
                      "seen": ""} for key, check in new.items()
                 ]  # fmt: skip
                 connection.execute(insert(checks), rows)
                 numbers = dict(connection.execute(known).all())
         return [numbers[key] for key in keys]
 
-    def record(self, number: int, check: NightlyCheck, night: str, seed: int, counts: CheckCounts, seconds: float = 0.0,
+    def record(self, number: int, check: AnyCheck, night: str, seed: int | str, counts: AnyCounts, seconds: float = 0.0,
                environment: Mapping[str, str] | None = None) -> BatchResult:  # fmt: skip
         """Add a batch of draws to a check.
 
         night: a date; a batch that comes after a later night was begun counts for that one.
+        seed: that its draws are made from; of recorded steps the digest of their shard.
         Raises: InputError if the same seed was recorded for the check before, or the database complains.
         """
         with self.database.writing() as connection:
@@ -118,8 +123,8 @@ class History:
             night = max(night, before.night)
             if night != before.night:
                 process.open_night()
-            process.add(counts.counts)
-            log_e, draws = process.log_e, int(counts.counts.sum())
+            counts.add_to(process)
+            log_e, draws = process.log_e, counts.draws
             peak, now = max(log_e, before.peak), _now()
             batch = {
                 "check_id": number, "night": night, "at": now, "seed": str(seed), "draws": draws,
@@ -141,6 +146,16 @@ class History:
             row = connection.execute(select(batches).where(this)).one_or_none()
         batch: Any = self._typed(Batch, number, _values(row)) if row else None
         return batch.draws if batch else 0
+
+    def shards(self, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
+        """Return the shards that each of these checks of recorded steps has, digest -> file's name."""
+        chosen = select(batches.c.check_id, batches.c.seed, batches.c.environment)
+        found: dict[int, dict[str, str]] = {number: {} for number in numbers}
+        with self.database.reading() as connection:
+            for row in connection.execute(chosen.where(batches.c.check_id.in_(numbers)).order_by(batches.c.id)):
+                where = self._typed(dict[str, str], row.check_id, row.environment, "environment")
+                found[row.check_id][row.seed] = where.get("shard", "")
+        return found
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Store when a check was first in alarm, and its witness; what is stored already stays."""
@@ -194,11 +209,11 @@ class History:
                 raise self._damaged(number, column)
         return check
 
-    def _process(self, check: NightlyCheck, row: Any, log_e: float) -> EProcess:
+    def _process(self, check: AnyCheck, row: Any, log_e: float) -> Any:
         """Return the e-process of a row, which has to give the log E that was recorded with it. Raises: InputError."""
-        self._typed(State, row.id, row.state, "state")
+        self._typed(check.state_type, row.id, row.state, "state")
         try:
-            process = EProcess.from_json(check.law, row.state)
+            process = check.process(row.state)
             if math.isclose(process.log_e, log_e, rel_tol=LOG_E_TOLERANCE, abs_tol=LOG_E_TOLERANCE):
                 return process
         except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -244,7 +259,7 @@ def _values(row: Any) -> dict[str, Any]:
     return {str(name): value for name, value in row._mapping.items()}
 
 
-def _key(subject: str, version: str, check: NightlyCheck) -> str:
+def _key(subject: str, version: str, check: AnyCheck) -> str:
     return hashlib.sha256(json.dumps([subject, version, check.name, check.parameters]).encode()).hexdigest()
 
 

@@ -19,6 +19,7 @@ from ..settings import Progress
 from ..subject import SubjectSpec
 from .checks import NightlyCheck, check_of, nightly_problems
 from .history import History
+from .recorded import judge_night
 from .sources import DrawSource, source_of
 from .states import ALARM, check_states
 from .status import status
@@ -59,13 +60,14 @@ def default_subjects() -> list[str]:
     return [*REFERENCES, *(name for name in usable if not ADAPTERS[name].missing())]
 
 
-def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -> dict[str, Any]:
+def run_night(history: History, subjects: Sequence[SubjectSpec | str], night: Night) -> dict[str, Any]:
     """Draw, record, search for witnesses; return the history afterwards, in the JSON form of ``status``.
 
     Every check is recorded separately: an interruption loses at most the one in progress, and a second run of the same
     night adds its draws to the first's. With a seed it goes on where the first one ended instead: what the seed drew
     that night is not drawn again ("resumed"), and the history ends as if nothing had been interrupted. What goes wrong
     with one subject is reported as a failure, and the others are drawn all the same.
+    subjects: verifiers; a text is the name of a recording, "steps:FOLDER", whose new shards are judged.
     Raises: InputError for problems that are too large, when the database complains, and if the seed was used for
     another number of samples that night.
     """
@@ -78,6 +80,9 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
         def progress(stage: str, at: int = 0, first: int = first) -> None:
             night.progress(stage, first + at, len(subjects) * len(problems))
 
+        if isinstance(subject, str):
+            done["drawn"] += judge_night(history, subject, night.date, night.progress, failures)
+            continue
         try:
             _draw_subject(history, subject, problems, night, progress, done)
         except RunFailed as failure:

@@ -35,7 +35,7 @@ def status(history: "History", failures: Sequence[dict[str, str]] = ()) -> dict[
     checks = []
     for row in rows:
         check = _check_entry(row, states[row.id], (row.subject, row.version) in current)
-        if row.nights and check["current"]:
+        if row.nights and row.law and check["current"]:
             check["detects"] = detection_limits(
                 row.law, row.nights[-1]["draws"], len(row.nights), row.cohort, sizes[row.cohort], history.lifetime_alpha
             )
@@ -49,15 +49,20 @@ def status(history: "History", failures: Sequence[dict[str, str]] = ()) -> dict[
 
 def _scope(checks: Sequence[dict[str, Any]]) -> str | None:
     """Say what the state speaks of; None without checks."""
-    given = {json.dumps(check["parameters"]["problem"]): check["parameters"]["problem"] for check in checks}
-    problems = [*map(problem_from, given.values())]
+    recorded = {check["subject"]: check["parameters"]["rule"] for check in checks if "recorded" in check["parameters"]}
+    steps = "; ".join(
+        f"steps recorded in {subject.partition(':')[2]} (rule: {rule})" for subject, rule in recorded.items()
+    )
+    given = [check["parameters"]["problem"] for check in checks if "problem" in check["parameters"]]
+    problems = [*map(problem_from, {json.dumps(problem): problem for problem in given}.values())]
     if not problems:
-        return None
+        return steps or None
     sizes = [*map(size_of, problems)]
     vocabularies, gammas = (ranges({size[name] for size in sizes}) for name in ("vocabulary", "gamma"))
     least = min(size["smallest_probability"] for size in sizes)
     numbers = f"V = {vocabularies}, gamma = {gammas}, probabilities from {least:.2g}"
-    return f"{counted(len(problems), 'problem')}, {numbers}; drawn; one request a call"
+    drawn = f"{counted(len(problems), 'problem')}, {numbers}; drawn; one request a call"
+    return f"{drawn}; {steps}" if steps else drawn
 
 
 def _check_entry(row: "CheckHistory", state: CheckState, current: bool) -> dict[str, Any]:

@@ -111,8 +111,8 @@ batches = sa.Table(
 
 Count = Annotated[int, Meta(ge=0)]
 
-Batch = defstruct("Batch", [("night", str), ("draws", Annotated[int, Meta(ge=1)]), ("log_e", float)])
-"""A batch of draws. log_e: after it."""
+Batch = defstruct("Batch", [("night", str), ("draws", Count), ("log_e", float)])
+"""A batch of draws, or of recorded steps, which may have none of a kind. log_e: after it."""
 
 Start = defstruct("Start", [("weight", float), ("counts", list[Count])])
 State = defstruct(
@@ -121,3 +121,11 @@ State = defstruct(
      ("starts", list[Start])],
 )  # fmt: skip
 """The state of an e-process, as ``EProcess.as_json`` writes it."""
+
+BetStart = defstruct("BetStart", [("weight", float), ("logs", list[float])])
+BetState = defstruct(
+    "BetState",
+    [("night", Count), ("most", Annotated[int, Meta(ge=1, le=MOST_STARTS)]), ("impossible", Count),
+     ("starts", list[BetStart])],
+)  # fmt: skip
+"""The state of an e-process of bets, as ``BettingNights.as_json`` writes it."""

@@ -1,7 +1,7 @@
 """Acceptance on recorded steps: as measured, and as every rule would have it on the same rows and drafted tokens."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t
@@ -50,6 +50,14 @@ class Acceptance:
             self.by_place = np.pad(self.by_place, ((0, longest - len(self.by_place)), (0, 0)))
         for place in range(longest):
             self.by_place[place] += ((drafted > place).sum(), (accepted > place).sum(), best[:, place].sum())
+
+    def as_json(self) -> dict[str, Any]:
+        sums = [[number, row.tolist()] for number, row in self.sums.items()]
+        return {"sums": sums, "by_place": self.by_place.tolist()}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        self.sums = {number: np.array(row) for number, row in kept["sums"]}
+        self.by_place = np.array(kept["by_place"], dtype=float).reshape(-1, 3)
 
     @property
     def steps(self) -> int:

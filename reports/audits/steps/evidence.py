@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import inf
 
 import numpy as np
+from msgspec.structs import replace
 
 from ....models.recorded_steps import ROW_OFF
 from ....stattests.arguments import BETA
@@ -14,15 +15,12 @@ from ....verifiers.conditional.rules import RULES
 from ....verifiers.details import BettingDetail, Detail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..replay import command_line
-from .judge import RecordingJudge, repeated_uniforms
+from .judge import LOGPROB_OFF, RecordingJudge, repeated_uniforms
 from .purses import SHARE, TokenPurse
 from .witness import witness_of
 
 PROBLEM = "recorded steps"
 """Name of what evidence on a recording is about."""
-
-LOGPROB_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.05, "bfloat16": 0.1}
-"""Most that a reported logprob may be from that of its row, by the type of the engine's rows."""
 
 
 def evidence_of(judge: RecordingJudge, limits: dict[str, int | None]) -> list[Evidence]:
@@ -65,18 +63,21 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
         return
     witness, fortune = None, judge.steps.fortune
-    name = RULES[judge.rule].title
+    rule, behaves = RULES[judge.rule], next(iter(judge.likely()), None)
+    name = rule.title
     if judge.impossible:
-        witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}")
+        witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}", rule, behaves)
     elif judge.differences:
-        witness = witness_of(judge.recording, judge.differences[0], f"what its own uniforms give, under {name}")
+        witness = witness_of(judge.recording, judge.differences[0], f"what its own uniforms give, under {name}", rule)
     elif fortune.refuted_at is not None:
         shown = judge.shown[0]
-        behaves = judge.likely()
-        words = f"less often, under {name}, than under: {behaves[0].title}" if behaves else "less often"
-        witness = witness_of(judge.recording, shown, words)
+        words = f"less often, under {name}, than under: {behaves.title}" if behaves else "less often"
+        witness = witness_of(judge.recording, shown, words, rule, behaves)
     needed = {name: float(n) for name, n in limits.items() if n is not None}
-    yield _made(judge, "follows-rule", witness, _betting(judge, fortune.steps, [fortune], needed))
+    detail = _betting(judge, fortune.steps, [fortune], needed)
+    if judge.impossible or judge.differences:
+        detail = replace(detail, p_value=0.0)
+    yield _made(judge, "follows-rule", witness, detail)
 
 
 def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse) -> Iterator[Evidence]:
@@ -122,19 +123,17 @@ def _rows(judge: RecordingJudge) -> Iterator[Evidence]:
 
 def _logprobs(judge: RecordingJudge) -> Iterator[Evidence]:
     header = judge.recording.header
-    every = np.concatenate([np.zeros(0), *judge.logprobs])
-    if not len(every):
+    seen, allowed = judge.logprobs, LOGPROB_OFF[header.dtype]
+    if not seen.count:
         return
-    worst, allowed = float(np.abs(every).max()), LOGPROB_OFF[header.dtype]
     witness = None
-    if not worst <= allowed:
-        off = int((~(np.abs(every) <= allowed)).sum())
+    if seen.off:
         witness = Witness(
-            sequence=f"{off:,} of {len(every):,} reported logprobs", expected=f"within {allowed:g} of the row's",
-            observed=f"off by up to {worst:.3g}, on average {every.mean():+.3g}",
+            sequence=f"{seen.off:,} of {seen.count:,} reported logprobs", expected=f"within {allowed:g} of the row's",
+            observed=f"off by up to {seen.worst:.3g}, on average {seen.total / seen.count:+.3g}",
         )  # fmt: skip
     yield _made(judge, "logprobs", witness, Detail(dtype=header.dtype), method=Method.REPORTED,
-                total_variation=min(worst, 1e300), bound=allowed)  # fmt: skip
+                total_variation=min(seen.worst, 1e300), bound=allowed)  # fmt: skip
 
 
 def _batch(judge: RecordingJudge) -> Iterator[Evidence]:
@@ -160,13 +159,13 @@ def _batch(judge: RecordingJudge) -> Iterator[Evidence]:
 def findings_of(judge: RecordingJudge) -> dict[str, str]:
     """Return what was noticed that is no law."""
     found = {}
-    twice, chance = repeated_uniforms(judge)
+    count, twice, chance = repeated_uniforms(judge)
     if twice > chance + 10 * (chance + 1) ** 0.5 + 10:
-        found["uniform-reused"] = (
-            f"{twice:,} of {judge.uniforms.total():,} recorded uniforms came before; by chance {chance:.2g}"
-        )
+        found["uniform-reused"] = f"{twice:,} of {count:,} recorded uniforms came before; by chance {chance:.2g}"
     if judge.counts.get("failed"):
         found["recording-failed"] = f"{judge.counts['failed']:,} steps could not be recorded: {judge.failure}"
+    if judge.steps and not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
+        found["rule-not-judged"] = f"the recording claims {RULES[judge.rule].title}, and no step has what that needs"
     if judge.errors:
         found["unreadable"] = "; ".join(judge.errors[:3]) + (
             f"; {len(judge.errors) - 3} more" if len(judge.errors) > 3 else ""

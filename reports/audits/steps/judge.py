@@ -1,32 +1,27 @@
 """Judge a recording: shards side by side, their bets settled in the order of the recording."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import asdict, dataclass
 from math import inf, log
-from multiprocessing import get_context
-from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording, chains
-from ....models.step_lines import StepLines
 from ....stattests.arguments import ALPHA
 from ....verifiers.conditional.drawing import drawn
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.mutants import BLOCK_MUTANTS, NOT_COMPARED, TOKEN_MUTANTS
 from ....verifiers.conditional.rules import RULES
 from ....verifiers.conditional.steps import Steps
-from ..settings import Progress, silent
 from .acceptance import Acceptance
 from .bets import bets_on_steps, hypotheses
-from .lines import with_lists
 from .purses import Groups, StepPurse, TokenPurse
 from .settings_of_rows import RowsSeen
-from .shard import Found, Shown, judged
+from .shard import Found, Place, Shown
 
 UNKNOWN_RULE = "unknown"
 
@@ -39,8 +34,38 @@ LIMIT_STEPS = 256
 NORMAL_MISS = 3.09
 """Standard errors of a sum that a limit allows for: BETA of one side."""
 
+PLAIN = ("settled", "rows_at", "counts", "errors", "failure", "replayed", "greedy", "shards")
+"""Fields of a judge that JSON has as they are."""
+
+PARTS = ("steps", "groups", "texts", "drafts", "acceptance", "rows")
+"""Fields of a judge that have their own form."""
+
 SHOWN = 5
 """Steps that are shown of a kind."""
+
+
+LOGPROB_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.05, "bfloat16": 0.1}
+"""Most that a reported logprob may be from that of its row, by the type of the engine's rows."""
+
+
+@dataclass
+class LogprobsSeen:
+    """What reported logprobs are off by.
+
+    off: how many by more than LOGPROB_OFF. worst: the largest. total: their sum.
+    """
+
+    count: int = 0
+    off: int = 0
+    worst: float = 0.0
+    total: float = 0.0
+
+    def add(self, differences: np.ndarray, allowed: float) -> None:
+        """Count further ones."""
+        self.count += len(differences)
+        self.off += int((~(np.abs(differences) <= allowed)).sum())
+        self.worst = max(self.worst, float(np.abs(differences).max(initial=0.0)))
+        self.total += float(differences.sum())
 
 
 class RecordingJudge:
@@ -61,20 +86,15 @@ class RecordingJudge:
         self.rows, self.rows_at = RowsSeen(), ""
         self.left_out, self.counts = Counter[str](), dict[str, int]()
         self.shown, self.differences, self.errors = list[Shown](), list[Shown](), list[str]()
-        self.uniforms, self.failure = Counter[float](), ""
+        self.uniforms, self.failure = list[np.ndarray](), ""
         self.replayed = self.greedy = self.shards = 0
-        self.logprobs: list[np.ndarray] = []
-
-    def run(self, jobs: int = 1, progress: Progress = silent) -> "RecordingJudge":
-        """Judge every shard. A shard that cannot be read is named, and left out."""
-        paths = list(self.recording.shards)
-        for k, found in enumerate(_found(self.recording, paths, self.rule, self.seed, jobs)):
-            self.add(found)
-            progress("shards", k + 1, len(paths))
-        return self
+        self.logprobs = LogprobsSeen()
+        self.settled = list[tuple[str, str]]()
+        """Name and digest of each shard, in order, those that cannot be read too."""
 
     def add(self, found: Found) -> None:
         """Settle the bets of a shard, and keep what else it shows."""
+        self.settled.append((found.name, found.digest))
         self.errors += found.errors
         if not found.counts:
             return
@@ -91,12 +111,36 @@ class RecordingJudge:
         self.shown = sorted([*self.shown, *found.shown], key=lambda s: -s.gain)[:SHOWN]  # stable: the first stays first
         self.differences = [*self.differences, *found.differences][:SHOWN]
         self.replayed, self.greedy = self.replayed + found.replayed, self.greedy + found.greedy
-        self.uniforms.update(found.uniforms.tolist())
-        self.logprobs.append(found.logprobs)
+        self.uniforms.append(found.uniforms)
+        self.logprobs.add(found.logprobs, LOGPROB_OFF[self.recording.header.dtype])
         if found.rows.first and not self.rows_at:
             step, place, cause = found.rows.first
             self.rows_at = f"{found.name}, step {step}, row {place}: {cause}"
         self.rows.add(found.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that is settled, so that another judge of the same recording can go on."""
+        parts = {name: getattr(self, name) for name in PARTS}
+        return {
+            **{name: getattr(self, name) for name in PLAIN},
+            **{name: part.as_json() for name, part in parts.items() if part is not None},
+            "left_out": dict(self.left_out), "logprobs": asdict(self.logprobs),
+            "shown": self.shown, "differences": self.differences,
+            "uniforms": [x for part in self.uniforms for x in part.tolist()],
+        }  # fmt: skip
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what ``as_json`` gave."""
+        for name in PLAIN:
+            setattr(self, name, kept[name])
+        for name in PARTS:
+            if part := getattr(self, name):
+                part.resume(kept[name])
+        self.settled = [(name, digest) for name, digest in kept["settled"]]
+        self.left_out, self.logprobs = Counter(kept["left_out"]), LogprobsSeen(**kept["logprobs"])
+        self.shown, self.differences = ([Shown(Place(*place), why, gain) for place, why, gain in kept[name]]
+                                        for name in ("shown", "differences"))  # fmt: skip
+        self.uniforms = [np.array(kept["uniforms"], dtype=float)]
 
     @property
     def impossible(self) -> list[Shown]:
@@ -149,30 +193,20 @@ def _steps_needed(gains: np.ndarray, needed: float) -> int | None:
     return int(np.ceil(root**2))
 
 
-def _found(recording: Recording, paths: Sequence[Path], rule: str, seed: int, jobs: int) -> Iterator[Found]:
-    """Yield what each shard shows, in order, found by so many processes."""
-    work = partial(_judged, recording, rule, seed)
-    if jobs > 1 and len(paths) > 1:
-        pool = ProcessPoolExecutor(min(jobs, len(paths)), mp_context=get_context("forkserver"))
-        with pool:
-            yield from pool.map(work, paths)
-        return
-    yield from map(work, paths)
+class RepeatedUniforms(NamedTuple):
+    """How many uniforms were recorded, how many of them came before, and how many would by chance on a lattice of
+    2^-24."""
+
+    recorded: int
+    twice: int
+    chance: float
 
 
-def _judged(recording: Recording, rule: str, seed: int, path: Path) -> Found:
-    try:
-        found = judged(recording, path, rule, seed)
-        return with_lists(found, recording, seed) if isinstance(recording, StepLines) else found
-    except InputError as error:
-        return Found(path.name, errors=[str(error)])
-
-
-def repeated_uniforms(judge: RecordingJudge) -> tuple[int, float]:
-    """Return how many recorded uniforms came twice, and how many would by chance on a lattice of 2^-24."""
-    count = judge.uniforms.total()
-    twice = sum(n - 1 for n in judge.uniforms.values())
-    return twice, count * max(count - 1, 0) / 2 * 2.0**-24
+def repeated_uniforms(judge: RecordingJudge) -> RepeatedUniforms:
+    """Return how many recorded uniforms came twice."""
+    every = np.concatenate([np.zeros(0), *judge.uniforms])
+    count = len(every)
+    return RepeatedUniforms(count, count - len(np.unique(every)), count * max(count - 1, 0) / 2 * 2.0**-24)
 
 
 def known_bugs(rule: str) -> dict[str, int]:

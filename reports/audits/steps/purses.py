@@ -1,7 +1,8 @@
 """The bets of a whole recording: one purse for each claim, each with its share of the rate of false alarms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -37,18 +38,21 @@ class StepPurse:
     def __init__(self, names: Sequence[str], alpha: float = SHARE):
         self.names = list(names)
         self.betting = TiltBetting(alpha, tilts=self.names)
-        self.fortune = Fortune(0.0, 0.0, None, None, 0)
         self.scores = np.zeros(len(self.names))
         """How well each hypothesis explains the steps: the sum of its bets, none of them below WORST."""
         self.path: list[tuple[int, float]] = [(0, 0.0)]
+
+    @property
+    def fortune(self) -> Fortune:
+        return self.betting.fortune
 
     def add(self, bets: LogBets, stride: int = 16) -> None:
         """Settle the bets of further steps."""
         self.scores += np.maximum(bets.logs, WORST).sum(1)
         for start in range(0, len(bets.possible), stride):
             part = slice(start, start + stride)
-            self.fortune = self.betting.observe(bets.logs[:, part], bets.possible[part])
-            self.path.append((self.fortune.steps, self.fortune.log_evidence))
+            fortune = self.betting.observe(bets.logs[:, part], bets.possible[part])
+            self.path.append((fortune.steps, fortune.log_evidence))
         if len(self.path) > 2 * PATH_POINTS:
             self.path = [*self.path[:-1:2], self.path[-1]]
 
@@ -62,6 +66,13 @@ class StepPurse:
         """Return whether the steps speak against a hypothesis, and for the rule, by more than chance would."""
         return bool(self.scores[self.names.index(name)] < -AGAINST)
 
+    def as_json(self) -> dict[str, Any]:
+        return {"betting": self.betting.as_json(), "scores": self.scores.tolist(), "path": self.path}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        self.betting.resume(kept["betting"])
+        self.scores, self.path = np.array(kept["scores"]), [(step, evidence) for step, evidence in kept["path"]]
+
 
 class TokenPurse:
     """The bets on tokens against the rows that are said to have drawn them."""
@@ -69,8 +80,11 @@ class TokenPurse:
     def __init__(self, alpha: float = SHARE):
         self.tilts = TiltBetting(alpha / 2, tilts=ON_TOKENS)
         self.sets = SetBetting(SETS, alpha / 2)
-        self.fortunes = [Fortune(0.0, 0.0, None, None, 0)] * 2
         self.bins = np.zeros(BINS, dtype=int)
+
+    @property
+    def fortunes(self) -> list[Fortune]:
+        return [self.tilts.fortune, self.sets.fortune]
 
     @property
     def tokens(self) -> int:
@@ -80,9 +94,8 @@ class TokenPurse:
         """Settle the bets on further tokens."""
         if not len(transform):
             return
-        self.fortunes = [
-            self.tilts.observe(bets.logs, bets.possible), self.sets.observe(bets_on_transform(transform))
-        ]  # fmt: skip
+        self.tilts.observe(bets.logs, bets.possible)
+        self.sets.observe(bets_on_transform(transform))
         self.bins += np.bincount(np.minimum((transform * BINS).astype(int), BINS - 1), minlength=BINS)
 
     @property
@@ -90,6 +103,14 @@ class TokenPurse:
         """Return the fortune that has won first."""
         won = [f for f in self.fortunes if f.refuted_at is not None]
         return min(won, key=lambda f: f.refuted_at or 0, default=None)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"tilts": self.tilts.as_json(), "sets": self.sets.as_json(), "bins": self.bins.tolist()}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        self.tilts.resume(kept["tilts"])
+        self.sets.resume(kept["sets"])
+        self.bins = np.array(kept["bins"], dtype=int)
 
 
 class Groups:
@@ -105,11 +126,21 @@ class Groups:
         """Settle the bets of further steps in their groups."""
         for what, values in (("place in the batch", slot), ("drafted tokens", length)):
             for value in sorted(set(values.tolist()) - {-1}):
-                key = what, value
-                if key not in self.purses:
-                    self.purses[key] = StepPurse(self.names, cohort_alpha(SHARE, len(self.purses) + 1))
                 chosen = values == value
-                self.purses[key].add(LogBets(bets.logs[:, chosen], bets.possible[chosen]))
+                self._of(what, value).add(LogBets(bets.logs[:, chosen], bets.possible[chosen]))
+
+    def _of(self, what: str, value: int) -> StepPurse:
+        key = what, value
+        if key not in self.purses:
+            self.purses[key] = StepPurse(self.names, cohort_alpha(SHARE, len(self.purses) + 1))
+        return self.purses[key]
+
+    def as_json(self) -> list[Any]:
+        return [[*key, purse.as_json()] for key, purse in self.purses.items()]
+
+    def resume(self, kept: Sequence[Any]) -> None:
+        for what, value, purse in kept:
+            self._of(what, value).resume(purse)
 
     @property
     def refuted(self) -> list[tuple[str, int]]:

@@ -14,6 +14,7 @@ from ..settings import Progress, silent
 from .evidence import evidence_of, findings_of
 from .judge import UNKNOWN_RULE, RecordingJudge, known_bugs
 from .lines import not_examined
+from .progress import judge_all
 from .purses import SHARE
 
 CLAIMS = ("lossless", "follows-rule", "drafts", "rows", "logprobs", "batch")
@@ -23,19 +24,21 @@ TO_LISTEN_FOR = "vocabularies, settings, devices and loads other than those reco
 
 
 def audit_steps(
-    folder: str | Path, rule: str | None = None, seed: int = 0, jobs: int = 1, progress: Progress = silent
+    folder: str | Path, rule: str | None = None, seed: int = 0, jobs: int | None = 1, progress: Progress = silent,
+    cluster: str | None = None, checkpoint: str | None = None,
 ) -> Report:  # fmt: skip
     """Judge the recorded steps in a folder.
 
-    rule: that is claimed, in place of the header's. seed: of the auditor's random numbers. jobs: shards at a time.
+    rule: that is claimed, in place of the header's. seed: of the auditor's random numbers. jobs, cluster, checkpoint:
+    as of ``judge_all``.
     Guarantee: what is right is refuted with probability at most ALPHA over all claims; the report is the same for any
-    number of jobs.
-    Raises: InputError if the folder is no recording, or none of its shards can be read.
+    number of jobs, on any cluster, after any interruptions.
+    Raises: InputError if the folder is no recording, or none of its shards can be read; and as ``judge_all``.
     """
     recording = StepLines.open(folder, rule) if Path(folder).is_file() else Recording.open(folder)
     if not recording.shards:
         raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on")
-    judge = RecordingJudge(recording, rule, seed).run(jobs, progress)
+    judge = judge_all(RecordingJudge(recording, rule, seed), jobs, cluster, checkpoint, progress)
     if not judge.shards:
         raise InputError(f"{folder}: no shard can be read: {judge.errors[0]}")
     return report_of(judge)
@@ -120,7 +123,7 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
         sentences.append(f"{judge.rows.beyond:,} rows whose cut lies beyond the tokens that are listed")
     if not judge.replayed:
         sentences.append("the engine's own random numbers: none were recorded")
-    if not any(map(len, judge.logprobs)):
+    if not judge.logprobs.count:
         sentences.append("reported logprobs: none were recorded")
     if not judge.drafts.tokens:
         sentences.append("whether drafted tokens follow the draft's rows: no rows of the draft were recorded")

@@ -52,6 +52,12 @@ class RowsSeen:
         self.beyond += other.beyond
         self.left_out |= other.left_out
 
+    def as_json(self) -> dict[str, Any]:
+        return vars(self) | {"causes": dict(self.causes), "left_out": sorted(self.left_out)}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        vars(self).update(kept, causes=Counter(kept["causes"]), left_out=set(kept["left_out"]))
+
 
 def rows_against_settings(shard: Shard, header: Header) -> RowsSeen:
     """Compare every row of which the logits were recorded with what the request's settings give."""

@@ -44,6 +44,7 @@ class Shown(NamedTuple):
 class Found:
     """What a shard shows. Arrays are of the steps that were judged, or of tokens, in the order of the recording.
 
+    digest: of the file.
     failure: why the first step was not recorded that could not be.
     left_out: why a step was not judged -> how many.
     steps: the bets on steps under the rule that is claimed. slot, length: [T], of those steps.
@@ -58,6 +59,7 @@ class Found:
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
+    digest: str = ""
     failure: str = ""
     left_out: Counter = field(default_factory=Counter)
     steps: LogBets = field(default_factory=lambda: LogBets.joined([], 0))
@@ -85,7 +87,7 @@ class Found:
 def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     """Judge a shard. rule: the one that is claimed, or unknown. Raises: InputError if it cannot be read."""
     shard, header = recording.read(path), recording.header
-    found = Found(shard.name, shard.counts, shard.error)
+    found = Found(shard.name, shard.counts, failure=shard.error)
     law = RULES.get(rule)
     against = hypotheses(rule, recording.sequential) if law else []
     sums = _sums_off(shard, header, found)
@@ -107,6 +109,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         known = _draft_known(shard, part)
         sampled = ~greedy & known
         steps = part.steps.part(sampled)
+        found.left_out["the draft's row is not known"] += int((~greedy & ~known).sum()) if law else 0
         if law and steps.count:
             bets = bets_on_steps(law, against, steps, header.epsilon)
             parts["steps"].append(bets)

@@ -1,5 +1,7 @@
 """The step that speaks most against a rule, cut to the tokens that matter, as a problem for draftproof audit."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -7,15 +9,22 @@ from typing import Any
 import numpy as np
 
 from ....models.recorded_steps import Recording, chains
-from ....verifiers.conditional.steps import Steps
+from ....verifiers.conditional.laws import StepLaw
+from ....verifiers.conditional.sparse import EDGES
+from ....verifiers.conditional.steps import Array, PairRows, Steps
 from ....verifiers.evidence import LawEntry, Witness
+from .bets import bets_on_steps
 from .shard import Place, Shown
 
 DENOMINATOR = 10**9
 """Rows of the problem are rounded to multiples of 1 / DENOMINATOR, so that they sum to exactly 1."""
 
 MOST_DRAFTED = 5
-"""Drafted tokens of the longest step that is written as a problem: its rows are 3^gamma."""
+"""Drafted tokens of the longest step that is written as a problem: its rows are up to 4^gamma."""
+
+
+NEARLY = 0.9
+"""Share of the evidence of a step, its logarithm, that a part of it must have."""
 
 
 def step_at(recording: Recording, place: Place) -> Steps | None:
@@ -28,46 +37,112 @@ def step_at(recording: Recording, place: Place) -> Steps | None:
     return None
 
 
-def witness_of(recording: Recording, shown: Shown, expected: str) -> Witness:
-    """Return the witness of a step. expected: what the rule gives this outcome, in words."""
+def witness_of(
+    recording: Recording, shown: Shown, expected: str, rule: StepLaw, seen: StepLaw | None = None
+) -> Witness:
+    """Return the witness of a step.
+
+    expected: what the rule gives this outcome, in words. rule: that is claimed. seen: what explains the steps best.
+    """
     steps = step_at(recording, shown.place)
     if steps is None:
         return Witness(sequence=str(shown.place), expected=expected, observed="emitted", why=shown.why)
     drafted = steps.tokens[0, : steps.lengths[0]].tolist()
     kept, last = int(steps.emitted[0]), int(steps.last[0])
     outcome = f"{shown.place}: kept {kept} of {len(drafted)} drafted tokens, then token {last}"
+    window = _window(steps, rule, seen, recording.header.epsilon)
     return Witness(
-        problem=_problem(steps), sequence=outcome, expected=expected, observed="emitted",
-        draft_block=",".join(map(str, drafted)), why=shown.why, laws=(LawEntry(outcome, expected, "emitted"),),
+        problem=_problem(window), sequence=outcome, expected=expected, observed="emitted",
+        draft_block=",".join(map(str, drafted)), why=shown.why,
+        laws=(LawEntry(outcome, expected, "emitted"), *(_laws(steps, rule, seen) if seen else ())),
+    )  # fmt: skip
+
+
+def witness_file(witness: Witness, behaves_like: Sequence[dict[str, str]], engine: str) -> dict[str, Any]:
+    """Return the problem of a witness with what is known of it, for a file."""
+    about = {
+        "recorded": witness.sequence, "engine": engine, "drafted": witness.draft_block, "expected": witness.expected,
+        "why": witness.why, "laws": [vars(entry) for entry in witness.laws[1:]], "behaves_like": list(behaves_like[:1]),
+    }  # fmt: skip
+    return {**witness.problem, "about": about}
+
+
+def _laws(steps: Steps, rule: StepLaw, seen: StepLaw) -> list[LawEntry]:
+    """Return the law of how many drafted tokens the step keeps, and of its last token, under the rule and as seen."""
+    both = [(law.seen(steps), law) for law in (rule, seen)]
+    stops = [law.stops(own)[0] for own, law in both]
+    tokens = [law.tokens(own) for own, law in both]
+    entries = [LawEntry(f"{k} kept", f"{a:.4g}", f"{b:.4g}") for k, (a, b) in enumerate(zip(*stops))]
+    if tokens[0] is not None and tokens[1] is not None:
+        last, kept = int(steps.last[0]), int(steps.emitted[0])
+        name = f"token {last}, given {kept} kept"
+        entries.append(LawEntry(name, f"{tokens[0][0]:.4g}", f"{tokens[1][0]:.4g}"))
+    return entries
+
+
+def _window(steps: Steps, rule: StepLaw, seen: StepLaw | None, epsilon: float) -> Steps:
+    """Return the fewest places around the last token that still speak against the rule nearly as much.
+
+    A rule that stops at the first rejected token knows nothing of what comes behind. What came before is left out if
+    what was seen does not depend on it.
+    """
+    if rule.longest or not steps.gamma:
+        return steps
+    end, tau = int(min(steps.lengths[0], steps.emitted[0] + 1)), int(steps.emitted[0])
+    whole = bets_on_steps(rule, [seen or rule], steps, epsilon)
+    for first in range(min(tau, end - 1), 0, -1):
+        part = _places(steps, first, end)
+        bets = bets_on_steps(rule, [seen or rule], part, epsilon)
+        if bets.possible[0] == whole.possible[0] and bets.logs[0, 0] >= NEARLY * whole.logs[0, 0]:
+            return part
+    return _places(steps, 0, end)
+
+
+def _places(steps: Steps, first: int, end: int) -> Steps:
+    """Return a step with the drafted tokens first to end alone."""
+    rows = PairRows(*(values[:, first : end + 1] for values in steps.rows))
+    return replace(
+        steps, lengths=np.array([end - first]), tokens=steps.tokens[:, first:end], emitted=steps.emitted - first,
+        rows=rows, at_token=steps.at_token[:, first:end], at_last=steps.at_last[:, first : end + 1],
     )  # fmt: skip
 
 
 def _problem(steps: Steps) -> dict[str, Any]:
-    """Return the step as a problem of three tokens: at each depth 0 is the drafted one, 1 the last that came out, 2 all
-    others together."""
+    """Return the step as a problem of at most four tokens; empty if nothing was drafted, or too much.
+
+    At each depth 0 is the drafted one, 1 the last that came out, 2 all others with p > q and 3 those with p <= q, so
+    that sum_x max(p - q, 0) stays what it was. Tokens without probability are left out.
+    """
     gamma = int(steps.lengths[0])
     if not 0 < gamma <= MOST_DRAFTED:
         return {}
-    rows = {"target": [], "draft": []}
-    for depth in range(gamma + 1):
-        drafted = int(steps.tokens[0, depth]) if depth < gamma else int(steps.last[0])
-        ids = steps.rows.ids[0, depth]
-        for name, found in rows.items():
-            values = getattr(steps.rows, name)[0, depth]
-            first = float(values[ids == drafted].sum())
-            second = 0.0 if int(steps.last[0]) == drafted else float(values[ids == int(steps.last[0])].sum())
-            found.append(_whole(first, second))
-    form: dict[str, Any] = {"vocabulary": 3, "gamma": gamma, "name": "recorded-step"}
-    for name, longest in (("target", gamma), ("draft", gamma - 1)):
+    rows = [_cut(steps, depth, gamma) for depth in range(gamma + 1)]
+    used = [k for k in range(4) if any(row[k].any() for row in rows)]
+    form: dict[str, Any] = {"vocabulary": len(used), "gamma": gamma, "name": "recorded-step"}
+    for column, (name, longest) in enumerate((("target", gamma), ("draft", gamma - 1))):
+        whole = [_whole(row[used, column]) for row in rows[: longest + 1]]
         form[name] = {
-            ",".join(map(str, prefix)): rows[name][length]
-            for length in range(longest + 1) for prefix in product(range(3), repeat=length)
+            ",".join(map(str, prefix)): whole[length]
+            for length in range(longest + 1) for prefix in product(range(len(used)), repeat=length)
         }  # fmt: skip
     return form
 
 
-def _whole(first: float, second: float) -> list[str]:
-    a, b = round(first * DENOMINATOR), round(second * DENOMINATOR)
-    a = min(a, DENOMINATOR)
-    b = min(b, DENOMINATOR - a)
-    return [str(Fraction(n, DENOMINATOR)) for n in (a, b, DENOMINATOR - a - b)]
+def _cut(steps: Steps, depth: int, gamma: int) -> Array:
+    """Return p and q of the four tokens at a depth, [4, 2]."""
+    drafted = int(steps.tokens[0, depth]) if depth < gamma else -2
+    ids, last = steps.rows.ids[0, depth], int(steps.last[0])
+    p, q = steps.rows.target[0, depth], steps.rows.draft[0, depth]
+    which = np.select([ids == drafted, ids == last, p > q], [0, 1, 2], 3)
+    found = np.stack([np.bincount(which, values, 4) for values in (p, q)], axis=1)
+    above = np.arange(len(EDGES) + 1) > np.searchsorted(EDGES, 1.0)
+    for column, rest in enumerate((steps.rows.rest_target[0, depth], steps.rows.rest_draft[0, depth])):
+        found[2:, column] += rest[above].sum(), rest[~above].sum()
+    return found
+
+
+def _whole(row: Array) -> list[str]:
+    """Return a row as fractions that sum to exactly 1: the largest takes what rounding leaves."""
+    parts = [round(float(value) * DENOMINATOR) for value in row / max(row.sum(), 1e-300)]
+    parts[int(np.argmax(row))] += DENOMINATOR - sum(parts)
+    return [str(Fraction(part, DENOMINATOR)) for part in parts]

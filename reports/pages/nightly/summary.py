@@ -120,8 +120,10 @@ def witness(check: dict[str, Any], elsewhere: str | None) -> str:
     if impossible:
         text = f"{impossible['sequence']}, which the law excludes, was drawn (count {impossible['count']}); "
     if shown:
-        size = f"vocabulary {shown['problem']['vocabulary']}, gamma {shown['problem']['gamma']}"
         counts = f"expected {shown['expected']}, observed {shown['observed']}"
+        if "recorded" in check["parameters"]:
+            return f"{text}{shown['sequence']}: {counts}"
+        size = f"vocabulary {shown['problem']['vocabulary']}, gamma {shown['problem']['gamma']}"
         return f"{text}{shown['sequence']} {counts} on fresh draws ({size})"
     if elsewhere:
         return text + f"see {elsewhere}"

@@ -7,6 +7,7 @@ import pytest
 
 from draftproof.models.recorded_steps import Recording
 from draftproof.reports.audits.steps.judge import RecordingJudge
+from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.purses import SHARE
 from draftproof.verifiers.zoo.catalogue import MUTANTS
 
@@ -72,7 +73,7 @@ def refuted_at(name, folder):
     rule = "block" if MUTANTS[name].function.startswith("block_rule") else "token"
     for steps in PARTS:
         record(folder / str(steps), name, steps, rule, OTHER_ROWS.get(name), vocabulary=V, gamma=GAMMA)
-        judge = RecordingJudge(Recording.open(folder / str(steps))).run()
+        judge = judge_all(RecordingJudge(Recording.open(folder / str(steps))))
         if judge.steps.fortune.refuted_at is not None:
             return judge.steps.fortune.refuted_at + 1
     return None

@@ -7,6 +7,7 @@ import pytest
 
 from draftproof.models.recorded_steps import Recording
 from draftproof.reports.audits.steps.judge import RecordingJudge
+from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.conditional.drawing import drawn
 from draftproof.verifiers.conditional.rules import RULES
@@ -15,7 +16,7 @@ from .recordings import GAMMA, V, record, softmax
 
 
 def judge_of(folder, **options):
-    return RecordingJudge(Recording.open(folder), **options).run()
+    return judge_all(RecordingJudge(Recording.open(folder), **options))
 
 
 NAMED = {

@@ -1,0 +1,43 @@
+"""Rates of false alarms on recordings of right loops, by simulation."""
+
+from math import log
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from draftproof.models.recorded_steps import Recording
+from draftproof.reports.audits.steps.judge import RecordingJudge
+from draftproof.reports.audits.steps.progress import judge_all
+from draftproof.reports.audits.steps.purses import CLAIMS
+
+from .recordings import record
+
+pytestmark = pytest.mark.simulation
+
+RIGHT = (("C10", "token"), ("C04", "block"), ("C02", "equality"), ("C06", "token"), ("C05", "block"))
+RECORDINGS, STEPS = 200, 80
+
+
+def highest(folder, verify, rule, seed):
+    """Log of the largest fortune of any claim, each with its share of the rate of false alarms."""
+    record(folder, verify, steps=STEPS, rule=rule, seed=seed, vocabulary=60, dtype=("float64", "float32")[seed % 2])
+    judge = judge_all(RecordingJudge(Recording.open(folder), seed=seed))
+    tokens = [f.highest - log(2) for purse in (judge.texts, judge.drafts) for f in purse.fortunes]
+    return max(judge.steps.fortune.highest, *tokens) - log(len(CLAIMS))
+
+
+@pytest.fixture(scope="module")
+def fortunes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("right")
+    return np.array([highest(folder / str(k), *RIGHT[k % len(RIGHT)], k) for k in range(RECORDINGS)])
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.01, 0.05, 0.2])
+def test_right_loops_are_refuted_no_more_often_than_the_level_allows(fortunes, alpha):
+    alarms = int((fortunes >= log(1 / alpha)).sum())
+    assert alarms <= binom.ppf(0.999, RECORDINGS, alpha)
+
+
+def test_wrong_loops_are_refuted_at_that_level(tmp_path):
+    assert all(highest(tmp_path / str(k), "M11", "token", k) >= log(1e3) for k in range(5))
