@@ -9,7 +9,7 @@ import draftproof
 from draftproof_engines.recorders.vllm_recordings import ENOUGH, LONG
 
 ROOT = Path(draftproof.__file__).parent
-KEPT = ROOT / "corpus" / "site" / "evidence" / "recorded-steps" / "vllm-repaired.jsonl"
+KEPT = ROOT / "corpus" / "site" / "recorded_vllm.jsonl"
 PAGE = ROOT / "docs" / "recorded-steps.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not in the wheel")
