@@ -107,7 +107,7 @@ class _Watch:
         """Record the step, if it is chosen. Of one that a cap or an end token cuts, what the loop would emit behind."""
         drawn, emitted, place = self.drawn, self.emitted, self.place
         self.drawn, self.emitted, self.place = [], [], place + len(emitted)
-        if not drawn or not self.recorder.chosen():
+        if not any(d.by == "target" for d in drawn) or not self.recorder.chosen():
             return
         try:
             greedy = not self.seen

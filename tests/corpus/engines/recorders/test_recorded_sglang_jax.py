@@ -48,7 +48,8 @@ def recorded(folder, engine, verify, repeats=60, **how):
     for rows in batches(repeats, **how):
         engine.together(rows)
     recording.close()
-    assert recording.recorder.recorded == repeats * 8 and not recording.recorder.failed, recording.recorder.error
+    recorder = recording.recorder
+    assert recorder.recorded + recorder.dropped == repeats * 8 and not recorder.failed, recorder.error
     return audit_steps(folder)
 
 
