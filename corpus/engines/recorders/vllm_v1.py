@@ -62,6 +62,8 @@ def install(folder: str, one_of: int = 1) -> None:
         return own(*given, **named)
 
     def recorded(self: Any, metadata: Any, draft_probs: Any, logits: Any, sampling: Any) -> Any:
+        if "batch" not in seen:  # vLLM warms up, on drafts that nothing drew
+            return forward(self, metadata, draft_probs, logits, sampling)
         recorder, chosen = None, []
         try:
             recorder = recorder_for(logits.shape[-1], str(logits.device))
@@ -78,11 +80,11 @@ def install(folder: str, one_of: int = 1) -> None:
         finally:
             bonus()
         try:
-            batch, last = seen.get("batch"), seen.pop("bonus", None)
+            batch, last = seen["batch"], seen.pop("bonus", None)
             for n, k in enumerate(chosen):
                 mine = slice(ends[k], ends[k + 1])
                 rows = [seen["target"][mine], raw[k][-1:] if last is None else last[n : n + 1]]
-                request, place = _text(batch, k)
+                request, place = crc32(str(batch.req_ids[k]).encode()), int(batch.num_tokens_no_spec[k])
                 recorder.step(
                     torch.softmax(torch.cat(rows), -1, dtype=torch.float32), metadata.draft_token_ids[mine],
                     output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine], request=request,
@@ -93,13 +95,6 @@ def install(folder: str, one_of: int = 1) -> None:
         return output
 
     module.rejection_sample, sampler.forward, Runner._sample = rejection_sample, recorded, sample
-
-
-def _text(batch: Any, k: int) -> tuple[int, int]:
-    """Return a number of the k-th request of a batch, and how many tokens it has; the place alone without a batch."""
-    if batch is None:
-        return k, 0
-    return crc32(str(batch.req_ids[k]).encode()), int(batch.num_tokens_no_spec[k])
 
 
 def _watched(sampler: Any, seen: dict[str, Any], chosen: list[int]) -> Any:
