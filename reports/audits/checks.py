@@ -54,7 +54,7 @@ OPTIONS = ("array", "dtypes", "conventions", "processor_time", "timeout", "sampl
 """Options of ``audit`` that checks take too."""
 
 IN_SETTINGS: dict[str, Any] = {}
-"""Those options in pytest's settings, for checks that have none of that name."""
+"""Options set in pytest's configuration, for checks that set none of that name."""
 
 
 @lru_cache(maxsize=64)
