@@ -35,7 +35,7 @@ def install(folder: str, one_of: int = 1) -> "JaxRecording":
 
 
 class JaxRecording:
-    """Where sglang-jax's steps go. options: of ``Recorder``."""
+    """A writer of the steps of sglang-jax. options: of ``Recorder``."""
 
     def __init__(self, folder: str | os.PathLike, **options: Any):
         self.folder, self.options = folder, options

@@ -91,7 +91,7 @@ def _replaced(name: str, own: Any, new: Any) -> None:
 
 
 class SglangRecording:
-    """Where SGLang's steps go. caller: what ``eagle_sample`` was called with, while it runs."""
+    """A writer of the steps of SGLang. caller: what ``eagle_sample`` was called with, while it runs."""
 
     def __init__(self, folder: str, one_of: int):
         self.folder, self.one_of = folder, one_of
