@@ -29,6 +29,23 @@ def total(weights: Weights) -> Array:
     return np.maximum(weights.listed.sum(-1) + weights.rest, 1e-300)
 
 
+LOGS_KEPT = 8
+"""Arrays whose logarithms are kept: the rows of one part of a shard are raised to many powers."""
+
+_LOGS: list[tuple[Array, Array]] = []
+
+
+def _log(values: Array) -> Array:
+    """Return the logarithm of an array that nobody writes to, computed once while it is among the last asked for."""
+    for known, logs in _LOGS:
+        if known is values:
+            return logs
+    with np.errstate(divide="ignore"):
+        logs = np.log(values)
+    _LOGS[:] = [(values, logs), *_LOGS[: LOGS_KEPT - 1]]
+    return logs
+
+
 def tempered(values: Array, mass: Array, count: Array, highest: Array, temperature: float) -> Weights:
     """Return p^(1/T): of what is not listed, the most that it can add up to.
 
@@ -39,7 +56,7 @@ def tempered(values: Array, mass: Array, count: Array, highest: Array, temperatu
         rest = np.where(mass > 0, np.maximum(count, 1) ** (1 - power) * mass**power, 0.0)
     else:
         rest = mass * np.maximum(highest, 0.0) ** (power - 1)
-    return Weights(values**power, rest)
+    return Weights(np.exp(power * _log(values)), rest)
 
 
 def target_tempered(rows: PairRows, temperature: float) -> Weights:
@@ -104,7 +121,7 @@ def _softmax(values: Array, rows: PairRows) -> Weights:
 
 
 def _changed_draft(change: Callable[[PairRows], Weights]) -> Callable[[Steps], Steps]:
-    return lambda steps: with_draft(steps, change)
+    return lambda steps: with_draft(steps, change, by_row=True)
 
 
 def _truncated_away(rows: PairRows) -> Weights:
