@@ -195,13 +195,13 @@ def test_acceptance_of_every_rule_on_the_same_steps(tmp_path):
     assert measured < other["measured"][0] + 0.5
 
 
-def test_the_witness_is_a_problem_of_three_tokens(tmp_path):
+def test_the_witness_is_a_problem_of_at_most_four_tokens(tmp_path):
     from draftproof.models.problem import problem_from
 
     record(tmp_path, "M11", steps=50)
     witness = audit_steps(tmp_path).shown_refutation().witness
     problem = problem_from(witness.problem)
-    assert problem.vocabulary == 3 and problem.gamma == GAMMA
+    assert problem.vocabulary <= 4 and 1 <= problem.gamma <= GAMMA
     assert (
         "never, under token verification" in witness.expected and "steps-000000.safetensors, step" in witness.sequence
     )
