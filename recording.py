@@ -8,11 +8,13 @@ folder is in docs/recorded-steps.md; ``draftproof steps FOLDER`` judges it.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +62,9 @@ class Recorder:
 
     folder: where to; it may hold an earlier part of the same recording.
     vocabulary: V. dtype: of the engine's arithmetic on rows: float64, float32, bfloat16 or float16.
-    rule: what the engine claims: token, block, greedy-block, equality, greedy; or unknown.
+    rule: what the engine claims: token, block, greedy-block, equality, greedy; of trees spec-infer,
+        without-replacement, naive, top-tokens, traversal; or unknown.
+    siblings: how siblings of draft trees are drawn: iid, without-replacement, or top (they are not); "" for chains.
     settings: of all requests, if they share them. engine, engine_version, device: for the reader of a report.
     one_of: one step in so many is recorded, chosen by a hash of a counter and the seed, never by what is in it.
     listed, shard_steps: as LISTED and SHARD_STEPS.
@@ -70,8 +74,8 @@ class Recorder:
 
     def __init__(
         self, folder: str | os.PathLike, vocabulary: int, *, dtype: str = "float32", rule: str = "unknown",
-        settings: dict[str, Any] | None = None, engine: str = "", engine_version: str = "", device: str = "",
-        one_of: int = 1, seed: int = 0, listed: int = LISTED, shard_steps: int = SHARD_STEPS,
+        siblings: str = "", settings: dict[str, Any] | None = None, engine: str = "", engine_version: str = "",
+        device: str = "", one_of: int = 1, seed: int = 0, listed: int = LISTED, shard_steps: int = SHARD_STEPS,
     ):  # fmt: skip
         from safetensors.numpy import save  # what is missing is said now, and not at the first shard
 
@@ -84,7 +88,7 @@ class Recorder:
             "form": FORM, "version": VERSION, "engine": engine, "engine_version": engine_version, "device": device,
             "dtype": dtype, "rule": rule, "settings": settings or {}, "vocabulary": vocabulary,
             "chosen": {"one_of": one_of, "seed": seed, "by": "splitmix64 of a counter and the seed"},
-            "listed": listed, "edges": EDGES.tolist(),
+            "listed": listed, "edges": EDGES.tolist(), **({"siblings": siblings} if siblings else {}),
         }  # fmt: skip
         text = json.dumps(header, indent=1) + "\n"
         self._digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -122,8 +126,8 @@ class Recorder:
         drafts, parents: the drafted tokens, and the place of each one's parent, -1 for the context; a chain if not
             given. The first below 0 and all behind it are padding, and so are their rows
         emitted: what came out; entries below 0 are padding
-        draft: [drafts, V], the row that each token was drawn from; None: each was certain (a point mass), or, with
-            draft_known=False, nothing is known of it
+        draft: [drafts, V], the row that each token was drawn from (of siblings, the eldest's counts); None: each was
+            certain (a point mass), or, with draft_known=False, nothing is known of it
         request, place, slot: number of the request, tokens before this step, place in the batch
         settings: of this request, where requests have different ones
         uniforms: [drafts], what each drafted token was tested with; NaN where it was not
@@ -162,7 +166,7 @@ class Recorder:
                 raise ValueError(f"draft of shape {there['draft'].shape}, expected {(len(tokens), p.shape[-1])}")
             q = np.zeros_like(p)
             if how == DRAFT_ROW:
-                q[above + 1] = there["draft"]
+                q[above[::-1] + 1] = there["draft"][::-1]  # of siblings the eldest's: the others' follow from it
             elif how == POINT_MASS:
                 q[above + 1, tokens] = 1.0
             more = {name: there.get(name) for name in ("logits", "uniforms", "logprobs")}
@@ -243,7 +247,7 @@ class Recorder:
 def recorded(verify: Callable[..., Any], folder: str | os.PathLike, **options: Any) -> RecordedVerifier:
     """Return a verifier of the plain calling convention that records its steps.
 
-    verify: f(target_probs, draft_probs, draft_tokens[, rng]) -> tokens
+    verify: f(target_probs, draft_probs, draft_tokens[, parents][, rng]) -> tokens
     options: of ``Recorder``; the vocabulary and the type of the rows are seen at the first call.
     What it returns has the verifier's signature, and ``close``. Each call counts as a request of its own.
     """
@@ -254,11 +258,14 @@ class RecordedVerifier:
     """A verifier that records its steps: see ``recorded``."""
 
     def __init__(self, verify: Callable[..., Any], folder: str | os.PathLike, options: dict[str, Any]):
-        self.__wrapped__, self._folder, self._options = verify, folder, options
+        self.__wrapped__, self._folder, self._options, self._trees = verify, folder, options, False
         self.recorder: Recorder | None = None
+        with suppress(TypeError, ValueError):
+            self._trees = [*inspect.signature(verify).parameters][3:4] == ["parents"]
 
     def __call__(self, target_probs: Any, draft_probs: Any, draft_tokens: Any, *more: Any, **named: Any) -> Any:
         before = None
+        parents = named.get("parents", more[0] if self._trees and more else None)
         if self.recorder is None:
             rows = _on_host(target_probs)()
             options = {"dtype": str(getattr(target_probs, "dtype", "float64")).rpartition(".")[2], **self._options}
@@ -268,7 +275,7 @@ class RecordedVerifier:
         emitted = self.__wrapped__(target_probs, draft_probs, draft_tokens, *more, **named)
         if before is not None:
             (target, draft), drafts = before
-            self.recorder.step(target, drafts, emitted, draft, request=self.recorder.seen)
+            self.recorder.step(target, drafts, emitted, draft, parents=parents, request=self.recorder.seen)
         return emitted
 
     def close(self) -> None:

@@ -3,16 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from ..verifiers.conditional.form import FORM, VERSION
+from ..verifiers.conditional.form import FORM, POINT_MASS, VERSION
 from ..verifiers.conditional.sparse import CLASSES, EDGES
 from ..verifiers.conditional.steps import PairRows, Steps
+from ..verifiers.conditional.tree_steps import TreeSteps, firsts, follow, found
+from ..verifiers.trees.draft_tree import TOP, WAYS
 from .errors import InputError
 from .json_files import read_file
 from .libraries import require
@@ -23,6 +25,9 @@ ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bflo
 ROW_OFF = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 2e-2}
 """Most that rounding explains, by the type of the engine's rows: of a row's sum from 1, and of its total variation from
 what its settings give."""
+
+SIBLINGS = ("", *WAYS)
+"""How siblings of a tree are drawn, as a header says it; "" if it does not."""
 
 AT_ONCE = 128
 """Steps that are judged together: their rows are in memory, padded."""
@@ -47,6 +52,7 @@ class Header(msgspec.Struct):
     engine: str = ""
     engine_version: str = ""
     device: str = ""
+    siblings: str = ""
     settings: dict[str, Any] = {}
     chosen: HowChosen = msgspec.field(default_factory=HowChosen)
     listed: int = 0
@@ -112,6 +118,9 @@ class Recording:
             raise InputError(f"{place / 'header.json'}: dtype {header.dtype!r}, expected one of {', '.join(ROUNDING)}")
         if header.edges and not np.allclose(header.edges, EDGES):
             raise InputError(f"{place / 'header.json'}: other edges of classes than version {VERSION} has")
+        if header.siblings not in SIBLINGS:
+            expected = ", ".join(filter(None, SIBLINGS))
+            raise InputError(f"{place / 'header.json'}: siblings {header.siblings!r}, expected one of {expected}")
         checked_numbers(header.settings, str(place / "header.json"))
         digest = _digest((place / "header.json").read_bytes())
         return cls(place, header, digest, sorted(place.glob("steps-*.safetensors")))
@@ -209,6 +218,14 @@ def _checked(shard: Shard, header: Header) -> None:
         if len(outside):
             token = arrays[key][outside[0]]
             raise InputError(f"{name}: {key} has the token {token}, expected 0..{header.vocabulary - 1}")
+    parents, lengths = arrays["draft_parents"], np.diff(offsets["draft_offsets"])
+    place = np.arange(drafts) - np.repeat(offsets["draft_offsets"][:-1], lengths)
+    behind = np.flatnonzero((parents < -1) | (parents >= place))
+    if len(behind):
+        step, k = np.repeat(np.arange(steps), lengths)[behind[0]], place[behind[0]]
+        raise InputError(
+            f"{name}: step {step}, drafted token {k} has the parent {parents[behind[0]]}, expected -1..{k - 1}"
+        )
     for key in ("target", "draft", "rest_target", "rest_draft", "highest"):
         values = arrays[key]
         if values.ndim > 1 and values.shape[1] != (2 if key == "highest" else CLASSES):
@@ -236,11 +253,11 @@ def row_sums(shard: Shard) -> np.ndarray:
     return sums
 
 
-class Chains(NamedTuple):
-    """Some steps of a shard, as arrays.
+class StepsPart(NamedTuple):
+    """Some steps of a shard, as arrays: all of them chains, or all of them trees.
 
     places: [N], their places in the shard
-    steps: drafted chains, rows divided by their sums
+    steps: rows divided by their sums
     matches: [N], whether what was emitted, less its last token, is what was drafted
     inside: [N], whether the last token emitted is in the vocabulary
     """
@@ -251,8 +268,8 @@ class Chains(NamedTuple):
     inside: np.ndarray
 
 
-def chains(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[Chains]:
-    """Yield the steps of a shard that drafted a chain, or nothing, and emitted a token; so many at a time.
+def parts(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[StepsPart]:
+    """Yield the steps of a shard that emitted a token: chains, or no draft at all, and then trees; so many at a time.
 
     Raises: InputError for a row that does not list the step's own tokens.
     """
@@ -260,40 +277,48 @@ def chains(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[Cha
     lengths, emitted = np.diff(arrays["draft_offsets"]), np.diff(arrays["emitted_offsets"])
     chain = np.arange(len(arrays["draft_tokens"])) - np.repeat(arrays["draft_offsets"][:-1], lengths) - 1
     broken = np.add.reduceat(np.append(arrays["draft_parents"] != chain, 0), arrays["draft_offsets"][:-1])
-    usable = np.flatnonzero((emitted > 0) & ((lengths == 0) | (broken == 0)))
-    for start in range(0, len(usable), at_once):
-        index = usable[start : start + at_once]
-        try:
-            part = _part(arrays, header, index, lengths[index], emitted[index])
-        except InputError as error:
-            raise InputError(f"{shard.name}: {error}") from None
-        yield part
+    trees = (lengths > 0) & (broken > 0)
+    for tree in (False, True):
+        usable = np.flatnonzero((emitted > 0) & (trees == tree))
+        size = max(1, at_once * 8 // (8 + int(lengths[usable].max(initial=0)))) if tree else at_once
+        for start in range(0, len(usable), size):
+            try:
+                yield _part(arrays, header, usable[start : start + size], tree)
+            except InputError as error:
+                raise InputError(f"{shard.name}: {error}") from None
 
 
-def _part(
-    arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, lengths: np.ndarray, emitted: np.ndarray
-) -> Chains:
+def _part(arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, tree: bool) -> StepsPart:
+    starts, lengths = arrays["draft_offsets"][index], np.diff(arrays["draft_offsets"])[index]
+    emitted = np.diff(arrays["emitted_offsets"])[index]
     count, gamma = len(index), int(lengths.max(initial=0))
     places = np.arange(gamma)
     inside = places < lengths[:, None]
-    tokens = np.full((count, gamma), -1)
-    tokens[inside] = arrays["draft_tokens"][(arrays["draft_offsets"][index][:, None] + places)[inside]]
+    tokens, parents = np.full((count, gamma), -1), np.zeros((count, gamma), dtype=int)
+    tokens[inside] = arrays["draft_tokens"][(starts[:, None] + places)[inside]]
+    parents[inside] = arrays["draft_parents"][(starts[:, None] + places)[inside]] + 1
     at = arrays["emitted_offsets"][index]
     last = arrays["emitted"][at + emitted - 1].astype(int)
-    before = np.full((count, gamma), -1)
-    seen = places < (emitted - 1)[:, None]
-    before[seen] = arrays["emitted"][(at[:, None] + places)[seen]]
-    matches = ((before == tokens) | ~seen).all(1)
-    rows = _rows(arrays, arrays["draft_offsets"][index] + index, lengths)
-    at_token = _found(rows.ids[:, :-1], tokens)
+    before = np.full((count, gamma + 1), -1)
+    seen = np.arange(gamma + 1) < (emitted - 1)[:, None]
+    before[seen] = arrays["emitted"][(at[:, None] + np.arange(gamma + 1))[seen]]
+    rows = _rows(arrays, starts + index, lengths)
     at_last = _found(rows.ids, np.repeat(last[:, None], gamma + 1, axis=1))
-    listed = np.take_along_axis(rows.ids[:, :-1], at_token[..., None], 2)[..., 0] == tokens
+    at_token = found(rows.ids, parents, tokens)
+    steps = Steps(header.vocabulary, lengths, tokens, emitted - 1, last, rows, at_token, at_last)
+    listed = rows.ids[np.arange(count)[:, None], parents, at_token] == tokens
     ends = np.take_along_axis(rows.ids, at_last[..., None], 2)[..., 0] == last[:, None]
     missing = (inside & ~listed).any(1) | (~ends & (np.arange(gamma + 1) <= lengths[:, None])).any(1)
     if (missing := missing & (last < header.vocabulary)).any():
         raise InputError(f"step {index[missing.argmax()]}: a row does not list the step's own tokens")
-    steps = Steps(header.vocabulary, lengths, tokens, emitted - 1, last, rows, at_token, at_last)
-    return Chains(index, steps, matches, last < header.vocabulary)
+    if tree:
+        number = np.where(np.arange(gamma + 1) <= lengths[:, None], (starts + index)[:, None] + np.arange(gamma + 1), 0)
+        certain = (arrays["draft_known"][number] == POINT_MASS) | (header.siblings == TOP)
+        place = follow(firsts(parents, tokens)[1], tokens, before)
+        steps = TreeSteps.of(replace(steps, emitted=np.maximum(place, 0)), parents, header.siblings, certain)
+        return StepsPart(index, steps, place >= 0, last < header.vocabulary)
+    matches = ((before[:, :gamma] == tokens) | ~seen[:, :gamma]).all(1)
+    return StepsPart(index, steps, matches, last < header.vocabulary)
 
 
 def _found(ids: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -324,7 +349,8 @@ def _rows(arrays: dict[str, np.ndarray], first: np.ndarray, lengths: np.ndarray)
         masses = np.where(inside[..., None], arrays[f"rest_{key}"][number], 0.0).astype(float)
         total = values.sum(-1) + masses.sum(-1)
         there = total > 0
-        off += np.where(there, np.abs(total - 1), 0.0)
+        sure = arrays["draft_known"][number] == POINT_MASS if key == "draft" else False  # 1 for each of its siblings
+        off += np.where(there & ~np.asarray(sure), np.abs(total - 1), 0.0)
         total[~there] = 1.0
         highest[..., column] /= total
         found[key], rest[key] = values / total[..., None], masses / total[..., None]

@@ -273,8 +273,9 @@ class StepsForm(Closed, kw_only=True):
     left_out: why -> steps. alpha: share of the rate of false alarms. refuted_at: the step, from 0, by which the rule
         was refuted. path: [step, logarithm of the evidence]. transform: counts in equal bins.
     behaves_like: hypotheses that explain the steps best. limits: hypothesis -> the step by which it would have shown.
-    acceptance: accepted tokens a step, of every rule. by_place: drafted and accepted tokens at each place, and those
-        that block verification would accept. groups: the bets split by place and length.
+    acceptance, tree_acceptance: accepted tokens a step, of every rule, on chains and on trees. by_place: drafted and
+        accepted tokens at each place of chains, and those that block verification would accept. groups: the bets split
+        by place and length.
     """
 
     header: dict[str, Any]
@@ -292,6 +293,7 @@ class StepsForm(Closed, kw_only=True):
     known_bugs: Counts
     shown: list[dict[str, str]]
     acceptance: dict[str, Any] | None
+    tree_acceptance: dict[str, Any] | None = None
     by_place: list[list[float]]
     groups: list[dict[str, Any]]
     not_examined: list[str]

@@ -14,7 +14,8 @@ from .parameters import cluster_option, jobs_option, report_options, sarif_optio
 if TYPE_CHECKING:
     from ...verifiers.evidence import Evidence
 
-RULES = ("token", "block", "greedy-block", "equality", "greedy", "unknown")
+RULES = ("token", "block", "greedy-block", "equality", "greedy", "spec-infer", "without-replacement", "naive",
+         "top-tokens", "traversal", "unknown")  # fmt: skip
 """The names of ``steps.judge.RULE_NAMES``."""
 
 
@@ -83,12 +84,14 @@ def _show_gain(steps: Mapping[str, Any], output: Output) -> None:
 
     rows = gain_rows(steps)
     if not rows:
-        output.console.print("no step of a chain whose draft is known")
+        output.console.print("no step whose draft is known")
         return
-    over = steps["acceptance"]["over"]
+    shown = [part for name in ("acceptance", "tree_acceptance") if (part := steps.get(name))]
+    over = " or ".join(dict.fromkeys(part["over"] for part in shown))
     table = plain_table("rule", "accepted a step", f"more than {over}")
     for row in rows:
         table.add_row(*row)
     show_table(table, output.console)
-    counted = f"{steps['acceptance']['steps']:,} steps of {steps['acceptance']['requests']:,} requests"
+    steps_, requests = sum(part["steps"] for part in shown), max(part["requests"] for part in shown)
+    counted = f"{steps_:,} steps of {requests:,} requests"
     output.echo(f"{counted}; intervals of 95 %. greedy-block in one iteration: it changes the target of later ones.")

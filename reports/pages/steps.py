@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-OPTIMUM = "block"
-"""The rule that accepts most of all that are valid in one iteration (Theorem 2)."""
+ON = (("acceptance", "block", ""), ("tree_acceptance", "traversal", ", trees"))
+"""Parts of a report with what rules accept: the rule that is set against the claimed one, and on which steps.
+
+Of chains, block verification accepts most of all rules that are valid in one iteration (Theorem 2).
+"""
 
 
 def interval(mean: float, low: float, high: float) -> str:
@@ -30,17 +33,20 @@ def steps_lines(steps: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(
             ("would have shown", f"half of {len(steps['limits'])} faults by step {limits[len(limits) // 2]:,}")
         )
-    if acceptance := steps["acceptance"]:
-        best = acceptance["rules"][OPTIMUM]["gain"]
-        lines.append(("accepted", f"{interval(*acceptance['measured'])} drafted tokens a step"))
-        lines.append((OPTIMUM, f"would accept {interval(*best)} more than {acceptance['over']}, on the same steps"))
+    for key, best, what in ON:
+        if acceptance := steps.get(key):
+            gain = acceptance["rules"][best]["gain"]
+            lines.append((f"accepted{what}", f"{interval(*acceptance['measured'])} drafted tokens a step"))
+            lines.append((best, f"would accept {interval(*gain)} more than {acceptance['over']}, on the same steps"))
     return lines
 
 
 def gain_rows(steps: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return a row for each rule: its name, accepted tokens a step, and the gain, with intervals of 95 %."""
-    acceptance = steps["acceptance"]
-    if not acceptance:
-        return []
-    rows = [("measured", interval(*acceptance["measured"]), "")]
-    return rows + [(name, interval(*of["expected"]), interval(*of["gain"])) for name, of in acceptance["rules"].items()]
+    rows = []
+    for key, _, what in ON:
+        if acceptance := steps.get(key):
+            rows.append((f"measured{what}", interval(*acceptance["measured"]), ""))
+            every = acceptance["rules"].items()
+            rows += [(name + what, interval(*of["expected"]), interval(*of["gain"])) for name, of in every]
+    return rows

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib import pyplot as plt
 
 from .figures import BAD, BLOCK, STYLE, SUBJECT, TOKEN, svg
+from .steps import ON
 
 
 def pictures_of(steps: Mapping[str, Any] | None) -> dict[str, str | None]:
@@ -15,7 +16,7 @@ def pictures_of(steps: Mapping[str, Any] | None) -> dict[str, str | None]:
         return dict.fromkeys(("path", "transform", "rules", "places"))
     return {
         "path": _path(steps["path"], steps["alpha"]), "transform": _transform(steps["transform"]),
-        "rules": _rules(steps["acceptance"]), "places": _places(steps["by_place"]),
+        "rules": _rules(steps), "places": _places(steps["by_place"]),
     }  # fmt: skip
 
 
@@ -49,14 +50,18 @@ def _transform(counts: Sequence[int]) -> str | None:
         return svg(figure, f"{total:,} tokens by their place in the target's row, even but for {largest:.1%} of a bin.")
 
 
-def _rules(acceptance: Mapping[str, Any] | None) -> str | None:
-    if not acceptance:
+def _rules(steps: Mapping[str, Any]) -> str | None:
+    rows = []
+    for key, _, what in ON:
+        if acceptance := steps.get(key):
+            rows += [(f"measured{what}", acceptance["measured"])]
+            rows += [(n + what, r["expected"]) for n, r in acceptance["rules"].items()]
+    if not rows:
         return None
-    rows = [("measured", acceptance["measured"]), *((n, r["expected"]) for n, r in acceptance["rules"].items())]
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(6.4, 0.42 * len(rows) + 0.6))
         for place, (name, (mean, low, high)) in enumerate(rows):
-            colour = SUBJECT if name == "measured" else BLOCK if name == "block" else TOKEN
+            colour = SUBJECT if name.startswith("measured") else BLOCK if name == "block" else TOKEN
             axis.barh(place, mean, color=colour, alpha=0.8)
             axis.plot([low, high], [place, place], color="#222222", linewidth=1.5)
             axis.annotate(f" {mean:.2f}", (max(high, mean), place), va="center", fontsize=9)

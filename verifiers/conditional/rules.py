@@ -86,11 +86,12 @@ def without_rejected(steps: Steps, rows: PairRows) -> Weights:
 
 def is_argmax(steps: Steps) -> Array:
     """Return 1 where the drafted token is the target's most probable one, of equals the first, [N, G]."""
-    rows = PairRows(*(values[:, :-1] for values in steps.rows))
+    rows, every = steps.rows, np.arange(steps.count)[:, None]
     top = np.maximum(rows.target.max(-1), rows.highest[..., 0])
     natural = np.arange(rows.ids.shape[-1]) < rows.natural[..., None]
-    earlier = natural & (rows.target >= top[..., None]) & (rows.ids < steps.tokens[..., None])
-    return ((steps.p >= top) & (steps.p > 0) & ~earlier.any(-1)).astype(float)
+    first = np.where(natural & (rows.target >= top[..., None]), rows.ids, steps.vocabulary).min(-1)
+    earlier = first[every, steps.above] < steps.tokens
+    return ((steps.p >= top[every, steps.above]) & (steps.p > 0) & ~earlier).astype(float)
 
 
 RULES = {
@@ -170,4 +171,4 @@ def _open(law: StepLaw, steps: Steps) -> Array:
 
 def expected_accepted(law: StepLaw, steps: Steps) -> Array:
     """Return E[tau] given the drafted tokens and the rows, [N]."""
-    return law.stops(steps) @ np.arange(steps.gamma + 1)
+    return (law.stops(steps) * steps.depth).sum(1)

@@ -84,6 +84,21 @@ class Steps:
         """Return which places have a drafted token, [N, G]."""
         return np.arange(self.gamma) < self.lengths[:, None]
 
+    @property
+    def above(self) -> Array:
+        """Return the place behind which each token was drafted, [N, G]: of a chain its own."""
+        return np.broadcast_to(np.arange(self.gamma), self.tokens.shape)
+
+    @cached_property
+    def path(self) -> Array:
+        """Return which drafted tokens were kept, [N, G]."""
+        return self.above < self.emitted[:, None]
+
+    @cached_property
+    def depth(self) -> Array:
+        """Return how many drafted tokens lead to each place, [N, G + 1]."""
+        return np.broadcast_to(np.arange(self.gamma + 1), (self.count, self.gamma + 1))
+
     @cached_property
     def bonus(self) -> Array:
         """Return in which steps all drafted tokens were accepted, [N]."""
@@ -100,8 +115,7 @@ class Steps:
         return self._of_tokens(self.rows.draft)
 
     def _of_tokens(self, values: Array) -> Array:
-        found = np.take_along_axis(values[:, :-1], self.at_token[:, :, None], 2)[:, :, 0]
-        return np.where(self.drafted, found, 0.0)
+        return np.where(self.drafted, values[np.arange(self.count)[:, None], self.above, self.at_token], 0.0)
 
     @cached_property
     def ratio(self) -> Array:

@@ -84,14 +84,14 @@ def _of_rows(law: StepLaw) -> list[StepLaw]:
 
 def _draft_of_the_place_before(steps: Steps) -> Steps:
     """Return steps whose draft has, of the drafted tokens, what it gave them one place before."""
-    draft = steps.rows.draft.copy()
-    if steps.gamma > 1:
-        before = np.zeros_like(steps.q)
-        for i in range(1, steps.gamma):
-            same = steps.rows.ids[:, i - 1] == steps.tokens[:, i, None]
-            before[:, i] = np.where(same, steps.rows.draft[:, i - 1], 0.0).sum(-1)
-        n, i = np.nonzero(steps.drafted[:, 1:])
-        draft[n, i + 1, steps.at_token[n, i + 1]] = before[n, i + 1]
+    draft, every = steps.rows.draft.copy(), np.arange(steps.count)
+    for i in range(steps.gamma):
+        above = steps.above[:, i]
+        earlier = steps.above[every, np.maximum(above - 1, 0)]
+        same = steps.rows.ids[every, earlier] == steps.tokens[:, i, None]
+        before = np.where(same, steps.rows.draft[every, earlier], 0.0).sum(-1)
+        n = np.flatnonzero(steps.drafted[:, i] & (above > 0))
+        draft[n, above[n], steps.at_token[n, i]] = before[n]
     return replace(steps, rows=steps.rows._replace(draft=draft))
 
 

@@ -121,7 +121,8 @@ class JaxRecording:
 
     def _made(self, rows: Any, lenient: bool) -> Recorder:
         if self.recorder is None:
-            about = {"engine": "sglang-jax", "device": jax.default_backend(), "dtype": "float32"}
+            about = {"engine": "sglang-jax", "device": jax.default_backend(), "dtype": "float32",
+                     "siblings": "top"}  # fmt: skip
             rule = "unknown" if lenient else "token"
             self.recorder = Recorder(self.folder, rows.shape[-1], rule=rule, **{**about, **self.options})
             atexit.register(self.recorder.close)

@@ -12,8 +12,7 @@ from ....models.recorded_steps import Recording
 from ....stattests.betting import LOG_ODDS, log_gains
 from ....stattests.eprocess import BettingNights
 from ....stattests.tilts import SETS, bets_on_transform
-from ....verifiers.conditional.rules import RULES
-from ..steps.bets import ON_TOKENS, LogBets, hypotheses
+from ..steps.bets import ON_TOKENS, Against, LogBets
 from ..steps.shard import Found
 from .tables import BetState
 
@@ -75,8 +74,8 @@ def steps_checks(recording: Recording) -> list[StepsCheck]:
     The text of greedy block verification does not follow the rows of its step.
     """
     rule, found = recording.header.rule, []
-    if rule in RULES:
-        names = [law.title for law in hypotheses(rule)]
+    if against := Against.of(rule, recording.header.siblings).by_name:
+        names = [law.title for law in against.values()]
         found.append(_check(recording, FOLLOWS_RULE, names, np.full(len(names), 1 / len(names))))
     on_sets = [name for name in SETS for _ in LOG_ODDS]
     shares = np.repeat([0.5 / len(ON_TOKENS), 0.5 / len(on_sets)], [len(ON_TOKENS), len(on_sets)])

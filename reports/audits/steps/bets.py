@@ -11,6 +11,15 @@ from ....verifiers.conditional.mutants import BLOCK_MUTANTS, TOKEN_MUTANTS, temp
 from ....verifiers.conditional.rules import RULES, at_most
 from ....verifiers.conditional.steps import PairRows, Steps
 from ....verifiers.conditional.tilts import tilts
+from ....verifiers.conditional.tree_rules import (
+    TREE_RULES,
+    on_chains,
+    on_trees,
+    same_law,
+    tree_bounds,
+    tree_mutants,
+)
+from ....verifiers.conditional.tree_steps import TreeSteps
 
 Array = np.ndarray
 
@@ -41,7 +50,7 @@ class LogBets(NamedTuple):
 
 
 def hypotheses(rule: str, sequential: bool = False) -> list[StepLaw]:
-    """Return what a rule is tested against: its known bugs, those of the other rules, and its tilts.
+    """Return what a rule for chains is tested against: its known bugs, those of the other rules, and its tilts.
 
     sequential: leave out what depends on rows behind the first rejection, which a dump may lack.
     """
@@ -53,13 +62,68 @@ def hypotheses(rule: str, sequential: bool = False) -> list[StepLaw]:
     return [one for one in every if not (sequential and (one.longest or one.row or one.name.startswith("the last")))]
 
 
+def tree_hypotheses(rule: str, siblings: str) -> list[StepLaw]:
+    """Return the same of a rule for trees whose siblings are drawn so."""
+    same = same_law(rule, siblings)
+    others = [law for name, law in TREE_RULES.items() if name not in same]
+    return [*others, *tree_mutants(siblings), *tilts(TREE_RULES[rule], MOST_DRAFTED)]
+
+
+class Against(NamedTuple):
+    """What a claimed rule is tested against on chains and on trees. A hypothesis of both has one name.
+
+    rule: that is claimed, or unknown.
+    """
+
+    rule: str
+    on_chains: Sequence[StepLaw]
+    on_trees: Sequence[StepLaw]
+
+    @classmethod
+    def of(cls, rule: str, siblings: str, sequential: bool = False) -> "Against":
+        """Return the hypotheses against a rule.
+
+        siblings: how they are drawn; "" if that is not said, or all are chains. sequential: as of ``hypotheses``.
+        """
+        chain, tree = on_chains(rule), on_trees(rule)
+        return cls(rule, hypotheses(chain, sequential) if chain in RULES else [],
+                   tree_hypotheses(tree, siblings) if tree and siblings else [])  # fmt: skip
+
+    @property
+    def by_name(self) -> dict[str, StepLaw]:
+        """Return the hypotheses by name, in the order of bets."""
+        return {law.name: law for law in (*self.on_chains, *self.on_trees)}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.by_name)
+
+    def laws(self, tree: bool) -> Sequence[StepLaw]:
+        """Return the hypotheses on trees or on chains."""
+        return self.on_trees if tree else self.on_chains
+
+    def law(self, tree: bool) -> StepLaw | None:
+        """Return the rule on trees or on chains; None if it has no law there."""
+        if tree:
+            return TREE_RULES.get(on_trees(self.rule) or "")
+        return RULES.get(on_chains(self.rule))
+
+    def placed(self, bets: "LogBets", tree: bool) -> "LogBets":
+        """Return bets on trees or on chains among those of all names: those of others do not bet on these steps."""
+        names = self.names
+        logs = np.zeros((len(names), len(bets.possible)))
+        logs[[names.index(law.name) for law in self.laws(tree)]] = bets.logs
+        return LogBets(logs, bets.possible)
+
+
 def bets_on_steps(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilon: float) -> LogBets:
     """Return the bets of hypotheses against a rule, one a step.
 
     Guarantee: under the rule, with rows and operations rounded by epsilon, the mean of exp(logs) is at most 1 for each
     hypothesis, given the rows, the drafted tokens and everything before.
     """
-    stops, tokens = at_most(law, steps, epsilon)
+    on_tree = isinstance(steps, TreeSteps)
+    stops, tokens = tree_bounds(law, steps, epsilon) if on_tree else at_most(law, steps, epsilon)
     possible = (stops > -np.inf) & (tokens > -np.inf)
     stops, tokens = np.maximum(stops, np.log(IMPOSSIBLE)), np.maximum(tokens, np.log(IMPOSSIBLE))
     logs = np.empty((len(against), steps.count))
@@ -76,18 +140,20 @@ ON_TOKENS = (
     *(f"top-p {mass:g}" for mass in NUCLEI),
     *OTHER_SHARES,
     "half from the row before",
+    "siblings drawn without replacement",
 )
 """Hypotheses on tokens that a row is said to have drawn, in the order of ``bets_on_tokens``."""
 
 
 def bets_on_tokens(
-    rows: PairRows, mine: str, at: Array, other: Array, before: Array, epsilon: float
+    rows: PairRows, mine: str, at: Array, other: Array, before: Array, epsilon: float, elders: Array | None = None
 ) -> LogBets:  # fmt: skip
     """Return bets on tokens that are said to be drawn from rows, one a token.
 
     rows: [T, ...]. mine: "target" or "draft", whose rows they are. at: [T], places of the tokens in the lists.
     other: [T], probability of each token under the other model; NaN where that is not known.
     before: [T], under the row of the place before; NaN where there is none.
+    elders: [T], the row's mass of its elder siblings' tokens; infinite for one of those; None without siblings.
     Guarantee: if each token follows its row given everything before, entries rounded by epsilon of themselves, the mean
     of exp(logs) is at most 1 for each hypothesis.
     """
@@ -112,6 +178,8 @@ def bets_on_tokens(
             k += 1
         ratio = np.where(possible, before / own, 1.0)
         logs[k] = np.where(np.isnan(ratio), 0.0, np.log1p(0.5 * (ratio - 1)))
+        if elders is not None:
+            logs[k + 1] = np.where(elders < np.inf, -np.log(np.maximum(1 - elders, IMPOSSIBLE)), np.log(IMPOSSIBLE))
     return LogBets(np.where(possible, logs - np.log1p(4 * epsilon + rows.off), 0.0), possible)
 
 

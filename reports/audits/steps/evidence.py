@@ -12,6 +12,7 @@ from ....stattests.betting import Fortune
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import SETS, p_value
 from ....verifiers.conditional.rules import RULES
+from ....verifiers.conditional.tree_rules import on_chains
 from ....verifiers.details import BettingDetail, Detail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..replay import command_line
@@ -63,7 +64,7 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
         return
     witness, fortune = None, judge.steps.fortune
-    rule, behaves = RULES[judge.rule], next(iter(judge.likely()), None)
+    rule, behaves = RULES[on_chains(judge.rule)], next(iter(judge.likely()), None)
     name = rule.title
     if judge.impossible:
         witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}", rule, behaves)

@@ -3,29 +3,31 @@
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....models.errors import InputError
-from ....models.recorded_steps import Recording, chains
+from ....models.recorded_steps import Recording, parts
 from ....stattests.arguments import ALPHA
 from ....verifiers.conditional.drawing import drawn
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.mutants import BLOCK_MUTANTS, NOT_COMPARED, TOKEN_MUTANTS
 from ....verifiers.conditional.rules import RULES
 from ....verifiers.conditional.steps import Steps
-from .acceptance import Acceptance
-from .bets import bets_on_steps, hypotheses
+from ....verifiers.conditional.tree_rules import TREE_NAMES
+from ....verifiers.conditional.tree_steps import TreeSteps
+from .acceptance import Acceptance, rules_on
+from .bets import Against, bets_on_steps
 from .purses import Groups, StepPurse, TokenPurse
 from .settings_of_rows import RowsSeen
 from .shard import Found, Place, Shown
 
 UNKNOWN_RULE = "unknown"
 
-RULE_NAMES = (*RULES, UNKNOWN_RULE)
+RULE_NAMES = (*RULES, *TREE_NAMES, UNKNOWN_RULE)
 """Rules that a recording can claim."""
 
 LIMIT_STEPS = 256
@@ -34,10 +36,10 @@ LIMIT_STEPS = 256
 NORMAL_MISS = 3.09
 """Standard errors of a sum that a limit allows for: BETA of one side."""
 
-PLAIN = ("settled", "rows_at", "counts", "errors", "failure", "replayed", "greedy", "shards")
+PLAIN = ("settled", "rows_at", "counts", "errors", "failure", "replayed", "greedy", "shards", "trees")
 """Fields of a judge that JSON has as they are."""
 
-PARTS = ("steps", "groups", "texts", "drafts", "acceptance", "rows")
+PARTS = ("steps", "groups", "texts", "drafts", "acceptance", "on_trees", "rows")
 """Fields of a judge that have their own form."""
 
 SHOWN = 5
@@ -77,17 +79,18 @@ class RecordingJudge:
         if claimed not in RULE_NAMES:
             raise InputError(f"rule {claimed!r}, expected one of {', '.join(RULE_NAMES)}")
         self.rule = claimed
-        self.against = hypotheses(claimed, recording.sequential) if claimed in RULES else []
-        names = [law.name for law in self.against]
+        siblings = recording.header.siblings
+        self.against = Against.of(claimed, siblings, recording.sequential)
+        names = self.against.names
         self.steps = StepPurse(names) if names else None
         self.groups = Groups(names) if names else None
         self.texts, self.drafts = TokenPurse(), TokenPurse()
-        self.acceptance = Acceptance(tuple(RULES))
+        self.acceptance, self.on_trees = (Acceptance(tuple(rules_on(tree, siblings))) for tree in (False, True))
         self.rows, self.rows_at = RowsSeen(), ""
         self.left_out, self.counts = Counter[str](), dict[str, int]()
         self.shown, self.differences, self.errors = list[Shown](), list[Shown](), list[str]()
         self.uniforms, self.failure = list[np.ndarray](), ""
-        self.replayed = self.greedy = self.shards = 0
+        self.replayed = self.greedy = self.shards = self.trees = 0
         self.logprobs = LogprobsSeen()
         self.settled = list[tuple[str, str]]()
         """Name and digest of each shard, in order, those that cannot be read too."""
@@ -107,7 +110,9 @@ class RecordingJudge:
             self.groups.add(found.steps, found.slot, found.length)
         self.texts.add(found.texts, found.text_transform)
         self.drafts.add(found.drafts, found.draft_transform)
-        self.acceptance.add(found.request, found.drafted, found.accepted, found.expected, found.best)
+        self.acceptance.add(found.chains)
+        self.on_trees.add(found.on_trees)
+        self.trees += found.trees
         self.shown = sorted([*self.shown, *found.shown], key=lambda s: -s.gain)[:SHOWN]  # stable: the first stays first
         self.differences = [*self.differences, *found.differences][:SHOWN]
         self.replayed, self.greedy = self.replayed + found.replayed, self.greedy + found.greedy
@@ -151,7 +156,7 @@ class RecordingJudge:
         """Return the hypotheses that explain the steps best, known bugs and rules first, once the rule is refuted."""
         if not self.steps or self.steps.fortune.refuted_at is None:
             return []
-        laws = {law.name: law for law in self.against}
+        laws = self.against.by_name
         return sorted((laws[name] for name in self.steps.likely()), key=lambda law: law.name == law.title)
 
     def limits(self) -> dict[str, int | None]:
@@ -161,13 +166,14 @@ class RecordingJudge:
         hypothesis; the sum is taken to be normal.
         """
         sample = self._sample()
-        if sample is None or not self.against:
+        tree = isinstance(sample, TreeSteps)
+        law = self.against.law(tree)
+        if sample is None or law is None:
             return {}
-        law, generator, found = RULES[self.rule], np.random.default_rng(self.seed), dict[str, int | None]()
-        needed = log(len(self.against) * 4 / ALPHA)
-        for other in self.against:
-            outcomes = other if other.replace else StepLaw(other.name, other.title, other.accept, law.replace,
-                                                           law.longest, law.bonus, change=other.change)  # fmt: skip
+        generator, found = np.random.default_rng(self.seed), dict[str, int | None]()
+        needed = log(len(self.against.names) * 4 / ALPHA)
+        for other in self.against.laws(tree):
+            outcomes = other if other.replace else replace(other, replace=law.replace)
             steps, listed = drawn(outcomes, sample, generator)
             bets = bets_on_steps(law, [other], steps, self.recording.header.epsilon)
             gains = np.where(bets.possible, bets.logs[0], needed)[listed]
@@ -177,9 +183,12 @@ class RecordingJudge:
     def _sample(self) -> Steps | None:
         for path in self.recording.shards:
             with suppress(InputError):
-                for part in chains(self.recording.read(path), self.recording.header, LIMIT_STEPS):
+                for part in parts(self.recording.read(path), self.recording.header, LIMIT_STEPS):
+                    tree = isinstance(part.steps, TreeSteps)
+                    if tree and not self.against.on_trees:
+                        continue
                     drafted = part.steps.part(part.matches & part.inside & (part.steps.lengths > 0))
-                    if drafted.count >= LIMIT_STEPS // 4:
+                    if drafted.count >= (8 if tree else LIMIT_STEPS // 4):
                         return drafted
         return None
 

@@ -7,6 +7,7 @@ from ....stattests.tilts import TEMPERATURES
 from ....verifiers.conditional.mutants import tempered
 from ....verifiers.conditional.sparse import CLASSES
 from ....verifiers.conditional.steps import PairRows
+from .acceptance import Accepted
 from .bets import ON_TOKENS, LogBets, bets_on_tokens, transforms
 from .shard import Found
 
@@ -21,8 +22,7 @@ def with_lists(found: Found, recording: StepLines, seed: int) -> Found:
     drafts = list(recording.listed("draft")) if recording.drafts == "sampled" else []
     found.texts, found.text_transform = _bets(texts, recording, generator)
     found.drafts, found.draft_transform = _bets(drafts, recording, generator)
-    found.accepted = found.drafted = found.request = np.zeros(0, dtype=int)  # other rules need whole rows
-    found.expected, found.best = {name: np.zeros(0) for name in found.expected}, np.zeros((0, 0))
+    found.chains = Accepted.joined([])  # other rules need whole rows
     return found
 
 

@@ -8,9 +8,11 @@ import msgspec
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording
 from ....models.step_lines import StepLines
-from ....verifiers.conditional.rules import RULES
+from ....verifiers.conditional.tree_rules import TREES_NOT_COMPARED, on_chains, on_trees
+from ....verifiers.trees.draft_tree import TOP
 from ..report import Report
 from ..settings import Progress, silent
+from .acceptance import Acceptance
 from .evidence import evidence_of, findings_of
 from .judge import UNKNOWN_RULE, RecordingJudge, known_bugs
 from .lines import not_examined
@@ -60,15 +62,15 @@ def report_of(judge: RecordingJudge) -> Report:
 
 def _section(judge: RecordingJudge, limits: dict[str, int | None]) -> dict[str, Any]:
     """Return the report's ``steps``."""
-    header, acceptance = judge.recording.header, judge.acceptance
-    purse = judge.steps
+    header, purse = judge.recording.header, judge.steps
+    trees = {"trees": judge.trees} if judge.trees else {}
     return {
         "header": msgspec.to_builtins(header) | {"edges": []},
         "rule": judge.rule,
         "counts": judge.counts,
         "shards": judge.shards,
         "judged": {"steps": purse.fortune.steps if purse else 0, "greedy": judge.greedy, "emitted": judge.texts.tokens,
-                   "drafted": judge.drafts.tokens, "rows": judge.rows.checked, "replayed": judge.replayed},
+                   "drafted": judge.drafts.tokens, "rows": judge.rows.checked, "replayed": judge.replayed} | trees,
         "left_out": dict(judge.left_out),
         "alpha": SHARE,
         "refuted_at": purse.fortune.refuted_at if purse else None,
@@ -76,10 +78,11 @@ def _section(judge: RecordingJudge, limits: dict[str, int | None]) -> dict[str, 
         "transform": judge.texts.bins.tolist(),
         "behaves_like": [{"name": law.name, "title": law.title} for law in judge.likely()[:3]],
         "limits": limits,
-        "known_bugs": known_bugs(judge.rule),
+        "known_bugs": known_bugs(on_chains(judge.rule)),
         "shown": [{"place": str(shown.place), "why": shown.why} for shown in judge.shown],
-        "acceptance": gains(judge) if acceptance.steps else None,
-        "by_place": acceptance.by_place.tolist(),
+        "acceptance": gains(judge.acceptance, on_chains(judge.rule)),
+        "tree_acceptance": gains(judge.on_trees, on_trees(judge.rule)),
+        "by_place": judge.acceptance.by_place.tolist(),
         "groups": [
             {"what": what, "value": value, "steps": one.fortune.steps, "refuted": one.fortune.refuted_at is not None}
             for (what, value), one in (judge.groups.purses.items() if judge.groups else ())
@@ -92,12 +95,17 @@ def _finite(path: list[tuple[int, float]]) -> list[tuple[int, float]]:
     return [(step, min(evidence, 700.0)) for step, evidence in path]
 
 
-def gains(judge: RecordingJudge) -> dict[str, Any]:
-    """Return the accepted tokens a step, as measured and under each rule on the same rows, with intervals of 95 %."""
-    acceptance = judge.acceptance
-    base = judge.rule if judge.rule in RULES else None
+def gains(acceptance: Acceptance, rule: str | None) -> dict[str, Any] | None:
+    """Return the accepted tokens a step, as measured and under each rule on the same rows, with intervals of 95 %.
+
+    rule: that is claimed. None if there are no such steps.
+    """
+    if not acceptance.steps:
+        return None
+    base = rule if rule in acceptance.names else None
     rules = {
-        name: {"expected": list(acceptance.expected(name)), "gain": list(acceptance.gain(name, base))} for name in RULES
+        name: {"expected": list(acceptance.expected(name)), "gain": list(acceptance.gain(name, base))}
+        for name in acceptance.names
     }
     return {"steps": acceptance.steps, "requests": len(acceptance.sums), "measured": list(acceptance.measured()),
             "over": base or "what was measured", "rules": rules}  # fmt: skip
@@ -127,8 +135,12 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
         sentences.append("reported logprobs: none were recorded")
     if not judge.drafts.tokens:
         sentences.append("whether drafted tokens follow the draft's rows: no rows of the draft were recorded")
-    if judge.rule in ("token", "block"):
-        bugs = known_bugs(judge.rule)
+    if judge.trees and judge.recording.header.siblings in ("", TOP):
+        sentences.append("whether siblings follow the draft's rows: the header does not say that they were drawn")
+    if judge.trees and judge.against.on_trees:
+        sentences.append(f"{len(TREES_NOT_COMPARED)} known bugs of trees, which keep paths that were not drafted")
+    if on_chains(judge.rule) in ("token", "block"):
+        bugs = known_bugs(on_chains(judge.rule))
         sentences.append(f"{bugs['not_compared']} known bugs whose outcome depends on more than the rows")
     if isinstance(judge.recording, StepLines):
         sentences += not_examined(judge.recording)

@@ -72,8 +72,11 @@ def rows_against_settings(shard: Shard, header: Header) -> RowsSeen:
         settings = header.settings | (shard.settings[which] if which >= 0 else {})
         drafts = shard.cut("draft_tokens", step)
         history = shard.cut("history", step) if "history" in arrays else None
-        for place in range(len(drafts) + 1):
-            _compare(arrays, row, settings, history, drafts[:place], (step, place), header, seen)
+        paths = [drafts[:0]]  # tokens drafted before each row: of a chain, the first so many
+        for token, parent in zip(drafts, shard.cut("draft_parents", step)):
+            paths.append(np.append(paths[parent + 1], token))
+        for place, path in enumerate(paths):
+            _compare(arrays, row, settings, history, path, (step, place), header, seen)
             row += 1
     return seen
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ....models.recorded_steps import Recording, chains
+from ....models.recorded_steps import Recording, parts
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.sparse import EDGES
 from ....verifiers.conditional.steps import Array, PairRows, Steps
+from ....verifiers.conditional.tree_steps import TreeSteps
 from ....verifiers.evidence import LawEntry, Witness
 from .bets import bets_on_steps
 from .shard import Place, Shown
@@ -28,12 +29,12 @@ NEARLY = 0.9
 
 
 def step_at(recording: Recording, place: Place) -> Steps | None:
-    """Return one step of a recording; None if it is no chain."""
+    """Return one step of a recording; None if it kept what was not drafted."""
     shard = recording.read(recording.folder / place.shard)
-    for part in chains(shard, recording.header):
+    for part in parts(shard, recording.header):
         found = np.flatnonzero(part.places == place.step)
         if len(found):
-            return part.steps.part(found)
+            return part.steps.part(found) if part.matches[found[0]] else None
     return None
 
 
@@ -48,8 +49,14 @@ def witness_of(
     if steps is None:
         return Witness(sequence=str(shown.place), expected=expected, observed="emitted", why=shown.why)
     drafted = steps.tokens[0, : steps.lengths[0]].tolist()
-    kept, last = int(steps.emitted[0]), int(steps.last[0])
+    kept, last = int(steps.depth[0, steps.emitted[0]]), int(steps.last[0])
     outcome = f"{shown.place}: kept {kept} of {len(drafted)} drafted tokens, then token {last}"
+    if isinstance(steps, TreeSteps):  # no problem is made of it
+        return Witness(
+            sequence=outcome, expected=expected, observed="emitted", draft_block=",".join(map(str, drafted)),
+            parents=",".join(str(place - 1) for place in steps.apart[0]), why=shown.why,
+            laws=(LawEntry(outcome, expected, "emitted"),),
+        )  # fmt: skip
     window = _window(steps, rule, seen, recording.header.epsilon)
     return Witness(
         problem=_problem(window), sequence=outcome, expected=expected, observed="emitted",

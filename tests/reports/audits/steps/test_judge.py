@@ -136,11 +136,11 @@ def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     """Draw the outcomes of 100 recordings from the rule itself: at most as many reach 1/20 as may."""
     record(tmp_path, steps=64, listed=V)
     recording = Recording.open(tmp_path)
-    from draftproof.models.recorded_steps import chains
+    from draftproof.models.recorded_steps import parts
     from draftproof.reports.audits.steps.bets import bets_on_steps, hypotheses
     from draftproof.reports.audits.steps.purses import StepPurse
 
-    part = next(chains(recording.read(recording.shards[0]), recording.header, 64))
+    part = next(parts(recording.read(recording.shards[0]), recording.header, 64))
     law, against, generator = RULES[rule], hypotheses(rule), np.random.default_rng(3)
     reached = 0
     for _ in range(100):

@@ -15,7 +15,7 @@ import draftproof
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import schema
 from draftproof.models.problem import load_problem
-from draftproof.models.recorded_steps import Header, Recording, chains
+from draftproof.models.recorded_steps import Header, Recording, parts
 from draftproof.recording import Recorder, recorded
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.reports.commands.in_process import draftproof as run
@@ -31,7 +31,7 @@ def test_a_step_is_read_back_as_it_was_recorded(tmp_path):
         recorder.step(target[:1], [], [1], request=7)
     recording = Recording.open(tmp_path)
     shard = recording.read(recording.shards[0])
-    [part] = chains(shard, recording.header)
+    [part] = parts(shard, recording.header)
     steps = part.steps
     assert steps.tokens[0].tolist() == [5, 6] and steps.emitted.tolist() == [1, 0] and steps.last.tolist() == [39, 1]
     assert steps.p[0] == pytest.approx([target[0, 5], target[1, 6]]) and steps.q[0] == pytest.approx(
@@ -103,7 +103,7 @@ def test_torch_tensors_are_copied_before_the_engine_writes_to_them(tmp_path):
         recorder.step(rows.bfloat16(), torch.tensor([3]), torch.tensor([3, 1]), rows[:1])
         rows.zero_()
     recording = Recording.open(tmp_path)
-    [part] = chains(recording.read(recording.shards[0]), recording.header)
+    [part] = parts(recording.read(recording.shards[0]), recording.header)
     assert part.steps.p[0, 0] == 0.125 == part.steps.q[0, 0]
 
 
@@ -215,7 +215,7 @@ def test_rows_that_do_not_sum_to_one_are_named_and_left_out(tmp_path):
 
     record(tmp_path, steps=30, fault=fault)
     report = audit_steps(tmp_path)
-    assert report.steps["left_out"] == {"a row that does not sum to 1": 30}
+    assert report.steps["left_out"] == {"a row that does not sum to 1; their other rows are judged": 30}
     assert "a row of the target sums to 1.1" in report.findings["unreadable"]
 
 
@@ -331,5 +331,5 @@ def test_padding_behind_the_drafted_tokens_is_left_out_with_its_rows(tmp_path):
     with Recorder(tmp_path, 40, dtype="float64") as recorder:
         recorder.step(target, [5, -1, 7], [5, 39, -1, -1], draft, logits=np.log(target))
     recording = Recording.open(tmp_path)
-    [part] = chains(recording.read(recording.shards[0]), recording.header)
+    [part] = parts(recording.read(recording.shards[0]), recording.header)
     assert (part.steps.lengths.tolist(), part.steps.emitted.tolist(), recorder.failed) == ([1], [1], 0)
