@@ -81,7 +81,7 @@ class TreeSteps(Steps):
 
     @cached_property
     def bonus(self) -> Array:
-        return ~self.children.any(1)
+        return np.logical_not(self.children.any(1))
 
     @cached_property
     def rejected(self) -> Array:

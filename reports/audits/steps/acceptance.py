@@ -39,7 +39,8 @@ class Accepted(NamedTuple):
         longest = max((part.best.shape[1] for part in parts), default=0)
         best = [np.pad(part.best, ((0, 0), (0, longest - part.best.shape[1]))) for part in parts]
         names = parts[0].expected if parts else ()
-        request, drafted, accepted = (joined([part[i] for part in parts], int) for i in range(3))
+        three = [(part.request, part.drafted, part.accepted) for part in parts]
+        request, drafted, accepted = (joined([one[i] for one in three], int) for i in range(3))
         expected = {name: joined([part.expected[name] for part in parts], float) for name in names}
         return cls(request, drafted, accepted, expected, np.concatenate([np.zeros((0, longest)), *best]))
 

@@ -45,6 +45,7 @@ class Shown(NamedTuple):
 class Found:
     """What a shard shows. Arrays are of the steps that were judged, or of tokens, in the order of the recording.
 
+    digest: of the file.
     failure: why the first step was not recorded that could not be.
     left_out: why a step was not judged -> how many.
     steps: the bets on steps under the rule that is claimed. slot, length: [T], of those steps.
@@ -58,6 +59,7 @@ class Found:
 
     name: str
     counts: dict[str, int] = field(default_factory=dict)
+    digest: str = ""
     failure: str = ""
     left_out: Counter = field(default_factory=Counter)
     steps: LogBets = field(default_factory=lambda: LogBets.joined([], 0))
