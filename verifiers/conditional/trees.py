@@ -287,6 +287,9 @@ def moved_rows(steps: Steps, name: str, places: Array) -> Steps:
     found = (source[order][at] == wanted) & (rows.ids.reshape(-1) >= 0)
     values = getattr(rows, name).reshape(-1)[order][at]
     listed = np.where(found, values, 0.0).reshape(count, wide, width)
-    rest = np.zeros_like(rows.rest_target)
-    rest[..., -1 if name == "target" else 0] = np.maximum(1 - listed.sum(-1), 0.0)
+    rest, n, place = np.zeros_like(rows.rest_target), np.arange(count)[:, None], np.arange(wide)
+    own = np.where(steps.shown[n, places] & ~steps.shown, 0.0, listed[n, place, steps.at_last])
+    listed[n, place, steps.at_last] = own  # what is known there only because Y came out is not taken to be known here
+    known = listed.sum(-1) - np.where(steps.shown, own, 0.0)
+    rest[..., -1 if name == "target" else 0] = np.maximum(1 - known, 0.0)
     return replace(steps, rows=rows._replace(**{name: listed, f"rest_{name}": rest}), counted=True)

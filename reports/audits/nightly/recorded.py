@@ -10,6 +10,7 @@ import numpy as np
 from .... import __version__
 from ....models.recorded_steps import Recording
 from ....verifiers.conditional.rules import RULES
+from ....verifiers.conditional.tree_rules import on_chains
 from ....verifiers.evidence import Witness
 from ..replay import command_line
 from ..settings import Progress
@@ -110,9 +111,10 @@ def _explain(
                 observed=f"e^{gains[number].max():.1f} times as likely tonight under: {likeliest}",
             )  # fmt: skip
             if check.name == FOLLOWS_RULE and shown:
-                rule = RULES[recording.header.rule].title
+                law = RULES[on_chains(recording.header.rule)]
                 step = min(shown, key=lambda s: -s.gain)
-                words = f"never, under {rule}" if step.gain == inf else f"less often, under {rule}, than: {likeliest}"
-                witness = witness_of(recording, step, words, RULES[recording.header.rule])
+                words = f"less often, under {law.title}, than: {likeliest}"
+                words = f"never, under {law.title}" if step.gain == inf else words
+                witness = witness_of(recording, step, words, law)
         replay = command_line("steps", str(recording.folder))
         history.note_alarm(number, date, {**witness.as_json(), "replay": replay} if witness else None)

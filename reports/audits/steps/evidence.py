@@ -166,7 +166,8 @@ def findings_of(judge: RecordingJudge) -> dict[str, str]:
     if judge.counts.get("failed"):
         found["recording-failed"] = f"{judge.counts['failed']:,} steps could not be recorded: {judge.failure}"
     if judge.steps and not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
-        found["rule-not-judged"] = f"the recording claims {RULES[judge.rule].title}, and no step has what that needs"
+        title = RULES[on_chains(judge.rule)].title
+        found["rule-not-judged"] = f"the recording claims {title}, and no step has what that needs"
     if judge.errors:
         found["unreadable"] = "; ".join(judge.errors[:3]) + (
             f"; {len(judge.errors) - 3} more" if len(judge.errors) > 3 else ""
