@@ -131,7 +131,7 @@ class StepLines(Recording):
         if first.vocabulary and largest >= first.vocabulary:
             raise InputError(f"{path}: a token {largest}, expected 0..{first.vocabulary - 1}")
         header = Header(FORM, VERSION, (first.vocabulary or largest + 1) + 1, dtype, first.rule, first.engine,
-                        first.engine_version, first.device, first.settings)  # fmt: skip
+                        first.engine_version, first.device, settings=first.settings)  # fmt: skip
         digest = hashlib.sha256(text).hexdigest()[:16]
         return cls(place, header, digest, [place], rule or first.rule, first.drafts, unit, lines)
 

@@ -146,7 +146,8 @@ def _emitted(result: Any, drafted: Sequence[int], asked: set[str]) -> Any:
         return result
     if asked & {"accepted", "mask"} and not (isinstance(result, (tuple, list)) and len(result) >= 2):
         return result  # the check of results says what it is
-    first, second = (*result[:2],) if asked & {"accepted", "mask"} else (result, None)
+    first: Any = result[0] if asked & {"accepted", "mask"} else result
+    second: Any = result[1] if asked & {"accepted", "mask"} else 0
     if "batch" in asked:
         first, second = first[0], second[0] if np.ndim(second) else second
     if asked & {"accepted", "mask"} and ("mask" in asked) != all(map(_is_flag, first)):

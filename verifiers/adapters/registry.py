@@ -84,7 +84,7 @@ def catalogue(package: str, kind: str, row: type[Row]) -> list[Row]:
         file = Path(folder) / f"{kind}.json"
         if file.is_file():
             try:
-                return msgspec.json.decode(file.read_bytes(), type=list[row])
+                return [msgspec.convert(one, row) for one in msgspec.json.decode(file.read_bytes())]
             except msgspec.DecodeError as error:  # of another distribution: no reason to end every command
                 warnings.warn(f"{file}: {error}; what it names is left out", stacklevel=2)
     return []
