@@ -7,6 +7,7 @@ whole numbers of any size, and with ``exact`` decimal numbers as the rationals t
 import json
 import re
 from fractions import Fraction
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,10 +115,21 @@ def plain(value: Any) -> Any:
 
 
 def schema(kind: Any, title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a type."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | msgspec.json.schema(
-        kind, schema_hook=_schema
-    )
+    """Return the JSON Schema of a type. Descriptions are docstrings without their indentation."""
+    made = msgspec.json.schema(kind, schema_hook=_schema)
+    return _with_clean_descriptions({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | made)
+
+
+def _with_clean_descriptions(data: Any) -> Any:
+    # Releases of msgspec differ in this, so it is done here.
+    if isinstance(data, dict):
+        return {
+            name: cleandoc(value)
+            if name == "description" and isinstance(value, str)
+            else _with_clean_descriptions(value)
+            for name, value in data.items()
+        }
+    return [*map(_with_clean_descriptions, data)] if isinstance(data, list) else data
 
 
 def _decoded(kind: type, value: Any) -> Any:

@@ -22,6 +22,9 @@ NAME = 16
 MOST_ROWS = 6
 """Most rows of a problem that are written out."""
 
+LONGEST_ENTRY = 9
+"""Most characters of an entry of a row that is written out."""
+
 WIDE = 54
 """Characters of a table of laws from which on each entry is written in two lines."""
 
@@ -191,7 +194,8 @@ def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:
     problem, rows = witness.problem, problem_rows(witness.problem)
     sizes = (("V", "vocabulary"), ("gamma", "gamma"))
     said = [", ".join(f"{symbol} = {problem[name]}" for symbol, name in sizes if name in problem)]
-    for model in ("target", "draft") if 0 < len(rows) <= MOST_ROWS else ():
+    short = 0 < len(rows) <= MOST_ROWS and all(len(entry) <= LONGEST_ENTRY for _, _, row in rows for entry in row)
+    for model in ("target", "draft") if short else ():
         of_model = [(prefix, " ".join(row)) for one, prefix, row in rows if one == model]
         written = [f"{prefix} {row}" if k else row for k, (prefix, row) in enumerate(of_model)]
         said.append(f"{model} {', '.join(written)}")

@@ -114,6 +114,7 @@ NOT_RUN = [
     *["it installs"] * 2,
     "it installs into a new environment",
     "they need a CUDA device",
+    "it starts a server",
 ]
 
 
