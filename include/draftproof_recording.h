@@ -261,7 +261,7 @@ DRAFTPROOF_API void draftproof_record(draftproof_recorder *r, const draftproof_s
     for (int32_t row = 0; !wrong && row <= s->draft_count; row++) {
         const float *q = r->zeros;
         int known = 0;
-        for (int32_t i = 0; i < s->draft_count; i++) {
+        for (int32_t i = s->draft_count - 1; i >= 0; i--) { /* of siblings the eldest's row counts */
             if ((s->parents ? s->parents[i] : i - 1) != row - 1) continue;
             known = s->unknown_draft ? 3 : s->draft ? 1 : 2;
             if (known == 1) q = s->draft + (size_t)i * V; else if (known == 2) r->zeros[s->drafts[i]] = 1;
