@@ -141,7 +141,7 @@ class Recorder:
                     "logprobs": logprobs, "logits": logits, "history": history,
                 })  # fmt: skip
         except Exception as error:  # an engine must not fail for this
-            self._fails(error)
+            self.count_failure(error)
 
     def _put(self, target, drafts, emitted, draft, known, parents, fields) -> None:
         """Begin all copies, and queue a function that waits for them."""
@@ -194,7 +194,8 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _fails(self, error: Exception, steps: int = 1) -> None:
+    def count_failure(self, error: Exception, steps: int = 1) -> None:
+        """Count steps that could not be recorded. The first reason is kept."""
         with self._lock:
             self.failed += steps
             self.error = self.error or f"{type(error).__name__}: {error}"
@@ -207,7 +208,7 @@ class Recorder:
                 forced, logits = [*step.drafts, *step.emitted[step.emitted < self.vocabulary]], step.fields["logits"]
                 self._steps.append((step, reduced(step.target, step.draft, forced, self.listed, logits)))
             except Exception as error:
-                self._fails(error)
+                self.count_failure(error)
             if len(self._steps) >= self.shard_steps:
                 self._write_shard()
         if self._steps or not self._number or self.failed:
@@ -238,7 +239,7 @@ class Recorder:
             data = self._save(arrays, metadata=about)
             write_atomically(self.folder / f"steps-{self._number:06d}.safetensors", data)
         except Exception as error:
-            self._fails(error, len(steps))
+            self.count_failure(error, len(steps))
             return
         self._number += 1
         self.recorded += len(steps)

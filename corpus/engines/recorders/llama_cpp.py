@@ -18,19 +18,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from draftproof.models.battery import drawn_markov
 from draftproof.models.errors import InputError
-from draftproof.models.forge import forge
 from draftproof.recording import header
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import engine_folder
 
 from ..unpack import unpack
+from .in_process import FOLDER
+from .small_pair import GAMMA, forged_pair
 
 ENGINE = "llama-cpp-source"
-
-V, GAMMA = 16, 4
 
 COIN, EQUALITY = "llama-speculative", "llama-speculative-simple"
 """Programs: one tests p / q, the other compares a sample of the target, as the server does."""
@@ -68,13 +66,6 @@ def build(jobs: int = 2) -> None:
     subprocess.run(["nice", "-n", "15", *command], check=True)
 
 
-def forged_pair(folder: Path) -> Path:
-    """Return the folder of a small forged pair in GGUF, made once."""
-    if not folder.exists():
-        forge(drawn_markov(V, GAMMA, "generic", 3), folder, gguf=True)
-    return folder
-
-
 def run(name: str, pair: Path, steps: Path, settings: dict[str, Any], tokens: int = 1000, seed: int = 1) -> None:
     """Decode with a program and record its steps.
 
@@ -88,9 +79,11 @@ def run(name: str, pair: Path, steps: Path, settings: dict[str, Any], tokens: in
     }  # fmt: skip
     if name == EQUALITY:
         options["--spec-type"] = "draft-simple"
-    told = {"DRAFTPROOF_STEPS": str(steps), "DRAFTPROOF_SETTINGS": json.dumps(settings | {"order": "llama.cpp"})}
+    environment = {FOLDER: str(steps), "DRAFTPROOF_SETTINGS": json.dumps(settings | {"order": "llama.cpp"})}
     command = [str(program(name)), *(str(part) for option in options.items() for part in option)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=os.environ | told, timeout=600)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", env=os.environ | environment, timeout=600
+    )
     if done.returncode:
         raise InputError(f"{name} ended with {done.returncode}: {done.stderr[-500:]}")
 
@@ -106,7 +99,7 @@ def main() -> None:
     """Build, record and judge."""
     build()
     with TemporaryDirectory() as folder:
-        pair = forged_pair(Path(folder) / "pair")
+        pair = forged_pair(Path(folder) / "pair", gguf=True)
         for name, settings in product((EQUALITY, COIN), (OPEN, CUTS)):
             found = report(name, pair, settings)
             refuted = ", ".join(sorted({e.claim for e in found.evidence if e.refuted})) or "nothing"

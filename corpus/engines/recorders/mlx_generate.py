@@ -121,7 +121,7 @@ class _Watch:
                 logits=np.array(target[0].logits.astype(mx.float32))[0, -len(drafted) - 1 :] if self.raw else None,
             )  # fmt: skip
         except Exception as error:  # an engine must not fail for this
-            self.recorder._fails(error)
+            self.recorder.count_failure(error)
 
 
 def _joined(parts: list[mx.array]) -> np.ndarray:

@@ -94,7 +94,7 @@ class JaxRecording:
                     )  # fmt: skip
         except Exception as error:  # an engine must not fail for this
             if self.recorder is not None:
-                self.recorder._fails(error)
+                self.recorder.count_failure(error)
 
     def _tree(self, verify: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(**given: Any) -> Any:
@@ -114,7 +114,7 @@ class JaxRecording:
                         )  # fmt: skip
             except Exception as error:  # an engine must not fail for this
                 if self.recorder is not None:
-                    self.recorder._fails(error)
+                    self.recorder.count_failure(error)
             return result
 
         return recorded

@@ -9,19 +9,19 @@ draft's rows, else drafts that are certain, a chain or a tree. Rows come after t
 recorder waits for the pointers of a tree, and for nothing else.
 """
 
-import logging
-import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import torch
 
 from draftproof.recording import Recorder
 
+from .in_process import install_if_asked, note_failure, recorder_of_process, request_number, warn
 from .sibling_trees import parents_of
-from .vllm_v1 import FOLDER, ONE_OF
+
+STEPS = "SGLang's steps"
+"""What is recorded, for warnings."""
 
 CHAIN, TREE, GREEDY = (
     "chain_speculative_sampling_triton", "tree_speculative_sampling_target_only", "verify_tree_greedy_func",
@@ -43,13 +43,7 @@ class Caller(NamedTuple):
 
 def register() -> None:
     """Record every process that SGLang starts, if it is asked for. Never raises into SGLang."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return
-    try:
-        install(folder, int(os.environ.get(ONE_OF, "20")))
-    except Exception as error:
-        logging.getLogger("draftproof").warning("draftproof: SGLang's steps are not recorded: %s", error)
+    install_if_asked(install, STEPS)
 
 
 def install(folder: str, one_of: int = 1) -> "SglangRecording":
@@ -69,7 +63,7 @@ def install(folder: str, one_of: int = 1) -> "SglangRecording":
             )
             recording.caller = Caller(batch, logits_output, raw, verify_input.tree_topk == 1)
         except Exception as error:
-            logging.getLogger("draftproof").warning("draftproof: SGLang's logits are not recorded: %s", error)
+            warn("SGLang's logits", error)
         try:
             return own(verify_input, batch, logits_output, *more, **named)
         finally:
@@ -107,10 +101,7 @@ class SglangRecording:
                 if not given:  # its own callers name every argument
                     self._record(name, named, result)
             except Exception as error:
-                if self.recorder is not None:
-                    self.recorder._fails(error)
-                else:
-                    logging.getLogger("draftproof").warning("draftproof: SGLang's steps are not recorded: %s", error)
+                note_failure(self.recorder, STEPS, error)
             return result
 
         return recorded
@@ -148,18 +139,14 @@ class SglangRecording:
             )  # fmt: skip
 
     def _made(self, name: str, named: dict[str, Any], rows: torch.Tensor) -> Recorder:
-        import atexit
-
         import sglang
 
         lenient = min(named.get("threshold_single", 1.0), named.get("threshold_acc", 1.0)) < 1 and name == TREE
         rule = "block" if named.get("block_verification") else "unknown" if lenient else "token"
-        recorder = Recorder(
-            self.folder, rows.shape[-1], dtype="float32", rule=rule, engine="sglang", one_of=self.one_of,
-            engine_version=sglang.__version__, device=str(rows.device), seed=os.getpid(),
+        return recorder_of_process(
+            self.folder, rows.shape[-1], rule=rule, engine="sglang", one_of=self.one_of,
+            engine_version=sglang.__version__, device=str(rows.device),
         )  # fmt: skip
-        atexit.register(recorder.close)
-        return recorder
 
 
 def _whose(caller: Caller | None, k: int, recorder: Recorder) -> dict[str, int]:
@@ -167,7 +154,7 @@ def _whose(caller: Caller | None, k: int, recorder: Recorder) -> dict[str, int]:
     if caller is None:
         return {"request": k, "place": recorder.seen}
     place = int(caller.batch.seq_lens_cpu[k]) if caller.batch.seq_lens_cpu is not None else recorder.seen
-    return {"request": crc32(str(caller.batch.reqs[k].rid).encode()), "place": place}
+    return {"request": request_number(caller.batch.reqs[k].rid), "place": place}
 
 
 def _settings(caller: Caller | None, k: int) -> dict[str, Any] | None:

@@ -17,9 +17,7 @@ from typing import Any
 
 import draftproof
 import draftproof_engines
-from draftproof.models.battery import drawn_markov
 from draftproof.models.errors import InputError
-from draftproof.models.forge import forge
 from draftproof.models.pairs.packaged_pair import packaged_pair
 from draftproof.models.pairs.presets import CHAT
 from draftproof.models.pairs.prompts import EMBEDDED, prompts
@@ -28,8 +26,8 @@ from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import decoder_python
 from draftproof.verifiers.details import BettingDetail
 from draftproof_engines.decoders.vllm_decoder import REPAIR
-
-V, GAMMA = 16, 4
+from draftproof_engines.recorders.in_process import FOLDER, ONE_OF
+from draftproof_engines.recorders.small_pair import GAMMA, V, forged_pair
 
 SAMPLED, GREEDY_DRAFTS, NGRAM = "draft_model, sampled", "draft_model", "ngram"
 
@@ -62,13 +60,6 @@ def importable(folder: Path) -> str:
     return str(folder)
 
 
-def forged_pair(folder: Path) -> Path:
-    """Return the folder of a small forged pair, made once."""
-    if not folder.exists():
-        forge(drawn_markov(V, GAMMA, "generic", 3), folder)
-    return folder
-
-
 def smollm2_prompts(count: int) -> list[list[int]]:
     """Return so many of the built-in prompts as SmolLM2's chat, in its tokens."""
     from transformers import AutoTokenizer
@@ -94,7 +85,7 @@ def run_vllm(
     } | asked  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": importable(work)}
     if steps is not None:
-        environment |= {"DRAFTPROOF_STEPS": str(steps), "DRAFTPROOF_ONE_OF": str(one_of)}
+        environment |= {FOLDER: str(steps), ONE_OF: str(one_of)}
     module = ["-m", f"draftproof_engines.recorders.{runner}", json.dumps(given)]
     done = subprocess.run([str(decoder_python("vllm")), *module], env=environment, capture_output=True, text=True)
     if done.returncode:

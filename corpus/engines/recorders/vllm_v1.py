@@ -7,26 +7,20 @@ vLLM finds it by the entry point ``vllm.general_plugins``. It does nothing unles
 It imports ``draftproof.recording``, NumPy and safetensors, and nothing else of this project.
 """
 
-import logging
-import os
 from itertools import accumulate
 from typing import Any
-from zlib import crc32
 
 from draftproof.recording import Recorder
 
-FOLDER, ONE_OF = "DRAFTPROOF_STEPS", "DRAFTPROOF_ONE_OF"
+from .in_process import install_if_asked, recorder_of_process, request_number, warn
+
+STEPS = "vLLM's steps"
+"""What is recorded, for warnings."""
 
 
 def register() -> None:
     """Record every process that vLLM starts, if it is asked for. Never raises into vLLM."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return
-    try:
-        install(folder, int(os.environ.get(ONE_OF, "20")))
-    except Exception as error:
-        logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
+    install_if_asked(install, STEPS)
 
 
 def install(folder: str, one_of: int = 1) -> None:
@@ -42,10 +36,7 @@ def install(folder: str, one_of: int = 1) -> None:
     def recorder_for(vocabulary: int, device: str) -> Recorder:
         if not recorders:
             about = {"engine": "vllm", "engine_version": vllm.__version__, "device": device, "rule": "token"}
-            recorders.append(Recorder(folder, vocabulary, dtype="float32", one_of=one_of, seed=os.getpid(), **about))
-            import atexit
-
-            atexit.register(recorders[0].close)
+            recorders.append(recorder_of_process(folder, vocabulary, one_of=one_of, **about))
         return recorders[0]
 
     runner_sample = Runner._sample
@@ -69,7 +60,7 @@ def install(folder: str, one_of: int = 1) -> None:
             recorder = recorder_for(logits.shape[-1], str(logits.device))
             chosen = [k for k in range(len(metadata.num_draft_tokens)) if recorder.chosen()]
         except Exception as error:
-            logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
+            warn(STEPS, error)
         if recorder is None or not chosen:
             return forward(self, metadata, draft_probs, logits, sampling)
         ends = [0, *accumulate(metadata.num_draft_tokens)]
@@ -84,14 +75,14 @@ def install(folder: str, one_of: int = 1) -> None:
             for n, k in enumerate(chosen):
                 mine = slice(ends[k], ends[k + 1])
                 rows = [seen["target"][mine], raw[k][-1:] if last is None else last[n : n + 1]]
-                request, place = crc32(str(batch.req_ids[k]).encode()), int(batch.num_tokens_no_spec[k])
+                request, place = request_number(batch.req_ids[k]), int(batch.num_tokens_no_spec[k])
                 recorder.step(
                     torch.softmax(torch.cat(rows), -1, dtype=torch.float32), metadata.draft_token_ids[mine],
                     output.sampled_token_ids[k], None if draft_probs is None else draft_probs[mine], request=request,
                     place=place, slot=k, settings=_settings(sampling, batch, k), logits=raw[k],
                 )  # fmt: skip
         except Exception as error:
-            recorder._fails(error)
+            recorder.count_failure(error)
         return output
 
     module.rejection_sample, sampler.forward, Runner._sample = rejection_sample, recorded, sample

@@ -4,14 +4,12 @@ Its sampler applies the requests' settings to the logits and hands them to ``rej
 which are of before temperature: the kernels divide by it. Without draft logits each drafted token is certain.
 """
 
-import logging
-import os
 from typing import Any
-from zlib import crc32
 
 from draftproof.recording import Recorder
 
-from .vllm_v1 import FOLDER, ONE_OF
+from .in_process import install_if_asked, note_failure, recorder_of_process, request_number
+from .vllm_v1 import STEPS
 
 WARMUP = ("_warmup_", "_v2_mixed_warmup")
 """How the names of the requests begin with which vLLM warms up."""
@@ -19,13 +17,7 @@ WARMUP = ("_warmup_", "_v2_mixed_warmup")
 
 def register() -> None:
     """Record every process that vLLM starts, if it is asked for. Never raises into vLLM."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return
-    try:
-        install(folder, int(os.environ.get(ONE_OF, "20")))
-    except Exception as error:
-        logging.getLogger("draftproof").warning("draftproof: steps of vLLM's runner V2 are not recorded: %s", error)
+    install_if_asked(install, "steps of vLLM's runner V2")
 
 
 def install(folder: str, one_of: int = 1) -> None:
@@ -46,29 +38,21 @@ def install(folder: str, one_of: int = 1) -> None:
                 recorders.append(_made(self, folder, one_of, logits))
             _record(recorders[0], self, batches[0], logits, given, result)
         except Exception as error:
-            if recorders:
-                recorders[0]._fails(error)
-            else:
-                logging.getLogger("draftproof").warning("draftproof: vLLM's steps are not recorded: %s", error)
+            note_failure(recorders[0] if recorders else None, STEPS, error)
         return result
 
     RejectionSampler.__call__, RejectionSampler._verify = calling, verifying
 
 
 def _made(sampler: Any, folder: str, one_of: int, logits: Any) -> Recorder:
-    import atexit
-
     import vllm
 
     synthetic = sampler.synthetic_conditional_rates is not None
     rule = "unknown" if synthetic else "block" if sampler.use_block_verification else "token"
-    recorder = Recorder(
-        folder, logits.shape[-1], dtype="float32", rule=rule, engine="vllm",
-        engine_version=f"{vllm.__version__}, model runner V2", device=str(logits.device), one_of=one_of,
-        seed=os.getpid(),
+    return recorder_of_process(
+        folder, logits.shape[-1], rule=rule, engine="vllm", engine_version=f"{vllm.__version__}, model runner V2",
+        device=str(logits.device), one_of=one_of,
     )  # fmt: skip
-    atexit.register(recorder.close)
-    return recorder
 
 
 def _record(recorder: Recorder, sampler: Any, batch: Any, logits: Any, given: Any, result: Any) -> None:
@@ -94,7 +78,7 @@ def _record(recorder: Recorder, sampler: Any, batch: Any, logits: Any, given: An
         recorder.step(
             processed[rows].float().softmax(-1), drafted[rows][1:], emitted[k],
             None if draft is None else (draft / (settings["temperature"] or 1)).softmax(-1), slot=k, settings=settings,
-            request=crc32(names[k].encode()), place=int(lengths[k]) + 1, logits=logits[rows].float(),
+            request=request_number(names[k]), place=int(lengths[k]) + 1, logits=logits[rows].float(),
         )  # fmt: skip
 
 

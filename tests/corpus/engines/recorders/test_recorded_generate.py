@@ -4,18 +4,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from draftproof.models.battery import drawn_markov
-from draftproof.models.forge import forge
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof_engines.recorders.small_pair import V, forged_pair
 from draftproof_engines.recorders.transformers_generate import recording_generate
-
-V = 16
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pair")
-    forge(drawn_markov(V, 4, "generic", 3), folder)
+    folder = forged_pair(tmp_path_factory.mktemp("forged") / "pair")
     return [AutoModelForCausalLM.from_pretrained(folder / name) for name in ("target", "draft")]
 
 

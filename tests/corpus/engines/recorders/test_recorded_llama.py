@@ -3,7 +3,8 @@
 import pytest
 
 from draftproof.recording import header
-from draftproof_engines.recorders.llama_cpp import COIN, CUTS, EQUALITY, OPEN, PATCH, forged_pair, program, report
+from draftproof_engines.recorders.llama_cpp import COIN, CUTS, EQUALITY, OPEN, PATCH, program, report
+from draftproof_engines.recorders.small_pair import forged_pair
 
 built = pytest.mark.skipif(not program(EQUALITY).is_file(), reason="needs llama.cpp: make recorders-llama")
 
@@ -14,7 +15,7 @@ def refuted(found):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged") / "pair")
+    return forged_pair(tmp_path_factory.mktemp("forged") / "pair", gguf=True)
 
 
 def test_the_patch_is_short_and_uses_the_header():

@@ -6,11 +6,10 @@ from importlib import import_module
 
 import pytest
 
-from draftproof.models.battery import drawn_markov
-from draftproof.models.forge import forge
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import engine_folder
 from draftproof_engines.adapters.mlx_engines import use_mlx
+from draftproof_engines.recorders.small_pair import GAMMA, V, forged_pair
 
 pytestmark = [
     pytest.mark.unpacked,
@@ -18,7 +17,6 @@ pytestmark = [
         not all(engine_folder(engine).is_dir() for engine in ("mlx", "mlx-lm")), reason="needs mlx-lm: make engines"
     ),
 ]
-V, GAMMA = 16, 4
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +24,7 @@ def pair(tmp_path_factory):
     use_mlx()
     from mlx_lm.utils import load_model
 
-    folder = tmp_path_factory.mktemp("pair")
-    forge(drawn_markov(V, GAMMA, "generic", 3), folder)
+    folder = forged_pair(tmp_path_factory.mktemp("forged") / "pair")
     size = json.loads((folder / "target" / "config.json").read_text())["vocab_size"]
     return [load_model(folder / name)[0] for name in ("target", "draft")], size
 

@@ -4,7 +4,8 @@ import pytest
 
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.verifiers.adapters.registry import decoder_python
-from draftproof_engines.recorders.vllm_recordings import forged_pair, run_vllm
+from draftproof_engines.recorders.small_pair import forged_pair
+from draftproof_engines.recorders.vllm_recordings import run_vllm
 
 pytestmark = [
     pytest.mark.decoders,
