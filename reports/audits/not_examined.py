@@ -77,8 +77,8 @@ def left_out(report: Run) -> list[str]:
         words.append(f"{', '.join(others)} (--dtype)" if "convention" in report.subject else ", ".join(others))
     if known.not_decided:
         words.append(f"{counted(len({p.problem for p in known.not_decided}), 'problem')} that are not decided")
-    for covered, every in shares(report).values():
-        words += [f"{every - covered} regions of the rows"] if covered < every else []
+    uncovered = [every - covered for covered, every in shares(report).values()]
+    words += [f"up to {max(uncovered)} regions of the rows"] if any(uncovered) else []
     words += ["batches"] if known.requests_a_call == [1] and "convention" in report.subject else []
     words += ["the loop around the function"] if "convention" in report.subject else []
     return words or ["other models, settings and devices"]
@@ -206,27 +206,21 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
     return [f"speculation{where}: its random numbers fall in as many ways as without a draft, as if none was drafted"]
 
 
-def _ahead(report: Run) -> set[tuple[int, int]]:
-    """Return (regions of decisions that look along the drafted path which are covered, all of them), each once."""
-    counts = [[n for name, n in by.items() if name.startswith(AHEAD)] for by in report.regions.values()]
-    return {(sum(n["covered"] for n in some), sum(n["of"] for n in some)) for some in counts if some}
-
-
 def _regions(report: Run, wide: bool) -> list[str]:
     """Say in which regions of the rows a bug could act unseen (``models.regions``). wide: whether there are wide
     rows."""
     sentences = []
+    where = {dtype: "over rationals" if dtype == "exact" else f"in {dtype}" for dtype in report.regions}
     for dtype, (covered, every) in shares(report).items():
         if covered < every:
-            where = "over rationals" if dtype == "exact" else f"in {dtype}"
             sentences.append(
-                f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads "
-                "there, or what they change is below rounding; the page (--html) counts them by region"
+                f"bugs that act only in {every - covered} of {every} regions of the rows, {where[dtype]}: no problem "
+                "leads there, or what they change is below rounding; the page (--html) counts them by region"
             )
-    for seen, every in _ahead(report):
+    for dtype, (covered, every) in shares(report, AHEAD).items():
         sentences.append(
-            f"how many tokens are verified where rows that they lead to decide it, but for {seen} of {every} regions "
-            f"of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
+            f"how many tokens are verified where rows that they lead to decide it, {where[dtype]}, but for {covered} "
+            f"of {every} regions of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
         )
     if report.regions and wide:
         sentences.append(

@@ -365,21 +365,26 @@ def _if_it_computes(items: list[Evidence]) -> str:
     return f", if it computes in {' and '.join(map(str, types))}" if types else ""
 
 
-def shares(report: Run) -> dict[str, tuple[int, int]]:
-    """Return dtype -> (regions of the rows that are covered, all of them)."""
+def shares(report: Run, beginning: str = "") -> dict[str, tuple[int, int]]:
+    """Return dtype -> (regions that are covered, all of them), of those whose names begin so."""
     return {
-        dtype: (sum(r["covered"] for r in regions.values()), sum(r["of"] for r in regions.values()))
+        dtype: (sum(r["covered"] for r in some), sum(r["of"] for r in some))
         for dtype, regions in report.regions.items()
+        if (some := [r for name, r in regions.items() if name.startswith(beginning)])
     }
 
 
-def _covered(report: Run) -> str:
-    """Say how many regions of the rows the small problems cover, by dtype."""
-    said = [
+def regions_covered(report: Run) -> str:
+    """Say how many regions the small problems cover, by dtype: "932 of 1820 in float32"; empty without any."""
+    return ", ".join(
         f"{covered} of {every}" + (f" in {dtype}" if len(report.regions) > 1 else "")
         for dtype, (covered, every) in shares(report).items()
-    ]
-    return f"; covered, of the regions in which a bug can act alone: {', '.join(said)}" if said else ""
+    )
+
+
+def _covered(report: Run) -> str:
+    said = regions_covered(report)
+    return f"; covered, of the regions in which a bug can act alone: {said}" if said else ""
 
 
 def counted(number: int, what: str) -> str:

@@ -35,7 +35,7 @@ from ...verifiers.evidence import (
 )
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import Report
-from ..audits.scope import WIDE_ROUNDING, counted, not_refuted, shares
+from ..audits.scope import WIDE_ROUNDING, counted, not_refuted, regions_covered, shares
 
 TOO_WIDE = "drift too wide to judge"
 
@@ -236,8 +236,9 @@ def examined(report: Report) -> str:
     if known.nodes:
         said.append(f"trees of up to {known.nodes} nodes")
     said += [", ".join(known.numbers)] if known.numbers else []
-    every = [f"{covered} of {of} regions" for covered, of in shares(report).values() if covered]
-    return "; ".join(said + list(dict.fromkeys(every)))
+    if any(covered for covered, _ in shares(report).values()):
+        said.append(f"regions: {regions_covered(report)}")
+    return "; ".join(said)
 
 
 def allowance(report: Report) -> str:
