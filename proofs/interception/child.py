@@ -11,7 +11,8 @@ from typing import Any
 from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...models.problem import AnyProblem, any_problem_from
-from ...verifiers.adapters.conventions import adapted, recognised, split
+from ...verifiers.adapters.convention_names import split
+from ...verifiers.adapters.conventions import adapted, recognised
 from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences

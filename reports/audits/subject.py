@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...models.errors import InputError
-from ...verifiers.adapters.conventions import named
+from ...verifiers.adapters.convention_names import named
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.registry import REFERENCES, Reference
 from ...verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES

@@ -7,7 +7,7 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
-from ...verifiers.adapters.conventions import CONVENTIONS
+from ...verifiers.adapters.convention_names import CONVENTIONS
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.trees.draft_tree import EVERY_WAY

@@ -10,7 +10,6 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import load_problem
-from ...models.recorded_steps import Recording
 from ..audits.nightly import DEFAULT_FILE
 from ..audits.subject import SubjectSpec, subject_from
 from .exit_status import NOT_AUDITED, OK, REFUTED
@@ -79,6 +78,7 @@ def run(
     A second run on the same night adds its draws to the first's; with the same --seed it goes on where the first one
     was interrupted."""
     output = _output(db, json_file, html_file)
+    from ...models.recorded_steps import Recording
     from ..audits.nightly.history import History, checked_night
     from ..audits.nightly.recorded import PREFIX
     from ..audits.nightly.run import Night, default_subjects, run_night

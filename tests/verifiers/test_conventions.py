@@ -8,7 +8,8 @@ from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
 from draftproof.verifiers.adapters.calling_convention import NotASubject
-from draftproof.verifiers.adapters.conventions import CONVENTIONS, adapted, recognised, split
+from draftproof.verifiers.adapters.convention_names import CONVENTIONS, split
+from draftproof.verifiers.adapters.conventions import adapted, recognised
 
 SOURCE = """
 import numpy as np

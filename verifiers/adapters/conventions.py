@@ -13,37 +13,13 @@ from typing import Any
 import numpy as np
 
 from .calling_convention import ARGUMENT_NAMES, NotASubject, declare, logits_of, softmax
-
-CONVENTIONS = {
-    "logits": "target_logits, draft_logits in place of probabilities; found by these names too",
-    "batch": "a batch: target_probs [B, gamma + 1, V], draft_probs [B, gamma, V], draft_tokens [B, gamma]",
-    "accepted": "returns (tokens, number accepted): the first number + 1 tokens are emitted",
-    "mask": "returns (mask of accepted drafts, token): the drafts before the first False, and the token",
-    "vllm": "vLLM's rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, ...)",
-    "jax": "needs key, a key of jax.random, made anew in each call: its law is sampled",
-}
-"""The conventions by name, each in a line."""
-
-MARK = "@"
-"""Separates a subject's name from its conventions, where they are one text: mine.py:verify@batch,logits."""
+from .convention_names import CONVENTIONS
 
 PAD = -1
 """A place of a padded result that holds no token. Those at the end of a row are left out."""
 
 OFFERED = (("batch",), ("accepted",), ("batch", "accepted"), ("mask",), ("batch", "mask"), ("jax",))
 """Conventions that are tried, one after the other, with a function that cannot be called plainly."""
-
-
-def named(name: str, conventions: Sequence[str]) -> str:
-    """Return a subject's name with its conventions."""
-    return f"{name}{MARK}{','.join(conventions)}" if conventions else name
-
-
-def split(name: str) -> tuple[str, list[str]]:
-    """Return a subject's name, and its conventions."""
-    place, colon, attribute = name.rpartition(":")
-    attribute, _, conventions = attribute.partition(MARK)
-    return f"{place}{colon}{attribute}", [*filter(None, conventions.split(","))]
 
 
 def recognised(function: Any) -> list[str]:
@@ -105,7 +81,8 @@ def _softmax(rows: Any) -> Any:
     """Return the rows that a function verifies with if it takes their logits."""
     if _is_tensor(rows):
         return softmax(rows)
-    raised = np.exp(_logits(rows) - _logits(rows).max(-1, keepdims=True))
+    logits = _logits(rows)
+    raised = np.exp(logits - logits.max(-1, keepdims=True))
     return raised / raised.sum(-1, keepdims=True)
 
 

@@ -1,0 +1,28 @@
+"""Names of calling conventions, and a subject's name with them; the command line reads it without NumPy."""
+
+from collections.abc import Sequence
+
+CONVENTIONS = {
+    "logits": "target_logits, draft_logits in place of probabilities; found by these names too",
+    "batch": "a batch: target_probs [B, gamma + 1, V], draft_probs [B, gamma, V], draft_tokens [B, gamma]",
+    "accepted": "returns (tokens, number accepted): the first number + 1 tokens are emitted",
+    "mask": "returns (mask of accepted drafts, token): the drafts before the first False, and the token",
+    "vllm": "vLLM's rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, ...)",
+    "jax": "needs key, a key of jax.random, made anew in each call: its law is sampled",
+}
+"""The conventions by name, each in a line."""
+
+MARK = "@"
+"""Separates a subject's name from its conventions, where they are one text: mine.py:verify@batch,logits."""
+
+
+def named(name: str, conventions: Sequence[str]) -> str:
+    """Return a subject's name with its conventions."""
+    return f"{name}{MARK}{','.join(conventions)}" if conventions else name
+
+
+def split(name: str) -> tuple[str, list[str]]:
+    """Return a subject's name, and its conventions."""
+    place, colon, attribute = name.rpartition(":")
+    attribute, _, conventions = attribute.partition(MARK)
+    return f"{place}{colon}{attribute}", [*filter(None, conventions.split(","))]
