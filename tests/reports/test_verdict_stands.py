@@ -32,6 +32,16 @@ def test_a_function_stays_refuted_where_its_explanation_fails(module, name, monk
     assert [f["kind"] for f in report["findings"]] == ["not-explained"]
 
 
+def test_the_smallest_witness_stays_where_it_cannot_be_said_where_its_law_departs(monkeypatch, tmp_path):
+    monkeypatch.setattr(explanation, "where_it_departs", fails)
+    file = tmp_path / "report.json"
+    done = CliRunner().invoke(cli, ["audit", WRONG, "--problem", PROBLEM, "--json", str(file)])
+    report = json.loads(file.read_text())
+    witnesses = [item["witness"] for item in report["evidence"] if item.get("witness")]
+    assert done.exit_code == 1 and any(witness.get("smallest") for witness in witnesses)
+    assert [f["kind"] for f in report["findings"]] == ["not-explained"]
+
+
 def test_an_engine_stays_refuted_where_its_diagnosis_fails(monkeypatch):
     monkeypatch.setattr(exact_texts, "behaves_as", fails)
     report = audit_engine(engine_from(f"{PLANTED}:replaced_by_the_target"), levels=("exact",), tokens=2)

@@ -82,21 +82,33 @@ class Explanation:
         refutation = smallest and judge_claim(smallest, claim)
         if smallest and refutation and refutation.witness:
             self.session.report.notice(smallest.findings)
-            where = where_it_departs(smallest) if claim == "lossless" else None
-            words, line = (where.words, self._line(smallest.problem, where)) if where else (None, None)
-            witness = replace(refutation.witness, smallest=True, where=words, line=line)
-            self.smallest = self.session.with_replay(replace(refutation, witness=witness))
+            marked = replace(refutation, witness=replace(refutation.witness, smallest=True))
+            self.smallest = self.session.with_replay(marked)
+            if claim == "lossless":
+                explain(self.session.report, lambda: self._locate(smallest))
+
+    def _locate(self, law: Measurement) -> None:
+        """Add to the smallest witness where its law departs."""
+        where = where_it_departs(law)
+        if where and self.smallest and self.smallest.witness:
+            found = replace(self.smallest.witness, where=where.words, line=self._line(law.problem, where))
+            self.smallest = replace(self.smallest, witness=found)
 
     def _line(self, problem: Problem, where: Departing) -> str | None:
-        """Return the source line that decides what departs; None for a subject whose calls are not traced."""
+        """Return the source line that decides what departs; None for a subject whose calls are not traced, or where
+        the calls that would show it end the child.
+        """
         if self.session.driven or self.session.sandbox.ended:
             return None
         decisions = []
-        for answer in self.session.sandbox.law(problem, lines=True):
-            block = tuple(answer.get("block", ()))
-            for one in answer.get("decisions", ()):
-                lines = [(file, number) for file, number in one["lines"]]
-                decisions.append(Decision(block, decoded(one["outcome"]), one["path"], lines))
+        try:
+            for answer in self.session.sandbox.law(problem, lines=True):
+                block = tuple(answer.get("block", ()))
+                for one in answer.get("decisions", ()):
+                    lines = [(file, number) for file, number in one["lines"]]
+                    decisions.append(Decision(block, decoded(one["outcome"]), one["path"], lines))
+        except RunFailed:
+            return None
         return deciding_line(where, decisions)
 
     def _diagnose(self, claim: str, chosen: list[Measurement]) -> None:
