@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -147,6 +148,10 @@ class StepLines(Recording):
 
     def read(self, path: Path) -> Shard:
         """Return all steps as a shard, of rows that the rule's law is exact on. path: as every reader takes it."""
+        return self._shard
+
+    @cached_property
+    def _shard(self) -> Shard:
         steps = [self._whole(line) if self.greedy else self._lumped(line) for line in self.lines.values()]
         counts = {"seen": len(steps), "recorded": len(steps), "dropped": 0, "failed": 0}
         return Shard(self.folder.name, counts, "", [], _arrays(list(self.lines.values()), steps))
