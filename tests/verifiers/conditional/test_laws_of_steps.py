@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 from draftproof.verifiers.conditional.mutants import BLOCK_MUTANTS, NOT_COMPARED, TOKEN_MUTANTS
 from draftproof.verifiers.conditional.rules import RULES, at_most, expected_accepted
 from draftproof.verifiers.conditional.steps import excess
@@ -17,18 +15,6 @@ from .dense import every_outcome, steps_of
 pytestmark = pytest.mark.exact
 
 PROBLEMS = (drawn(3, 2, "generic"), drawn(2, 3, "zeros", 1), drawn(4, 1, "generic", 5))
-
-
-@pytest.fixture(scope="module")
-def emitted_by():
-    """The law of what a verifier of the zoo emits, given each draft block."""
-    with Sandbox("", dtype="float64", array="numpy") as sandbox:
-
-        def laws(subject, problem):
-            sandbox.load(subject, [problem])
-            return measured(problem, "float64", sandbox.law(problem)).blocks
-
-        yield laws
 
 
 def probabilities(law, steps):

@@ -12,8 +12,6 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, ragged
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 from draftproof.verifiers.conditional.sparse import LISTED, reduced
 from draftproof.verifiers.conditional.steps import PairRows, Steps
 from draftproof.verifiers.conditional.tilts import tilts
@@ -138,18 +136,6 @@ def test_of_equal_siblings_the_first_alone_may_go_on():
     steps, _ = every_outcome(PROBLEMS[5])
     assert steps.other is not None and (steps.other.emitted == -1).any()
     assert TREE_RULES["spec-infer"].stops(steps.other).sum(1) == pytest.approx(1, abs=1e-12)
-
-
-@pytest.fixture(scope="module")
-def emitted_by():
-    """The law of what a verifier of the zoo emits, given each tree."""
-    with Sandbox("", dtype="float64", array="numpy") as sandbox:
-
-        def laws(subject, problem):
-            sandbox.load(subject, [problem])
-            return measured(problem, "float64", sandbox.law(problem)).blocks
-
-        yield laws
 
 
 RIGHT = {"spec-infer": "D01", "without-replacement": "D02", "top-tokens": "D03", "naive": "D04", "traversal": "D06"}
