@@ -19,8 +19,5 @@ def test_each_method_was_recorded_long_enough_and_raised_no_alarm():
     figures = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()]
     assert {one["what"] for one in figures} == LONG.keys()
     assert [one["what"] for one in figures if one["refuted"] or one["recorded"] < ENOUGH] == []
-    page = PAGE.read_text(encoding="utf-8")
-    for one in figures:
-        row = next(line for line in page.splitlines() if line.startswith(f"| {one['what']} |"))
-        cells = [cell.strip() for cell in row.strip("|").split("|")[2:]]
-        assert cells == [f"{one['judged'][name]:,}" for name in ("emitted", "rows")] and f"{one['recorded']:,}" in row
+    recorded = [one["recorded"] for one in figures]
+    assert f"{min(recorded):,} to {max(recorded):,} steps" in PAGE.read_text(encoding="utf-8")
