@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 from draftproof import stattests
 from draftproof.corpus.site import bugs
 from draftproof.corpus.site.engines_page import kept_survey
+from draftproof.corpus.site.evidence_folder import runs_table
 from draftproof.corpus.site.grid import grid_page, kept_grids
 from draftproof.corpus.site.kept_orderings import counts_table, decided_table, equalities_table, gains_table
 from draftproof.corpus.site.rounding_table import table, worst_table
@@ -107,6 +108,11 @@ def engines(page: str) -> str:
 def index_survey(page: str) -> str:
     """The page of the index's packages."""
     return (SITE / "index-survey.md").read_text(encoding="utf-8")
+
+
+def measurements(page: str) -> str:
+    """Return the page of measured figures, as it stands in ``corpus/site``."""
+    return (SITE / "measurements.md").read_text(encoding="utf-8")
 
 
 def history(page: str) -> str:
@@ -215,8 +221,11 @@ def wrong_decoders(page: str) -> str:
 
 
 def end_to_end(page: str) -> str:
-    """The page of end-to-end runs, with the orderings of those that are kept."""
-    tables = {"gains": gains_table, "decided": decided_table, "counts": counts_table, "equalities": equalities_table}
+    """Return the page of end-to-end runs, with the kept runs and their orderings."""
+    tables = {
+        "gains": gains_table, "decided": decided_table, "counts": counts_table, "equalities": equalities_table,
+        "runs": runs_table,
+    }  # fmt: skip
     for name, made in tables.items():
         page = page.replace(f"<!-- made by house.py: {name} -->", made())
     return page
@@ -226,7 +235,7 @@ MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
     "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "end-to-end": end_to_end,
     "engines": engines, "glossary": glossary, "history": history, "index": index, "index-survey": index_survey,
-    "python": statistics, "rounding": rounding,
+    "measurements": measurements, "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Runs that are kept: a folder for each, with what the run wrote and what it was run on.
 
 corpus/site/evidence/NAME/: run.json (``RunFacts``) and report.json of ``audit``, ``e2e`` and ``engine``, or tables.json
-and tables.md of ``tables``. The documentation's build makes their pages. What documents say of a run is ``Kept.line``,
-word for word; a test holds them to it.
+and tables.md of ``tables``. The documentation's build makes their pages, and a table with a row for each
+(``runs_table``).
 """
 
 import json
@@ -114,3 +114,9 @@ def kept(folder: Path) -> Kept:
             f"{folder}: its report was made with torch {report['environment'].get('torch')}, not in this run"
         )
     return Kept(folder.name, run, report)
+
+
+def runs_table() -> str:
+    """Return the kept runs of this project as a table in Markdown."""
+    folders = sorted(file.parent for file in Path(__file__).with_name("evidence").glob(f"*/{RUN}"))
+    return "\n".join([HEAD, *(kept(folder).line for folder in folders)])
