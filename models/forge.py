@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any, NamedTuple
 
 from .errors import InputError
@@ -26,6 +27,9 @@ MAX_PADDED_VOCABULARY = 151_936
 PROBLEM_FILE = "problem.json"
 """File next to the checkpoints: the problem that they were forged from."""
 
+MAX_SHARDS = 64
+"""Largest number of devices that a pair is forged for."""
+
 MIN_PROBABILITY = 1e-37
 """A positive probability below this is 0 in a float32 softmax."""
 
@@ -39,8 +43,9 @@ class Forged(NamedTuple):
 
 
 def forge(
-    problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32", gguf: bool = False
-) -> Forged:
+    problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32",
+    gguf: bool = False, shards: int = 1,
+) -> Forged:  # fmt: skip
     """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft, with the problem.
 
     softmax(logits after ..., k) = M(. | k) for k < V, and M(. | empty) after every other id.
@@ -49,6 +54,8 @@ def forge(
     vocabulary_size: how many ids the models have, V + 2 or more; all from V on are impossible.
     dtype: of the weights, one of ``libraries.DTYPES``.
     gguf: whether to write folder/target.gguf and folder/draft.gguf too (``save_gguf``), from weights in float32.
+    shards: number of devices that an engine divides each model over (its tensor-parallel size).
+    All files may be read by every user, since engines often run as another one.
     Guarantee: in float32 the law read back (``law_of_checkpoint``) is within 1e-6 of the problem's, entry by entry,
     and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
     Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
@@ -56,6 +63,8 @@ def forge(
     pair = {name: as_markov(getattr(problem, name), problem.vocabulary, name) for name in ("target", "draft")}
     size = _checked_size(problem.vocabulary, vocabulary_size)
     must_be_dtype(dtype)
+    if not 1 <= shards <= MAX_SHARDS:
+        raise InputError(f"tensor parallel {shards}: expected 1 to {MAX_SHARDS} devices")
     require("torch", "transformers")
     if gguf:
         require("gguf")
@@ -67,12 +76,14 @@ def forge(
     for name, law in pair.items():
         try:
             with quiet():
-                save_checkpoint(law, folder / name, size, dtype, f"{name} of {problem.name}")
+                save_checkpoint(law, folder / name, size, dtype, f"{name} of {problem.name}", shards)
             if gguf:
                 save_gguf(folder / name, folder / f"{name}.gguf")
         except (OSError, SafetensorError) as error:
             raise InputError(f"{folder / name}: cannot be written ({reason(error)})") from None
     write_atomically(folder / PROBLEM_FILE, json.dumps(as_json(problem), indent=1) + "\n")
+    for path in (folder, *folder.rglob("*")):  # safetensors writes files that their owner alone may read
+        path.chmod(S_IMODE(path.stat().st_mode) | (0o555 if path.is_dir() else 0o444))
     return Forged(folder / "target", folder / "draft", problem.vocabulary)
 
 

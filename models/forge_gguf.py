@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .forge_llama import BOS, EOS
+from .forge_llama import BOS, CHAT_TEMPLATE, EOS
 from .libraries import require
 
 CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"
@@ -56,6 +56,7 @@ def save_gguf(checkpoint: Path, file: Path) -> None:
     writer.add_eos_token_id(vocabulary + 1)
     writer.add_add_bos_token(True)
     writer.add_add_space_prefix(False)
+    writer.add_chat_template(CHAT_TEMPLATE)
     for name, weight in load_file(checkpoint / "model.safetensors").items():
         writer.add_tensor(_NAMES[name], weight.astype("float32"))
     writer.write_header_to_file()

@@ -24,20 +24,22 @@ IMPOSSIBLE_LOGIT = -8192.0
 """The logit of an impossible token: finite in float16, and exp(-8192 / T) is 0 in float64 for T up to 10."""
 
 
-def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str) -> None:
+def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str, shards: int = 1) -> None:
     """Write a Llama checkpoint with this law, its generation settings and its tokenizer.
 
     logits(after token k) = log P(. | k), and IMPOSSIBLE_LOGIT for probability 0 and for every id from V on.
     law: rows of V rationals.
     size: number of ids.
     name: what the checkpoint was forged from, recorded in its configuration.
+    shards: number of devices that the heads and the MLP can be divided over.
     """
     import torch
 
     vocabulary, precision = len(law.after), getattr(torch, dtype)
-    heads = vocabulary // HEAD_SIZE + 1
+    heads = -(-(vocabulary // HEAD_SIZE + 1) // shards) * shards
     configuration = {
-        "vocab_size": size, "hidden_size": heads * HEAD_SIZE, "intermediate_size": HEAD_SIZE, "num_hidden_layers": 1,
+        "vocab_size": size, "hidden_size": heads * HEAD_SIZE, "intermediate_size": HEAD_SIZE * shards,
+        "num_hidden_layers": 1,
         "num_attention_heads": heads, "num_key_value_heads": heads, "max_position_embeddings": 4096,
         "rms_norm_eps": 1e-6, "tie_word_embeddings": False, "forged_from": name,
         "bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1,
@@ -90,6 +92,9 @@ def _write_law(law: Markov, embedding, head) -> None:
 
 BOS, EOS = "<s>", "</s>"
 
+CHAT_TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
+"""Template by which a chat with one message has the tokens of a prompt with its content."""
+
 
 def save_word_tokenizer(folder: Path, vocabulary: int) -> None:
     """Write a word-level tokenizer: "0 2 1" <-> [V, 0, 2, 1], the text split at blanks.
@@ -107,4 +112,4 @@ def save_word_tokenizer(folder: Path, vocabulary: int) -> None:
     tokenizer = Tokenizer(WordLevel({word: token for token, word in enumerate(words)}, unk_token=EOS))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, vocabulary)])
-    save_tokenizer(tokenizer, folder, BOS, EOS)
+    save_tokenizer(tokenizer, folder, BOS, EOS, CHAT_TEMPLATE)

@@ -57,12 +57,13 @@ def means_no_memory(error: BaseException) -> bool:
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(text in str(error) for text in OUT_OF_MEMORY)
 
 
-def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
+def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str, chat_template: str | None = None) -> None:
     """Write a tokenizer of ``tokenizers`` as transformers does, so that AutoTokenizer loads it; ``end`` pads too."""
     from transformers import PreTrainedTokenizerFast
 
     special = {"bos_token": begin, "eos_token": end, "pad_token": end}
     options = {"clean_up_tokenization_spaces": False, "model_input_names": ["input_ids", "attention_mask"]}
+    options |= {"chat_template": chat_template} if chat_template else {}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special, **options).save_pretrained(folder)
 
 

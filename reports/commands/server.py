@@ -24,6 +24,8 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.option("--reference", metavar="DIR", help="Real weights that the server serves, in place of --target.")
 @click.option("--without", metavar="URL", help="With --grid or --reference: the same server without speculation.")
 @click.option("--draft", metavar="DIR", help="With --reference: the draft's weights; its share in texts is bet on.")
+@click.option("--device", metavar="NAME",
+              help="With --reference: where its rows are computed, cpu or cuda.  [default: cpu]")  # fmt: skip
 @click.option("--model", metavar="NAME", help="The model's name in requests.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N",
               help="Texts of a kind of request.  [default: 1000; 4000 with --grid, 64 with --reference]")  # fmt: skip
@@ -48,6 +50,8 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 def command(url: str, target: str | None, reference: str | None, grid: bool, settings: dict[str, Any],
             json_file: str | None, html_file: str | None, require_decision: bool, **options: Any) -> None:  # fmt: skip
     """Audit a server of the OpenAI completions API at URL: http://HOST:PORT, started with whatever speculation.
+
+    Where URL ends in /v1/chat/completions, chats are asked for.
 
     It serves a forged --target, whose law is known, or real weights that --reference has too: every token is then bet
     on under their rows, after the drift of the server's arithmetic was measured. A pass comes with a detection limit

@@ -1,5 +1,7 @@
 """Forged checkpoints: transformers gives the problem's law back, zeros exactly, whatever the prefix and the padding."""
 
+import json
+import os
 from itertools import product
 from math import exp, log
 
@@ -107,6 +109,36 @@ def test_the_tokenizer_takes_texts_to_tokens_and_back_and_sampling_truncates_not
         assert tokenizer("0 a,b 1").input_ids == [3, 0, 4, 1], "engines try words of their own"
         found = GenerationConfig.from_pretrained(folder)
         assert (found.do_sample, found.temperature, found.top_k, found.top_p) == (True, 1.0, 0, 1.0)
+
+
+def test_a_pair_for_several_devices_has_the_same_law_and_divides_over_them(tmp_path):
+    forged = forge(SMALL, tmp_path, shards=4)
+    assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
+    config = json.loads((forged.target / "config.json").read_text())
+    sizes = ("num_attention_heads", "num_key_value_heads", "intermediate_size", "hidden_size")
+    assert all(config[size] % 4 == 0 for size in sizes)
+    with pytest.raises(InputError, match="tensor parallel 65: expected 1 to 64 devices"):
+        forge(SMALL, tmp_path / "more", shards=65)
+
+
+def test_every_user_may_read_what_is_forged_whatever_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        forge(SMALL, tmp_path / "pair")
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "pair", *(tmp_path / "pair").rglob("*")):
+        wanted = 0o555 if path.is_dir() else 0o444
+        assert path.stat().st_mode & wanted == wanted, path
+
+
+def test_a_chat_of_one_message_has_the_tokens_of_its_content_as_a_prompt(small):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(small.target)
+    for text, tokens in (("0 2 1", [3, 0, 2, 1]), ("", [3]), ("<s>", [3, 3])):
+        said = tokenizer.apply_chat_template([{"role": "user", "content": text}], tokenize=False)
+        assert tokenizer(said, add_special_tokens=False).input_ids == tokens
 
 
 def test_a_table_that_is_of_order_one_is_forged_and_one_that_is_not_is_refused_by_its_first_such_row(tmp_path):

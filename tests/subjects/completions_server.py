@@ -95,7 +95,8 @@ class Handler(AnsweringHandler):
 
     def do_POST(self):
         body = self.body()
-        if not self.path.endswith("/v1/completions"):
+        self.chat = self.path.endswith("/v1/chat/completions")
+        if not (self.chat or self.path.endswith("/v1/completions")) or self.chat != ("messages" in body):
             return self.reply({"error": {"message": "no such path"}}, 404)
         number = next(self.server.numbers)
         if not (self.server.fault and self.server.fault(self, number, body)):
@@ -103,7 +104,7 @@ class Handler(AnsweringHandler):
         return None
 
     def texts(self, body, number):
-        server, prompt = self.server, body["prompt"]
+        server, prompt = self.server, body["messages"][-1]["content"] if self.chat else body["prompt"]
         tokens = () if prompt == "<s>" else tuple(map(int, prompt.split()))
         with server.lock:
             seed = server.random.getrandbits(64)
@@ -135,10 +136,14 @@ class Handler(AnsweringHandler):
         if body.get("stream"):
             return self.stream(texts)
         choices = [
-            {"index": k, "text": " ".join(words), "finish_reason": ended} for k, (words, ended) in enumerate(texts)
+            {"index": k, **self.said(" ".join(words), "message"), "finish_reason": ended}
+            for k, (words, ended) in enumerate(texts)
         ]
         tokens = sum(len(words) for words, _ in texts)
         return self.reply({"model": self.server.name, "choices": choices, "usage": {"completion_tokens": tokens}})
+
+    def said(self, text, part):
+        return {part: {"role": "assistant", "content": text}} if self.chat else {"text": text}
 
     def stream(self, texts, whole=True):
         """Two tokens an event; half of it, and the connection is closed, unless whole."""
@@ -146,9 +151,9 @@ class Handler(AnsweringHandler):
         for k, (words, ended) in enumerate(texts):
             for i in range(0, len(words) if whole else len(words) // 2, 2):
                 piece = (" " if i else "") + " ".join(words[i : i + 2])
-                self.event({"index": k, "text": piece, "finish_reason": None})
+                self.event({"index": k, **self.said(piece, "delta"), "finish_reason": None})
             if whole:
-                self.event({"index": k, "text": "", "finish_reason": ended})
+                self.event({"index": k, **({"delta": {}} if self.chat else {"text": ""}), "finish_reason": ended})
         if whole:
             self.wfile.write(b"data: [DONE]\n\n")
         self.wfile.flush()

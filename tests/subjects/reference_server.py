@@ -10,8 +10,9 @@ import torch
 
 from draftproof.tests.subjects.answering import AnsweringHandler
 
-HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND = (
+HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND, TEMPLATE = (
     "hot", "nucleus", "draft in one block of ten", "another model", "no logprobs", "no ids", "an id beyond",
+    "another template",
 )  # fmt: skip
 BLOCK = 4
 
@@ -21,9 +22,10 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, model, draft, fault="", drift=0.02):
+    def __init__(self, model, draft, fault="", drift=0.02, tokenizer=None):
         super().__init__(("127.0.0.1", 0), Handler)
         self.model, self.draft, self.fault, self.drift, self.lock = model, draft, fault, drift, Lock()
+        self.tokenizer = tokenizer
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
     def row(self, model, text):
@@ -61,11 +63,30 @@ class Handler(AnsweringHandler):
 
     def do_POST(self):
         body, fault = self.body(), self.server.fault
+        if "messages" in body:
+            return self.chat(body)
         tokens, tops, ended = self.server.text(body)
         shown = [token + 10_000 * (fault == BEYOND) for token in tokens]
         content = [{"id": token, "top_logprobs": [] if fault == SILENT else top} for token, top in zip(shown, tops)]
         said = {"content": content} if fault != NO_IDS else {"content": [{"token": "a"} for _ in content]}
         self.reply({"choices": [{"text": "a" * len(tokens), "index": 0, "finish_reason": ended, "logprobs": said}]})
+        return None
+
+    def chat(self, body):
+        """Answer as vLLM's chats do: tokens are named by their ids, and the prompt's are shown."""
+        server, tokenizer = self.server, self.server.tokenizer
+        text = tokenizer.apply_chat_template(body["messages"], tokenize=False, add_generation_prompt=True)
+        text += " " * (server.fault == TEMPLATE)
+        prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
+        tokens, tops, ended = server.text(body | {"prompt": prompt, "max_tokens": body["max_tokens"]})
+        content = [
+            {"token": f"token_id:{token}", "top_logprobs":
+             [{"token": f"token_id:{one['id']}", "logprob": one["logprob"]} for one in top[: body["top_logprobs"]]]}
+            for token, top in zip(tokens, tops)
+        ]  # fmt: skip
+        message = {"role": "assistant", "content": "a" * len(tokens)}
+        choice = {"message": message, "index": 0, "finish_reason": ended, "logprobs": {"content": content}}
+        self.reply({"choices": [choice | {"token_ids": tokens}], "prompt_token_ids": prompt})
 
 
 def softmax(logits):

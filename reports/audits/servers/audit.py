@@ -64,7 +64,8 @@ class ServerTexts(ServerExamination):
         # the requests share these fields
         self.requests = {name: KindRequests(kind, problem, words, self.seed, fields) for name, kind in KINDS.items()}
         fields |= self._wanted_model()
-        depends = {"url": self.clients[0].base, "problem": as_json(problem), "seed": self.seed,
+        depends = {"url": self.clients[0].address.removesuffix("/completions"), "problem": as_json(problem),
+                   "seed": self.seed,
                    "samples": settings.samples, "fields": fields, "stop": self.requests["stop"].stop,
                    "served": [self.header, *self.names]}  # fmt: skip
         self.problem, self.kinds, self.journal = problem, [*settings.kinds], Journal(settings.checkpoint, depends)
@@ -167,7 +168,8 @@ class ServerTexts(ServerExamination):
 
     def not_examined(self, seen: Seen) -> list[str]:
         kinds, journal = self.kinds, self.journal
-        sentences = ["other requests than these: chat, grammars, penalties, logit biases, log-probabilities"]
+        other = "the API of completions" if self.clients[0].chat else "chat"
+        sentences = [f"other requests than these: {other}, grammars, penalties, logit biases, log-probabilities"]
         left_out = [kind.what for name, kind in KINDS.items() if name not in kinds]
         sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
         if any(journal.redrawn.values()):

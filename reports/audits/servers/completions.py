@@ -1,4 +1,4 @@
-"""One request of the OpenAI completions API: its answer as texts, or how it failed."""
+"""One request of the OpenAI completions or chat completions API: its answer as texts, or how it failed."""
 
 import json
 import ssl
@@ -50,6 +50,7 @@ class Completion:
     events: those of the stream that had text.
     logprobs: of each choice, as answered; None in a stream.
     token_ids: of each choice, if the server gives them; None in a stream.
+    prompt_ids: of a chat as the server's template made them, if it gives them.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -61,6 +62,7 @@ class Completion:
     events: int = 0
     logprobs: list[Any] = field(default_factory=list)
     token_ids: list[Any] = field(default_factory=list)
+    prompt_ids: Any = None
 
     def take(self, data: Any) -> None:
         """Add a JSON answer, or one event of a stream. Raises: Lost."""
@@ -70,7 +72,7 @@ class Completion:
         if not isinstance(choices, list):
             raise Lost("JSON without choices")
         for place, choice in enumerate(choices):
-            text, index = (choice.get("text"), choice.get("index", place)) if isinstance(choice, dict) else (None, 0)
+            text, index = (_text(choice), choice.get("index", place)) if isinstance(choice, dict) else (None, 0)
             if not isinstance(text, str | None) or not isinstance(index, int) or not 0 <= index < 1000:
                 raise Lost("a choice without a text")
             while len(self.texts) <= index:
@@ -85,9 +87,20 @@ class Completion:
         usage = data.get("usage")
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
         self.usage = tokens if isinstance(tokens, int) else self.usage
+        self.prompt_ids = data.get("prompt_token_ids", self.prompt_ids)
         self.model = str(data.get("model") or self.model)
         self.fingerprint = str(data.get("system_fingerprint") or self.fingerprint)
         self.timings = data["timings"] if isinstance(data.get("timings"), dict) else self.timings
+
+
+def _text(choice: dict[str, Any]) -> Any:
+    """Return a choice's text, or the content of a chat's message or of a part of it."""
+    said = choice.get("message", choice.get("delta"))
+    return said.get("content") if isinstance(said, dict) else choice.get("text")
+
+
+CHAT = "/chat/completions"
+"""End of the address of an API that is asked for chats."""
 
 
 def api_base(url: str) -> str:
@@ -99,7 +112,13 @@ def api_base(url: str) -> str:
         right = False
     if not right or parts.query or parts.fragment:
         raise InputError(f"{url}: expected http://HOST:PORT or https://HOST:PORT, and the path of its API if not /v1")
-    return url.rstrip("/").removesuffix("/completions") if parts.path.strip("/") else url.rstrip("/") + "/v1"
+    url = url.rstrip("/")
+    return url.removesuffix(CHAT).removesuffix("/completions") if parts.path.strip("/") else url + "/v1"
+
+
+def asks_chat(url: str) -> bool:
+    """Check whether an address is that of chat completions."""
+    return url.rstrip("/").endswith(CHAT)
 
 
 class Completions:
@@ -107,10 +126,11 @@ class Completions:
 
     base: address of the API.
     seconds: wall-clock limit of one request.
+    chat: whether a request is for a chat of one message, the prompt.
     """
 
-    def __init__(self, base: str, seconds: float, connections: int, key: str | None = None):
-        self.base, self.seconds, self.closed = base, seconds, False
+    def __init__(self, base: str, seconds: float, connections: int, key: str | None = None, chat: bool = False):
+        self.base, self.seconds, self.chat, self.closed = base, seconds, chat, False
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=2.0)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.client = httpx2.Client(timeout=seconds, limits=limits, headers=headers, trust_env=False)
@@ -127,8 +147,11 @@ class Completions:
 
     def ask(self, body: Mapping[str, Any]) -> Completion:
         """Send one request. Raises: Refused, Lost or Wrong."""
+        if self.chat and "prompt" in body:
+            prompt = {"messages": [{"role": "user", "content": body["prompt"]}]}
+            body = {name: value for name, value in body.items() if name != "prompt"} | prompt
         try:
-            with self.client.stream("POST", f"{self.base}/completions", json=body) as response:
+            with self.client.stream("POST", self.address, json=body) as response:
                 self._check(response)
                 streamed = response.headers.get("content-type", "").startswith("text/event-stream")
                 return self._streamed(response) if streamed else self._whole(response)
@@ -143,6 +166,11 @@ class Completions:
             raise Lost(f"a broken stream of events ({_short(error)})") from None
         except (httpx2.HTTPError, httpx2.StreamError, RuntimeError) as error:
             raise Lost(f"the connection broke before the answer was whole ({_short(error)})") from None
+
+    @property
+    def address(self) -> str:
+        """Return where requests are sent."""
+        return self.base + (CHAT if self.chat else "/completions")
 
     def close(self) -> None:
         """End all connections."""

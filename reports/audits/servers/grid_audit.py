@@ -71,6 +71,10 @@ class ServerGrid(ServerExamination):
 
     def begin(self) -> None:
         settings = self.settings
+        if any(client.chat for client in self.clients):
+            raise InputError(
+                f"{self.url}: chats are not asked under every setting; expected the URL of the completions"
+            )
         self.rows, self.problem = chosen_rows(settings.rows, SERVED), settings.problem(self.given["target"])
         self.modes: dict[str, Completions] = dict(zip((DRAFT, PLAIN), self.clients))
         dialect = dialect_of(self.header, settings.words)

@@ -41,7 +41,7 @@ from ..engines.child import ENDED
 from ..loops.forward_passes import full_pass
 from ..report import Report
 from ..settings import Progress, silent
-from .completions import Completion, Wrong
+from .completions import Completion, Completions, Wrong
 from .examination import ServerExamination
 from .journal import Journal
 from .remarks import Seen
@@ -61,6 +61,9 @@ DRIFT_TOKENS = 32
 
 DRIFT_STEP = 4
 """Distance of the places of such a text at which the server itself is asked, in requests of one token."""
+
+DRIFT_CHATS = 4
+"""Chats of each question, cut short, after which such a server is asked for one token."""
 
 REPORTED = 20
 """Most probable tokens that are asked for with a row."""
@@ -84,7 +87,9 @@ SEED_STEP = 100_003
 def _id(named: Any) -> int:
     """Return the id that a token is named by: llama.cpp gives an id, vLLM "token_id:7"; ENDED if there is none."""
     if isinstance(named, dict):
-        return named["id"] if isinstance(named.get("id"), int) else ENDED
+        if isinstance(named.get("id"), int):
+            return named["id"]
+        named = named.get("token")
     name, _, number = str(named).partition(":")
     return int(number) if name == "token_id" and number.isdigit() else ENDED
 
@@ -94,10 +99,12 @@ class ReferenceRequests(SentRequests):
     """A ``SentRequests`` for texts after real prompts, in turn.
 
     cap: tokens of a text. first_seed: seed of the first slot's request.
+    questions: of the chats that have these prompts; None where prompts are sent as ids.
     """
 
     kind: Kind
     prompts: Sequence[Sequence[int]]
+    questions: Sequence[str] | None
     cap: int
     first_seed: int
     fields: dict[str, Any]
@@ -111,15 +118,23 @@ class ReferenceRequests(SentRequests):
         return [*self.prompts[slot % len(self.prompts)]]
 
     def body(self, slot: int) -> dict[str, Any]:
-        body = {"prompt": self.prompt(slot), "max_tokens": self.cap, "seed": (self.first_seed + slot) % 2**31,
-                "logprobs": REPORTED, "return_token_ids": True} | self.fields  # fmt: skip
+        asked: dict[str, Any] = {"prompt": self.prompt(slot), "logprobs": REPORTED}
+        if self.questions:
+            message = {"role": "user", "content": self.questions[slot % len(self.questions)]}
+            asked = {"messages": [message], "logprobs": True, "top_logprobs": REPORTED}
+            asked["return_tokens_as_token_ids"] = True
+        body = asked | {"max_tokens": self.cap, "seed": (self.first_seed + slot) % 2**31, "return_token_ids": True}
+        body |= self.fields
         return {name: value for name, value in body.items() if value is not None}
 
     def texts(self, slot: int, answer: Completion) -> list[Prefix]:
         """Return the first choice's ids, by ``token_ids`` or its logprobs; ENDED follows if it ends before its cap.
 
-        Raises: Wrong if the answer does not say which tokens it has: their texts do not tell.
+        Raises: Wrong if the answer does not say which tokens it has: their texts do not tell. Wrong too if the server
+        says that it made other tokens of a chat.
         """
+        if isinstance(answer.prompt_ids, list) and self.questions and answer.prompt_ids != self.prompt(slot):
+            raise Wrong("the server's chat template makes other tokens of a chat than the reference's")
         ids, [entries] = answer.token_ids[:1], self.reported(slot, answer)
         tokens = [entry.token for entry in entries or ()] if ids in ([], [None]) else ids[0]
         if not all(isinstance(t, int) and t != ENDED for t in tokens) or (not tokens and any(answer.texts)):
@@ -128,6 +143,16 @@ class ReferenceRequests(SentRequests):
 
     def reported(self, slot: int, answer: Completion) -> list[Entries]:
         return [reported(answer.logprobs[0] if answer.logprobs else None, _id)]
+
+
+def _mass(name: str) -> float:
+    """Return the probability of one of SETS under the reference's rows."""
+    return float(name.split()[-1])
+
+
+def limit_of(name: str, tokens: int, slack: float) -> float:
+    """Return the total variation beyond which bets on one of SETS refute. slack: its share that drift may take."""
+    return detectable_shift(np.full(tokens, _mass(name)), REFERENCE_ALPHA / 2, BETA, slack, len(SETS))
 
 
 def audit_reference(
@@ -147,9 +172,9 @@ def audit_reference(
     return report
 
 
-def _loaded(reference: str, draft: str | None) -> Pair:
+def _loaded(reference: str, draft: str | None, device: str) -> Pair:
     """Return the weights, with the draft's if it is named. Raises: InputError."""
-    pair = load_pair(reference, draft or reference)
+    pair = load_pair(reference, draft or reference, device)
     ids = min(pair.target.get_input_embeddings().weight.shape[0], max(pair.tokenizer.get_vocab().values()) + 1)
     if pair.vocabulary < ids:
         raise InputError(f"{draft}: has rows for {pair.vocabulary} ids; expected the {ids} of {reference}")
@@ -166,12 +191,14 @@ class ReferenceTexts(ServerExamination):
 
     def begin(self) -> None:
         s = self.settings
-        self.pair = _loaded(self.given["reference"], s.draft)
+        self.pair = _loaded(self.given["reference"], s.draft, s.device)
+        if any(client.chat for client in self.clients) and not getattr(self.pair.tokenizer, "chat_template", None):
+            raise InputError(f"{self.given['reference']}: has no chat template; expected one, or a URL of completions")
         self.fields = dict(s.sent)
         if "model" not in self.fields and len(self.names) == 1:
             self.fields["model"] = self.names[0]
         self.uniforms, self.warp = np.random.default_rng((self.seed, 1)), warp(s.temperature, s.top_k, s.top_p)
-        self.prompts = [self.pair.encode_question(text, TEXT_TOKENS) for text in prompts(EMBEDDED)]
+        self.questions = prompts(EMBEDDED)
         self.ends, self.kinds = sorted({*self.pair.end}), ["texts"]
         self.drift: Allowance | None = None
         self.counts = dict.fromkeys(SETS, 0)
@@ -195,7 +222,7 @@ class ReferenceTexts(ServerExamination):
     def _bet_on_texts(self) -> None:
         width, total = self.settings.at_once, self.settings.samples
         first_seed = self.seed * SEED_STEP + 1
-        requests = ReferenceRequests(Kind("texts", "texts"), self.prompts, TEXT_TOKENS, first_seed, self.fields)
+        requests = self._requests("texts", self.clients[0], self.questions, TEXT_TOKENS, first_seed, self.fields)
         sampler = self.sampler(self.clients[0], inf)
         for first in range(0, total, width):
             self.progress("texts", first, total)
@@ -214,24 +241,39 @@ class ReferenceTexts(ServerExamination):
                 self.report.notice({"fewer texts": f"{said}; limits are as wide as that makes them"})
                 return
 
+    def _requests(
+        self, name: str, client: Completions, questions: Sequence[str], cap: int, seed: int, fields: dict[str, Any],
+    ) -> ReferenceRequests:  # fmt: skip
+        """Return requests for answers to questions, in the form that the client sends."""
+        ids = [self.pair.encode_question(text, TEXT_TOKENS) for text in questions]
+        return ReferenceRequests(Kind(name, name), ids, questions if client.chat else None, cap, seed, fields)
+
     def _drift(self) -> Iterator[DriftExcess]:
         """Yield what the rows served without speculation make of the bets.
 
         The texts are those of the server without speculation, or plain decoding's of the reference, at some places of
-        which the server itself is asked for one token. Raises: RunFailed.
+        which the server itself is asked for one token. A chat cannot be asked in the middle of an answer, so the
+        questions are cut short. Raises: RunFailed.
         """
-        chosen, length = self.prompts[:DRIFT_TEXTS], 1
+        client, seed = self.clients[-1], self.seed + 1
+        chosen, fields = self.questions[:DRIFT_TEXTS], self.fields
         if self.settings.without:
-            contexts, length, fields = chosen, DRIFT_TOKENS, {**self.fields, **NEUTRAL, **self.settings.fields}
+            fields = {**self.fields, **NEUTRAL, **self.settings.fields}
+            requests = self._requests("drift", client, chosen, DRIFT_TOKENS, seed, fields)
+        elif client.chat:
+            cut = [
+                text[: -(-len(text) * k // DRIFT_CHATS)] for text in self.questions for k in range(1, DRIFT_CHATS + 1)
+            ]
+            requests = self._requests("drift", client, cut, 1, seed, fields)
         else:
             settings = {"max_new_tokens": DRIFT_TOKENS, "eos": self.pair.end, "seed": self.seed}
-            written = generate(self.pair.target, None, chosen, vocabulary=self.pair.vocabulary, **settings).tokens
-            contexts = [[*prompt, *tokens[:place]] for prompt, tokens in zip(chosen, written, strict=True)
+            ids = self._requests("drift", client, chosen, 1, seed, fields).prompts
+            written = generate(self.pair.target, None, ids, vocabulary=self.pair.vocabulary, **settings).tokens
+            contexts = [[*prompt, *tokens[:place]] for prompt, tokens in zip(ids, written, strict=True)
                         for place in range(0, len(tokens), DRIFT_STEP)]  # fmt: skip
-            fields = self.fields
-        requests = ReferenceRequests(Kind("drift", "drift"), contexts, length, self.seed + 1, fields)
+            requests = ReferenceRequests(Kind("drift", "drift"), contexts, None, 1, seed, fields)
         journal = Journal(None, {})
-        Sampler(self.clients[-1], journal, self.settings, inf).run(requests, len(contexts))
+        Sampler(client, journal, self.settings, inf).run(requests, len(requests.prompts))
         for lost in journal.lost["drift"].values():
             raise RunFailed("crash", f"drift could not be measured: {lost}")
         for slot, [text] in sorted(journal.texts["drift"].items()):
@@ -289,11 +331,8 @@ class ReferenceTexts(ServerExamination):
         if drift is None or not n:
             return []
         too_wide, won, slack = drift.distance > MAX_DRIFT, self.refuting, min(drift.slack, MAX_DRIFT)
-        masses = {name: float(name.split()[-1]) for name in SETS}
-        limits = {
-            name: detectable_shift(np.full(n, mass), REFERENCE_ALPHA / 2, BETA, slack, len(SETS))
-            for name, mass in masses.items()
-        }
+        masses = {name: _mass(name) for name in SETS}
+        limits = {name: limit_of(name, n, slack) for name in SETS}
         families = {name: {"expected": n * (1 - mass), "observed": float(self.counts[name])}
                     for name, mass in masses.items()}  # fmt: skip
         witness = None

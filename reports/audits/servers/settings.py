@@ -12,7 +12,7 @@ from ....models.forge import as_markov, forged_problem
 from ....models.law import Markov
 from ....models.problem import Problem
 from ..engines.texts import text_length
-from .completions import Completions, api_base
+from .completions import Completions, api_base, asks_chat
 from .requests import KINDS
 
 EDGE = 1e-3
@@ -89,8 +89,8 @@ class AskedServer:
     @contextmanager
     def connected(self, *urls: str | None) -> Iterator[list[Completions]]:
         """Yield a connection to each server named. Raises: InputError for an address that is none of the API."""
-        bases = [api_base(url) for url in urls if url]
-        clients = [Completions(base, self.request_timeout, self.at_once, self.key) for base in bases]
+        named = [(api_base(url), asks_chat(url)) for url in urls if url]
+        clients = [Completions(base, self.request_timeout, self.at_once, self.key, chat) for base, chat in named]
         try:
             yield clients
         finally:
@@ -152,12 +152,14 @@ class ReferenceSettings(AskedServer):
 
     without: address of the same server without speculation, on which drift is measured; None for the server itself.
     draft: the draft's weights, whose share in what is emitted is then bet on.
+    device: where the reference computes its rows: cpu, cuda or cuda:N.
     temperature, top_k, top_p: of the reference's rows; sent with every request.
     """
 
     samples: int = 64
     without: str | None = None
     draft: str | None = None
+    device: str = "cpu"
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0

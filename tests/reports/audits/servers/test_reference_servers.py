@@ -4,6 +4,7 @@ requests."""
 
 import json
 import os
+import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -123,6 +124,48 @@ def test_with_the_drafts_weights_its_share_in_the_texts_is_bet_on(fault, samples
     assert bets["detail"]["refuted_at_token"] < 300
 
 
+CHAT = "/v1/chat/completions"
+
+
+@pytest.fixture
+def chatting(models, folders, tmp_path):
+    """Audits a server by chats: the checkpoint's tokenizer with a chat template."""
+    from transformers import AutoTokenizer
+
+    from draftproof.tests.subjects.reference_server import serving
+
+    shutil.copytree(folders / "target", tmp_path / "chatty")
+    tokenizer = AutoTokenizer.from_pretrained(folders / "target")
+    tokenizer.chat_template = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }} {% endfor %}assistant:"
+    tokenizer.save_pretrained(tmp_path / "chatty")
+
+    def run(fault, samples, *words):
+        with serving(*models, fault=fault, tokenizer=tokenizer) as url:
+            asked = [url + CHAT, "--reference", tmp_path / "chatty", "--samples", samples, *words]
+            return audited(tmp_path, *asked)
+
+    return run
+
+
+def test_a_right_server_passes_by_chats_and_a_hot_one_is_refuted(chatting):
+    status, report, out = chatting("", 16, "--device", "cpu")
+    assert (status, report["verdict"], report["failure"]) == (0, "inconclusive", None), out
+    assert report["evidence"][0]["detail"]["tokens"] > 500 and "48 rows of 20" in noticed(report)["drift"]
+    status, report, out = chatting(HOT, 48)
+    assert (status, report["verdict"]) == (1, "refuted"), out
+    assert CHAT in report["evidence"][0]["replay"]
+
+
+def test_chats_that_cannot_be_judged_say_so_in_one_line(chatting, plain, folders, tmp_path):
+    status, report, out = chatting("another template", 8)
+    assert (status, report["evidence"]) == (3, []), out
+    assert (
+        "the server's chat template makes other tokens of a chat than the reference's" in report["failure"]["message"]
+    )
+    status, _, said = audited(tmp_path, plain + CHAT, "--reference", folders / "target")
+    assert status == 2 and "has no chat template; expected one, or a URL of completions" in said
+
+
 UNJUDGED = {
     "no logprobs": "reports no probabilities of its tokens, without which drift is not known; expected a server with",
     "no ids": "the answer does not say which tokens it has; expected token_ids, or logprobs with ids",
@@ -158,6 +201,8 @@ def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
         (["--reference", "a", "--row", "none"], "--row does not go with --reference"),
         (["--target", "b", "--draft", "a"], "--draft does not go with --target"),
         (["--reference", "./nowhere"], "./nowhere: no such folder"),
+        (["--reference", "./nowhere", "--device", "cuda:99"], "device 'cuda:99': not available here"),
+        (["--target", "b", "--device", "cpu"], "--device does not go with --target"),
     ],
 )
 def test_wrong_use_is_status_2(words, message, tmp_path):

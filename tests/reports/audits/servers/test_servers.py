@@ -80,6 +80,22 @@ def test_a_wrong_loop_is_refuted_by_the_requests_that_show_it_and_by_no_others(l
             assert audited(server.url, NOT_BY[loop]).verdict == "inconclusive"
 
 
+def test_chats_are_asked_where_the_address_is_that_of_chats(audited, target):
+    with serving(THREE) as server:
+        report = audited(server.url + "/v1/chat/completions", samples=200)
+        assert (report.verdict, report.failure, report.findings) == ("inconclusive", None, {})
+        assert {name: kind["counted"] for name, kind in report.server["kinds"].items()} == dict.fromkeys(KINDS, 200)
+        assert any("the API of completions" in sentence for sentence in report.not_examined)
+        done = draftproof("server", f"{server.url}/v1/chat/completions", "--target", target, "--grid")
+        assert done.status == 2 and "chats are not asked under every setting" in done.err
+    for loop, kind in (("accepts-everything", "choices"), ("prompt-of-32", "prompts"), ("past-the-stop", "stop")):
+        with serving(THREE, loop, seed=3) as server:
+            report = audited(server.url + "/v1/chat/completions/", kind, samples=400)
+            assert report.verdict == "refuted", (loop, report.evidence)
+            replay = next(e for e in report.evidence if e.refuted).replay
+            assert replay.startswith(f"draftproof server {server.url}/v1/chat/completions/ ")
+
+
 def test_a_temperature_is_judged_by_the_rows_under_it(audited):
     with serving(THREE) as server:
         report = audited(server.url, "together", temperature=0.4)
