@@ -15,7 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from draftproof.models.recorded_steps import Recording, chains  # noqa: E402
+from draftproof.models.recorded_steps import Recording, parts  # noqa: E402
 from draftproof.recording import Recorder  # noqa: E402
 from draftproof.reports.audits.steps.judge import RecordingJudge  # noqa: E402
 from draftproof.reports.audits.steps.progress import judge_all  # noqa: E402
@@ -77,7 +77,7 @@ def judge_in_child(folder):
         judged = measured(lambda: judge_all(RecordingJudge(recording)))
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         read = measured(lambda: [part for path in recording.shards
-                                 for part in chains(recording.read(path), recording.header) if not part])  # fmt: skip
+                                 for part in parts(recording.read(path), recording.header) if not part])  # fmt: skip
         os.write(child, f"{judged} {read} {most}".encode())
         os._exit(0)
     os.waitpid(number, 0)

@@ -56,7 +56,8 @@ def tempered(values: Array, mass: Array, count: Array, highest: Array, temperatu
         rest = np.where(mass > 0, np.maximum(count, 1) ** (1 - power) * mass**power, 0.0)
     else:
         rest = mass * np.maximum(highest, 0.0) ** (power - 1)
-    return Weights(np.exp(power * _log(values)), rest)
+    raised = power * _log(values)
+    return Weights(np.exp(raised, out=raised), rest)
 
 
 def target_tempered(rows: PairRows, temperature: float) -> Weights:
@@ -69,22 +70,25 @@ def draft_tempered(rows: PairRows, temperature: float) -> Weights:
     return tempered(rows.draft, rows.rest_draft.sum(-1), rows.rest_count, rows.highest[..., 1], temperature)
 
 
-def with_target(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool = False) -> Steps:
+def with_target(steps: Steps, change: Callable[[PairRows], Weights], by_entry: bool = False) -> Steps:
     """Return the steps with another target. What is not listed has all that it can have.
 
-    by_row: whether a row's change depends on nothing but that row.
+    change: returns arrays of its own, which are written to.
+    by_entry: whether what is listed of a token depends on that token's entry alone, and the rest on the rest alone.
     A row is divided by the sum that it has before Y is seen, so that coins do not depend on Y.
     """
-    made = _changed(steps, change, by_row)
+    made = _changed(steps, change, by_entry)
     rows = _with_rest(steps.rows, made.rest / made.whole)
-    return replace(steps, rows=rows._replace(target=made.listed / made.whole[..., None]), counted=True)
+    target = np.divide(made.listed, made.whole[..., None], out=made.listed)
+    return replace(steps, rows=rows._replace(target=target), counted=True)
 
 
-def with_draft(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool = False) -> Steps:
+def with_draft(steps: Steps, change: Callable[[PairRows], Weights], by_entry: bool = False) -> Steps:
     """Return the steps with another draft. What is not listed has all of the target and nothing of the draft."""
-    made = _changed(steps, change, by_row)
+    made = _changed(steps, change, by_entry)
     rows = _with_rest(steps.rows, steps.before.rest_target.sum(-1))
-    return replace(steps, rows=rows._replace(draft=made.listed / made.whole[..., None]), counted=True)
+    draft = np.divide(made.listed, made.whole[..., None], out=made.listed)
+    return replace(steps, rows=rows._replace(draft=draft), counted=True)
 
 
 class _Changed(NamedTuple):
@@ -96,17 +100,22 @@ class _Changed(NamedTuple):
     rest: Array
 
 
-def _changed(steps: Steps, change: Callable[[PairRows], Weights], by_row: bool) -> _Changed:
-    """Return the changed rows. Where that is enough only the few that list a token for Y alone are changed twice."""
+def _changed(steps: Steps, change: Callable[[PairRows], Weights], by_entry: bool) -> _Changed:
+    """Return the changed rows. Where that is enough, lists are changed once, and added up without Y."""
     now = change(steps.rows)
-    if not by_row:
+    if not by_entry:
         before = change(steps.before)
         return _Changed(now.listed, total(before), before.rest)
-    whole, rest, shown = total(now), now.rest.copy(), steps.shown
-    if "shown" not in steps.kept:
-        steps.kept["shown"] = PairRows(*(values[shown] for values in steps.before))
-    before = change(steps.kept["shown"])
-    whole[shown], rest[shown] = total(before), before.rest
+    if "rest" not in steps.kept:
+        rows = steps.before
+        nothing = {name: getattr(rows, name)[..., :0] for name in ("ids", "target", "draft")}
+        chosen = np.nonzero(steps.shown)
+        steps.kept["rest"] = rows._replace(**nothing), (*chosen, steps.at_last[chosen])
+    rows, shown = steps.kept["rest"]
+    rest, for_y = change(rows).rest, now.listed[shown]
+    now.listed[shown] = 0.0
+    whole = total(Weights(now.listed, rest))
+    now.listed[shown] = for_y
     return _Changed(now.listed, whole, rest)
 
 
@@ -121,13 +130,18 @@ def _softmax(values: Array, rows: PairRows) -> Weights:
 
 
 def _changed_draft(change: Callable[[PairRows], Weights]) -> Callable[[Steps], Steps]:
-    return lambda steps: with_draft(steps, change, by_row=True)
+    return lambda steps: with_draft(steps, change, by_entry=True)
 
 
-def _truncated_away(rows: PairRows) -> Weights:
-    size = np.maximum((rows.ids >= 0).sum(-1) + rows.rest_count, 1)
-    listed = np.where(rows.ids >= 0, 0.9 * rows.draft + 0.1 / size[..., None], 0.0)
-    return Weights(listed, 0.9 * rows.rest_draft.sum(-1) + 0.1 * rows.rest_count / size)
+def _truncated_away(steps: Steps) -> Steps:
+    """Return steps whose draft's rows have a tenth of their mass spread evenly over the vocabulary."""
+    each = 0.1 / steps.vocabulary
+
+    def change(rows: PairRows) -> Weights:
+        listed = np.where(rows.ids >= 0, 0.9 * rows.draft + each, 0.0)
+        return Weights(listed, 0.9 * rows.rest_draft.sum(-1) + each * rows.rest_count)
+
+    return with_draft(steps, change, by_entry=True)
 
 
 def _before_last(rows: PairRows) -> PairRows:
@@ -195,12 +209,11 @@ def _penalised(steps: Steps) -> Steps:
     def change(rows: PairRows) -> Weights:
         target = rows.target.copy()
         for j, tokens in enumerate(steps.tokens.T):
-            drafted = (rows.ids == tokens[:, None, None]) & (tokens[:, None, None] >= 0)
-            drafted[:, : j + 1] = False
-            target = np.where(drafted, target / 2, target)
+            drafted = (rows.ids[:, j + 1 :] == tokens[:, None, None]) & (tokens[:, None, None] >= 0)
+            target[:, j + 1 :][drafted] /= 2
         return Weights(target, rows.rest_target.sum(-1))
 
-    return with_target(steps, change)
+    return with_target(steps, change, by_entry=True)
 
 
 def _without_earlier(steps: Steps) -> Steps:
@@ -282,13 +295,13 @@ TOKEN_MUTANTS = (
     StepLaw("M16", "stale memory in the residual of a point-mass draft", lambda steps: steps.p, _stale_buffer),
     replace(TOKEN, name="M17", title="softmax q for tokens drawn otherwise",
             change=_changed_draft(lambda rows: _softmax(rows.draft, rows))),
-    replace(TOKEN, name="M18", title="raw q for tokens drawn after top-k", change=_changed_draft(_truncated_away)),
+    replace(TOKEN, name="M18", title="raw q for tokens drawn after top-k", change=_truncated_away),
     replace(TOKEN, name="M19", title="q at another temperature than the draws",
             change=_changed_draft(lambda rows: draft_tempered(rows, 0.5))),
     replace(TOKEN, name="M20", title="q of a sampler for tokens of a beam search",
             change=_changed_draft(lambda rows: draft_tempered(rows, 2.0))),
     replace(TOKEN, name="M21", title="target at default temperature",
-            change=lambda steps: with_target(steps, lambda rows: target_tempered(rows, 2.0), by_row=True)),
+            change=lambda steps: with_target(steps, lambda rows: target_tempered(rows, 2.0), by_entry=True)),
     replace(TOKEN, name="M22", title="drafted tokens penalised twice", change=_penalised),
     StepLaw("M23", "target zeroed in place before the test", lambda steps: np.zeros((steps.count, steps.gamma)),
             without_rejected),

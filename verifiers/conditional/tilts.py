@@ -69,11 +69,11 @@ def _of_rows(law: StepLaw) -> list[StepLaw]:
     for t in TEMPERATURES:
         found.append(replace(
             law, name=f"target at {t:g} times its temperature", title=f"target at {t:g} times its temperature",
-            change=lambda steps, t=t: with_target(steps, lambda rows: target_tempered(rows, t), by_row=True),
+            change=lambda steps, t=t: with_target(steps, lambda rows: target_tempered(rows, t), by_entry=True),
         ))  # fmt: skip
         found.append(replace(
             law, name=f"draft at {t:g} times its temperature", title=f"draft at {t:g} times its temperature",
-            change=lambda steps, t=t: with_draft(steps, lambda rows: draft_tempered(rows, t), by_row=True),
+            change=lambda steps, t=t: with_draft(steps, lambda rows: draft_tempered(rows, t), by_entry=True),
         ))  # fmt: skip
     found.append(replace(
         law, name="draft's rows of the place before", title="draft's rows of the place before",
