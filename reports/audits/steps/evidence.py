@@ -64,16 +64,17 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
         return
     witness, fortune = None, judge.steps.fortune
-    rule, behaves = RULES[on_chains(judge.rule)], next(iter(judge.likely()), None)
-    name = rule.title
+    name, behaves = RULES[on_chains(judge.rule)].title, next(iter(judge.likely()), None)
     if judge.impossible:
-        witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}", rule, behaves)
+        witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}", judge.against, behaves)
     elif judge.differences:
-        witness = witness_of(judge.recording, judge.differences[0], f"what its own uniforms give, under {name}", rule)
+        witness = witness_of(
+            judge.recording, judge.differences[0], f"what its own uniforms give, under {name}", judge.against
+        )
     elif fortune.refuted_at is not None:
         shown = judge.shown[0]
         words = f"less often, under {name}, than under: {behaves.title}" if behaves else "less often"
-        witness = witness_of(judge.recording, shown, words, rule, behaves)
+        witness = witness_of(judge.recording, shown, words, judge.against, behaves)
     needed = {name: float(n) for name, n in limits.items() if n is not None}
     detail = _betting(judge, fortune.steps, [fortune], needed)
     if judge.impossible or judge.differences:

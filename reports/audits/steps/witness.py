@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -14,18 +13,12 @@ from ....verifiers.conditional.sparse import EDGES
 from ....verifiers.conditional.steps import Array, PairRows, Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
 from ....verifiers.evidence import LawEntry, Witness
-from .bets import bets_on_steps
+from .bets import Against, bets_on_steps
 from .shard import Place, Shown
-
-DENOMINATOR = 10**9
-"""Rows of the problem are rounded to multiples of 1 / DENOMINATOR, so that they sum to exactly 1."""
+from .tree_witness import NEARLY, tree_problem, whole_row
 
 MOST_DRAFTED = 5
 """Drafted tokens of the longest step that is written as a problem: its rows are up to 4^gamma."""
-
-
-NEARLY = 0.9
-"""Share of the evidence of a step, its logarithm, that a part of it must have."""
 
 
 def step_at(recording: Recording, place: Place) -> Steps | None:
@@ -39,11 +32,12 @@ def step_at(recording: Recording, place: Place) -> Steps | None:
 
 
 def witness_of(
-    recording: Recording, shown: Shown, expected: str, rule: StepLaw, seen: StepLaw | None = None
+    recording: Recording, shown: Shown, expected: str, against: Against, seen: StepLaw | None = None
 ) -> Witness:
     """Return the witness of a step.
 
-    expected: what the rule gives this outcome, in words. rule: that is claimed. seen: what explains the steps best.
+    expected: what the rule gives this outcome, in words. against: the rule that is claimed.
+    seen: what explains the steps best.
     """
     steps = step_at(recording, shown.place)
     if steps is None:
@@ -51,18 +45,18 @@ def witness_of(
     drafted = steps.tokens[0, : steps.lengths[0]].tolist()
     kept, last = int(steps.depth[0, steps.emitted[0]]), int(steps.last[0])
     outcome = f"{shown.place}: kept {kept} of {len(drafted)} drafted tokens, then token {last}"
-    if isinstance(steps, TreeSteps):  # no problem is made of it
-        return Witness(
-            sequence=outcome, expected=expected, observed="emitted", draft_block=",".join(map(str, drafted)),
-            parents=",".join(str(place - 1) for place in steps.apart[0]), why=shown.why,
-            laws=(LawEntry(outcome, expected, "emitted"),),
-        )  # fmt: skip
-    window = _window(steps, rule, seen, recording.header.epsilon)
-    return Witness(
-        problem=_problem(window), sequence=outcome, expected=expected, observed="emitted",
-        draft_block=",".join(map(str, drafted)), why=shown.why,
-        laws=(LawEntry(outcome, expected, "emitted"), *(_laws(steps, rule, seen) if seen else ())),
+    rule, epsilon = against.law(isinstance(steps, TreeSteps)), recording.header.epsilon
+    witness = Witness(
+        sequence=outcome, expected=expected, observed="emitted", draft_block=",".join(map(str, drafted)), why=shown.why,
+        laws=(LawEntry(outcome, expected, "emitted"),),
     )  # fmt: skip
+    if isinstance(steps, TreeSteps):
+        problem = tree_problem(steps, rule, seen, epsilon) if rule else {}
+        return replace(witness, problem=problem, parents=",".join(str(place - 1) for place in steps.apart[0]))
+    if not rule:
+        return witness
+    laws = (*witness.laws, *(_laws(steps, rule, seen) if seen else ()))
+    return replace(witness, problem=_problem(_window(steps, rule, seen, epsilon)), laws=laws)
 
 
 def witness_file(witness: Witness, behaves_like: Sequence[dict[str, str]], engine: str) -> dict[str, Any]:
@@ -127,7 +121,7 @@ def _problem(steps: Steps) -> dict[str, Any]:
     used = [k for k in range(4) if any(row[k].any() for row in rows)]
     form: dict[str, Any] = {"vocabulary": len(used), "gamma": gamma, "name": "recorded-step"}
     for column, (name, longest) in enumerate((("target", gamma), ("draft", gamma - 1))):
-        whole = [_whole(row[used, column]) for row in rows[: longest + 1]]
+        whole = [whole_row(row[used, column]) for row in rows[: longest + 1]]
         form[name] = {
             ",".join(map(str, prefix)): whole[length]
             for length in range(longest + 1) for prefix in product(range(len(used)), repeat=length)
@@ -146,10 +140,3 @@ def _cut(steps: Steps, depth: int, gamma: int) -> Array:
     for column, rest in enumerate((steps.rows.rest_target[0, depth], steps.rows.rest_draft[0, depth])):
         found[2:, column] += rest[above].sum(), rest[~above].sum()
     return found
-
-
-def _whole(row: Array) -> list[str]:
-    """Return a row as fractions that sum to exactly 1: the largest takes what rounding leaves."""
-    parts = [round(float(value) * DENOMINATOR) for value in row / max(row.sum(), 1e-300)]
-    parts[int(np.argmax(row))] += DENOMINATOR - sum(parts)
-    return [str(Fraction(part, DENOMINATOR)) for part in parts]

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from draftproof.tests.reports.commands.in_process import draftproof as run
-from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
+from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS, TREE_CONTROLS, TREE_MUTANTS
 
 from .recordings import record
+from .tree_recordings import record_trees
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,31 @@ def test_only_the_places_that_matter_are_kept(tmp_path):
     run("steps", tmp_path / "steps", "--jobs", 1, "--witness", tmp_path / "witness.json")
     written = json.loads((tmp_path / "witness.json").read_text())
     assert written["gamma"] == 1 and written["vocabulary"] <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "rule", "how", "parents"),
+    [
+        ("T01", "D01", "spec-infer", IID, (-1, -1)),
+        pytest.param("T05", "D01", "spec-infer", WITHOUT_REPLACEMENT, (-1, -1, 0, 1), marks=pytest.mark.long),
+        pytest.param("T07", "D02", "without-replacement", WITHOUT_REPLACEMENT, (-1, -1, 0), marks=pytest.mark.long),
+        ("T09", "D04", "naive", TOP, (-1, -1, 0, 0)),
+        pytest.param("T11", "D06", "traversal", IID, (-1, -1, 0, 0), marks=pytest.mark.long),
+    ],
+)
+def test_the_audit_refutes_a_mutant_of_trees_on_its_witness_and_not_the_rule(name, right, rule, how, parents, tmp_path):
+    record_trees(tmp_path / "steps", name, 200, rule, how, parents=parents)
+    assert run("steps", tmp_path / "steps", "--jobs", 1, "--witness", tmp_path / "witness.json").status == 1
+    written = json.loads((tmp_path / "witness.json").read_text())
+    assert written["drafting"]["how"] == how and len(written["drafting"]["parents"]) <= len(parents)
+    wrong, fine = (
+        run("audit", entry.target, "--problem", tmp_path / "witness.json", "--dtype", "float64")
+        for entry in (TREE_MUTANTS[name], TREE_CONTROLS[right])
+    )
+    assert (wrong.status, fine.status) == (1, 0), wrong.out + fine.out
+
+
+def test_a_tree_that_is_too_large_or_drawn_in_no_known_way_is_no_problem(tmp_path):
+    record_trees(tmp_path / "steps", "T11", 60, "traversal", IID)
+    done = run("steps", tmp_path / "steps", "--jobs", 1, "--witness", tmp_path / "witness.json")
+    assert done.status == 1 and not (tmp_path / "witness.json").exists()
