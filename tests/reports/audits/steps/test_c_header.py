@@ -19,7 +19,8 @@ from draftproof.reports.audits.steps.run import audit_steps
 from .recordings import softmax
 
 COMPILERS = {"c": shutil.which("gcc") or shutil.which("cc"), "c++": shutil.which("g++")}
-EXAMPLE = Path(draftproof.__file__).parent / "examples" / "record_steps.cpp"
+EXAMPLES = Path(draftproof.__file__).parent / "examples"
+RUSTC = shutil.which("rustc") or shutil.which("rustc", path=str(Path.home() / ".cargo" / "bin"))
 SETTINGS = [None, {"temperature": 0.5}, {"note": 'é"', "temperature": 0.7}]
 
 pytestmark = pytest.mark.skipif(not all(COMPILERS.values()), reason="needs gcc and g++")
@@ -39,11 +40,14 @@ def record_file(tmp_path_factory):
     return compiled(Path(__file__).with_name("record_file.c"), folder / "record_file", "c", "-std=c99")
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory):
-    if not EXAMPLE.is_file():
-        pytest.skip("the examples are in the repository, not in the wheel")
-    return compiled(EXAMPLE, tmp_path_factory.mktemp("cpp") / "record_steps", "c++")
+def build(source, folder):
+    """The path of an example's program, in C++ or in Rust."""
+    if source.suffix == ".cpp":
+        return compiled(source, folder / source.stem, "c++")
+    exported = compiled(header(), folder / "recording.o", "c", "-DDRAFTPROOF_API=", "-c")
+    linked = ["-C", f"link-arg={exported}", "-C", "link-arg=-lm"]
+    subprocess.run([RUSTC, "-O", "-D", "warnings", *linked, "-o", folder / source.stem, source], check=True)
+    return folder / source.stem
 
 
 def steps_of_every_kind(rng, vocabulary, count):
@@ -182,7 +186,13 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_shard(record_file, tmp_path):
     assert report.findings["recording-failed"].startswith("10 steps could not be recorded: a shard: File too large")
 
 
-def test_the_example_is_not_refuted_and_its_planted_bug_is(example, tmp_path):
+@pytest.mark.parametrize("source", ["record_steps.cpp", "record_steps.rs"])
+def test_an_example_is_not_refuted_and_its_planted_bug_is(source, tmp_path):
+    if not (EXAMPLES / source).is_file():
+        pytest.skip("the examples are in the repository, not in the wheel")
+    if source.endswith(".rs") and not RUSTC:
+        pytest.skip("needs rustc")
+    example = build(EXAMPLES / source, tmp_path)
     for name, options in (("right", []), ("wrong", ["--wrong"])):
         subprocess.run([example, tmp_path / name, *options], check=True)
     right, wrong = audit_steps(tmp_path / "right"), audit_steps(tmp_path / "wrong")
