@@ -29,9 +29,15 @@ _PUBLIC = {
 __all__ = ["Report", "__version__", "audit", "check_verifier", "law", "parametrize_with_checks"]
 
 
+def load_ipython_extension(shell: object) -> None:
+    """Load the notebook's magic %%audit, for ``%load_ext draftproof``."""
+    import_module(".reports.commands.notebook", __name__).load(shell)
+
+
 def __getattr__(name: str) -> object:
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_module(".models.libraries", __name__).must_be_supported()
     return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
 
 

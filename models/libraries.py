@@ -1,5 +1,6 @@
 """The libraries that models need: whether they are installed, no progress bars, errors in one line, torch's threads."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,6 +14,15 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 OUT_OF_MEMORY = "out of memory", "DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"
 """Texts in errors of general classes that mean that memory has run out."""
+
+
+def must_be_supported() -> None:
+    """Check the operating system. Raises: InputError on Windows, which has neither fork nor limits of resources."""
+    if sys.platform == "win32":
+        raise InputError(
+            "Windows is not supported: an audit needs fork and resource limits; "
+            "use WSL 2, or Docker as docs/ci.md shows"
+        )
 
 
 def require(*packages: str, extra: str = "transformers") -> None:

@@ -31,6 +31,9 @@ EXTRAS = {
     "triton": "kernels",
     "pypdf": "dev",
     "xdist": "dev",
+    "yaml": "dev",
+    "nbclient": "dev",
+    "ipykernel": "dev",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 

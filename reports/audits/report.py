@@ -270,13 +270,23 @@ class Report:
         return f"<Report on {self.subject['name']}: {self.reading}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the verdict in words, what it speaks of, and the smallest witness."""
+        """Return what a notebook shows: the verdict in words, the smallest witness, its cause, and the scope."""
         shown = self.shown_refutation()
-        lines = [f"<b>{escape(str(self.subject['name']))}</b>: {escape(self.reading)}"]
+        word = f'<b style="color:#fff;background:{self.verdict.badge};padding:0 .4em">{self.verdict.upper()}</b>'
+        lines = [f"<b>{escape(str(self.subject['name']))}</b> {word} {escape(self.reading)}"]
+        if shown and (witness := shown.witness):
+            lines.append(f"witness on {escape(str(shown.problem))}: <code>{escape(json.dumps(witness.problem))}</code>")
+            rows = [("emitted", "expected", "observed")]
+            rows += [(entry.sequence, entry.expected, entry.observed) for entry in witness.entries]
+            cells = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+            lines.append(f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>")
+            lines += [escape(words) for words, _ in self.behaves_as]
+            lines += [f"where: {escape(witness.where)}"] if witness.where else []
+            lines += [f"<code>{escape(witness.line)}</code>"] if witness.line else []
+            lines += [f"reproduce: <code>{escape(shown.replay)}</code>"] if shown.replay else []
         lines += [f"speaks of {escape(self.scope.says)}"] if self.scope else []
-        lines += [f"witness: {escape(str(shown.witness))} (on {escape(str(shown.problem))})"] if shown else []
         lines += [f"failed: {escape(self.failure['message'])}"] if self.failure else []
-        return f"<div>{'<br>'.join(lines)}</div>"
+        return f"<div>{''.join(f'<div>{line}</div>' for line in lines)}</div>"
 
     def text(self) -> str:
         """Return the file's content."""

@@ -10,6 +10,7 @@ import click
 
 from ... import __version__
 from ...models.errors import InputError
+from ...models.libraries import must_be_supported
 from .exit_status import INTERRUPTED, WRONG_USE, stop
 from .parameters import meant
 
@@ -99,6 +100,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        must_be_supported()
         cli(standalone_mode=False)
     except (InputError, click.ClickException) as error:
         stop(error.format_message() if isinstance(error, click.ClickException) else str(error), WRONG_USE)

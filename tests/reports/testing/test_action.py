@@ -44,11 +44,8 @@ def action(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "runner").mkdir()
     (tmp_path / ".git").mkdir()
-    (tmp_path / "bin" / "draftproof").write_text(
-        f'#!/bin/sh\nexec {sys.executable} -c "from draftproof.reports.commands.main import main; main()" "$@"\n'
-    )
     (tmp_path / "bin" / "python3").write_text(
-        f'#!/bin/sh\nif [ "$1" = -m ]; then echo "$@" >> {tmp_path}/installed; else exec {sys.executable} "$@"; fi\n'
+        f'#!/bin/sh\nif [ "$2" = pip ]; then echo "$@" >> {tmp_path}/installed; else exec {sys.executable} "$@"; fi\n'
     )
     for program in (tmp_path / "bin").iterdir():
         program.chmod(0o755)
@@ -90,7 +87,10 @@ def action(tmp_path):
 def test_the_action_leaves_the_report_and_ends_with_the_status_of_the_audit(action):
     (action.folder / "a b").mkdir()
     name, status, known = action(
-        subject="token", working_directory="a b", options=f"--claims optimal --problem {PROBLEM}"
+        subject="token",
+        working_directory="a b",
+        install="-r needs.txt",
+        options=f"--claims optimal --problem {PROBLEM}",
     )
     assert (name, status, known["steps.audit.outputs.status"]) == ("Verdict", 1, "1")
     report = Path(known["steps.audit.outputs.report"])
@@ -98,7 +98,8 @@ def test_the_action_leaves_the_report_and_ends_with_the_status_of_the_audit(acti
     assert json.loads((report / "report.json").read_text())["verdict"] == "refuted"
     summary = (action.folder / "summary.md").read_text()
     assert "token   REFUTED: optimal does not hold" in summary and "E[tau]   11/9      10/9" in summary
-    assert (action.folder / "installed").read_text().endswith(f"{ROOT}\n")
+    installed = (action.folder / "installed").read_text()
+    assert installed == f"-m pip install --quiet --disable-pip-version-check -r needs.txt {ROOT}\n"
     (result,) = json.loads((report / "report.sarif").read_text())["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("optimal", "error")
     used = [step["uses"] for step in action.steps if "uses" in step]
