@@ -8,8 +8,11 @@ import click
 from ...models.errors import InputError, printable
 from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, stop
 from .output import progress_bar, write_text
+from .parameters import kept_option, verbose_option
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..audits.compliance.plan import Collected
 
 
@@ -47,6 +50,7 @@ def _missing_for_the_document() -> str | None:
 @click.option("--out", "folder", required=True, metavar="DIR",
               help="The folder to write; the same command goes on from what is finished there.")  # fmt: skip
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a requirement is open, or sampled only.")
+@verbose_option
 def run(plan: str, folder: str, require_decision: bool) -> None:
     """Run what a plan names, and write report.json, report.html, report.pdf, attestation.json, badge.svg and junit.xml.
 
@@ -72,11 +76,14 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     except KeyboardInterrupt:
         finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
         stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
-    _show(document, out, no_pdf)
+    from rich.console import Console
+
+    not_kept = []
     for part in loaded.parts:
         if "files" in FIELDS[part.kind] and (names := undeclared(part, loaded.folder)):
             why = f"{', '.join(names)} has no digest here; files = [...] in the plan names what the result depends on"
-            click.echo(f"not kept    {part.id}: each run examines it again, since {why}")
+            not_kept.append(("Not kept", f"{part.id}: each run examines it again, since {why}"))
+    show_document(Console(highlight=False), document, out, no_pdf, not_kept)
     raise SystemExit(_status(document, require_decision))
 
 
@@ -88,28 +95,25 @@ def _status(document: dict[str, Any], require_decision: bool) -> int:
     return INCONCLUSIVE if require_decision and document["verdict"] != "met" else OK
 
 
-def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
-    from rich.console import Console
-    from rich.markup import escape
+def show_document(
+    console: "Console", document: dict[str, Any], folder: Path, no_pdf: str | None, not_kept: list[tuple[str, str]]
+) -> None:
+    """Print the verdict, what is not met, what failed, and what is met."""
+    from ..pages.terminal import headline, show_verdict
 
-    from ..pages.terminal import say
-
-    console = Console(highlight=False)
     colours = {"met": "green", "refuted": "red", "sampled only": "yellow", "open": "magenta"}
-    width = max(12, *(len(r["id"]) + 2 for r in document["requirements"]))
-    for r in document["requirements"]:
-        word = f"[{colours[r['verdict']]}]{r['verdict']:<13}[/]"
-        console.print(f"{escape(r['id'].ljust(width))}{word}{escape(r['statement'])}", soft_wrap=True)
-        for sentence in r["closing"] if r["verdict"] != "refuted" else ():
-            console.print(f"{'':<{width + 13}}{escape(sentence)}", soft_wrap=True)
-    for part in document["parts"]:
-        if part["why"]:
-            say(console, "failure", f"{part['id']}: {part['why']}", "magenta")
-    if no_pdf:
-        say(console, "no PDF", no_pdf.removeprefix("no PDF: "), "yellow")
-    console.print(f"verdict     [{colours[document['verdict']]}]{document['verdict']}[/]")
+    order, rows = ["refuted", "open", "sampled only", "met"], []
+    for r in sorted(document["requirements"], key=lambda r: order.index(r["verdict"])):
+        closing = r["closing"] if r["verdict"] != "refuted" else ()
+        rows.append((r["verdict"].capitalize(), "\n".join([f"{r['id']}: {r['statement']}", *closing])))
+    failed = [("Failed", f"{part['id']}: {part['why']}") for part in document["parts"] if part["why"]]
+    word, met = document["verdict"], document["counts"].get("met", 0)
+    first = headline(str(folder), word.upper(), colours[word], f"{met} of {len(rows)} requirements met")
+    rows = [row for row in rows if row[0] != "Met"] + failed + [row for row in rows if row[0] == "Met"] + not_kept
+    rows += [("No PDF", no_pdf.removeprefix("no PDF: "))] if no_pdf else []
     pdf = "" if no_pdf else "report.pdf, "
-    say(console, "written", f"{folder}: report.json, report.html, {pdf}attestation.json, badge.svg, junit.xml")
+    written = [f"{folder}: report.json, report.html, {pdf}attestation.json, badge.svg, junit.xml"]
+    show_verdict(console, first, rows, written, bool(kept_option("verbose")))
 
 
 @command.command()

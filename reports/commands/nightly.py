@@ -14,7 +14,17 @@ from ..audits.nightly import DEFAULT_FILE
 from ..audits.subject import SubjectSpec, subject_from
 from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output, progress_bar
-from .parameters import Command, Finite, file_options, memory_option, problems_option, row_options, timeout_option
+from .parameters import (
+    Command,
+    Finite,
+    file_options,
+    kept_option,
+    memory_option,
+    problems_option,
+    row_options,
+    timeout_option,
+    verbose_option,
+)
 
 MAX_VERSION_LENGTH = 80
 
@@ -30,7 +40,7 @@ def _shared(command: Command) -> Command:
     )
     wait = click.option("--wait", type=Finite(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
                         help="Seconds to wait for another writer.")  # fmt: skip
-    return db(file_options("the history")(wait(command)))
+    return db(file_options("the history")(wait(verbose_option(command))))
 
 
 @click.group(name="nightly")
@@ -97,7 +107,7 @@ def run(
     ids = {*report["drawn"], *report["resumed"]}
     drawn = [check for check in report["checks"] if check["id"] in ids]
     output.write(report, lambda: _page(report))
-    show(report, drawn, output.console)
+    show(report, drawn, output.console, bool(kept_option("verbose")), output.written)
     alarm = any(check["state"] == "alarm" for check in drawn)
     failed = [failure for failure in report["failures"] if failure["kind"] != "gone"]
     raise SystemExit(REFUTED if alarm else NOT_AUDITED if failed else OK)
@@ -115,7 +125,8 @@ def status(db: str | None, json_file: str | None, html_file: str | None, wait: f
     with closing(History.read(db, wait)) as history:
         report = status_of(history)
     output.write(report, lambda: _page(report))
-    show(report, [check for check in report["checks"] if check["current"]], output.console)
+    current = [check for check in report["checks"] if check["current"]]
+    show(report, current, output.console, bool(kept_option("verbose")), output.written)
     raise SystemExit(REFUTED if report["state"] == "alarm" else OK)
 
 

@@ -59,6 +59,12 @@ class Output:
 
         return Console(stderr=self.to_stderr, highlight=False)
 
+    @property
+    def written(self) -> list[str]:
+        """Return the files of the options that were given, without standard output."""
+        files = self.json_file, self.html_file, self.sarif_file, self.junit_file
+        return [file for file in files if file and file != STANDARD_OUTPUT]
+
     def echo(self, line: str) -> None:
         """Write one line, unchanged, where tables go."""
         click.echo(line, err=self.to_stderr)
@@ -91,8 +97,7 @@ class Output:
             after = f"after {findings} findings{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
         with verdict_stands("the terminal"):
-            written = [file for file in (self.json_file, *forms.values()) if file and file != STANDARD_OUTPUT]
-            show(report, self.console, bool(kept_option("verbose")), bool(kept_option("scope")), written)
+            show(report, self.console, bool(kept_option("verbose")), bool(kept_option("scope")), self.written)
         left_out = bool(report.scope and report.scope.not_decided)
         raise SystemExit(of_verdict(report.verdict, require_decision or not report.evidence, left_out))
 

@@ -86,7 +86,7 @@ def report_options(command: Command) -> Command:
     decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if anything is left undecided.")
     kept = [
         click.option("--junit", metavar="FILE", help="Write all claims as JUnit's XML.", **KEPT),
-        click.option("--verbose", is_flag=True, help="Show every claim, finding and command.", **KEPT),
+        verbose_option,
         click.option(
             "--scope", is_flag=True, help="Show what the verdict speaks of, and what was not examined.", **KEPT
         ),
@@ -102,6 +102,11 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
 
 KEPT: dict[str, Any] = {"expose_value": False, "callback": _keep}
 """Arguments of an option whose value goes to ``Output`` by the context."""
+
+
+def verbose_option(command: Command) -> Command:
+    """Add --verbose, whose value is kept in the context."""
+    return click.option("--verbose", is_flag=True, help="Show every claim, finding and command.", **KEPT)(command)
 
 
 def kept_option(name: str) -> Any:

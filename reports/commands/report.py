@@ -11,7 +11,7 @@ from ...models.errors import InputError
 from ...verifiers.verdicts import ReportVerdict
 from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output, require_writable, write_text
-from .parameters import json_option, report_options, sarif_option
+from .parameters import json_option, kept_option, report_options, sarif_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,7 +129,7 @@ def _show_history(data: Any, file: str, output: Output, require_decision: bool, 
     failed = bool(data["failures"]) and state != ALARM
     output.write(data)
     badge("error" if failed else state)
-    show_history(data, current, output.console)
+    show_history(data, current, output.console, bool(kept_option("verbose")), output.written)
     raise SystemExit(NOT_AUDITED if failed else REFUTED if state == ALARM else OK)
 
 

@@ -1,7 +1,8 @@
 """A report for a person at a terminal."""
 
+import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,11 +23,17 @@ NAME = 16
 MOST_ROWS = 6
 """Most rows of a problem that are written out."""
 
+MOST_ENTRIES = 4
+"""Most entries of two laws side by side, the worst first."""
+
 LONGEST_ENTRY = 9
 """Most characters of an entry of a row that is written out."""
 
 WIDE = 54
 """Characters of a table of laws from which on each entry is written in two lines."""
+
+MOST_LINES = 15
+"""Most lines that a verdict has, if no more are asked for."""
 
 FEW = 3
 """Most lines of a kind that are shown unasked."""
@@ -66,39 +73,58 @@ def show_table(table: Table, console: Console) -> None:
             console.print(Text("    ") + Text(", ").join(below))
 
 
-def say(console: Console, label: str, text: str, colour: str = "") -> None:
-    """Print a line that a terminal may wrap and a file holds whole: a label, in colour, and text next to it."""
-    shown = f"[{colour}]{label}[/]" if colour else label
-    space = " " * max(12 - len(label.lstrip()), 1)
-    console.print(f"{shown}{space}{escape(text)}", soft_wrap=True, highlight=False)
+def show_verdict(
+    console: Console, headline: Text, rows: Iterable[tuple[str, str]], written: Sequence[str] = (), whole: bool = False
+) -> None:
+    """Print a verdict, and below it what a reader needs next, the most important first: at most MOST_LINES lines, those
+    of a terminal wrapped.
+
+    rows: each with its name. written: the files that hold everything. whole: whether to print all lines.
+    """
+    console.print()
+    console.print(headline, soft_wrap=not console.is_terminal)
+    console.print()
+    last = _lines("Report", ", ".join(written), console) if written else []
+    every = [_lines(label, text, console) for label, text in rows]
+    head = len(headline.wrap(console, console.width)) if console.is_terminal else 1
+    room = MOST_LINES - head - 1 - len(last)
+    lines, total = [], sum(map(len, every))
+    for k, row in enumerate(every):
+        if total > room and len(lines) + len(row) >= room and not whole:
+            lines += row[: room - 1] if not k else []
+            lines += _lines("", f"{total - len(lines)} more lines (--verbose shows all)", console)
+            break
+        lines += row
+    for line in lines + last:
+        console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def headline(name: str, word: str, colour: str, text: str) -> Text:
+    """Return the first line of what a terminal shows: what was examined, the verdict in its colour, and why."""
+    return Text.from_markup(f"[bold]{escape(name)}[/]   [bold {colour}]{word}[/]") + Text(f": {text}")
 
 
 def show(
     report: Report, console: Console, verbose: bool = False, scope: bool = False, written: Sequence[str] = ()
 ) -> None:
-    """Print the verdict, and what a reader needs next: at most 15 lines of 80 columns.
+    """Print the verdict, and what a reader needs next.
 
     verbose: also a row for each claim and dtype, every finding, and the scope. scope: also what the verdict speaks of,
     and what was not examined. written: the files that hold the report.
     """
     word = WORDS.get(report.verdict, report.verdict.upper())
-    name = escape(str(report.subject["name"]))
-    console.print()
-    headline = Text.from_markup(f"[bold]{name}[/]   [bold {report.verdict.colour}]{word}[/]")
-    console.print(headline + Text(f": {_headline(report)}"), soft_wrap=True)
-    console.print()
-    for label, text in _rows(report):
-        _row(label, text, console)
+    first = headline(str(report.subject["name"]), word, report.verdict.colour, _headline(report))
+    rows, more = [*_rows(report)], []
+    if scope or verbose:
+        more = [("Speaks of", speaks_of(report))]
+        more += [("" if k else "Not examined", sentence) for k, sentence in enumerate(report.not_examined)]
+    if verbose or scope or report.verdict == ReportVerdict.ERROR:
+        more.append(("Explained", LINES))
+    show_verdict(console, first, rows if verbose else rows + more, written, whole=scope or verbose)
     if verbose:
         _show_everything(report, console)
-    if scope or verbose:
-        _row("Speaks of", speaks_of(report), console)
-        for k, sentence in enumerate(report.not_examined):
-            _row("" if k else "Not examined", sentence, console)
-    if written:
-        _row("Report", ", ".join(written), console)
-    if verbose or scope or report.verdict == ReportVerdict.ERROR:
-        _row("Explained", LINES, console)
+        for label, text in more:
+            _row(label, text, console)
     console.print()
 
 
@@ -118,18 +144,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
     of_run, shown = [(name[0].upper() + name[1:], text) for name, text in run_lines(report)], report.shown_refutation()
     if report.verdict == ReportVerdict.REFUTED:
         if not report.steps:
-            yield "Seen on", _seen_on(report)
-        if shown:
-            yield from _witness_rows(shown)
-        if report.diagnosis:
-            first = report.diagnosis[0]
-            yield "Looks like", f"{first['mutant']}: {first['title']}\n{first['link'] or ''}".rstrip()
-        else:
-            yield from (("Looks like", words) for words, _ in report.behaves_as)
-        if shown and shown.witness and shown.witness.where:
-            yield "Where", "\n".join(filter(None, (shown.witness.where, shown.witness.line)))
-        if shown and shown.replay:
-            yield "Reproduce", shown.replay
+            yield "Seen on", _seen_on(report, report.claims)
+        yield from _why_refuted(report, shown)
         yield from of_run
     else:
         yield from of_run
@@ -159,14 +175,36 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
         yield "Failed", report.failure["message"]
 
 
-def _seen_on(report: Report) -> str:
-    """Say on how many problems each deciding claim is refuted, and by how much."""
+def refutation(report: Report, shown: Evidence) -> str:
+    """Return why one claim is refuted, for a failing test: the smallest case, the bug, the line and the command."""
+    console = Console(width=80, file=io.StringIO(), force_terminal=True)
+    rows = ("Seen on", _seen_on(report, [shown.claim])), *_why_refuted(report, shown)
+    return "\n".join(line for label, text in rows for line in _lines(label, text, console))
+
+
+def _why_refuted(report: Report, shown: Evidence | None) -> Iterator[tuple[str, str]]:
+    """Yield the smallest case, the bug that it looks like, the line that decides it, and the command."""
+    if shown and shown.witness:
+        yield from _witness_rows(shown)
+    if report.diagnosis:
+        first = report.diagnosis[0]
+        yield "Looks like", f"{first['mutant']}: {first['title']}\n{first['link'] or ''}".rstrip()
+    else:
+        yield from (("Looks like", words) for words, _ in report.behaves_as)
+    if shown and shown.witness and shown.witness.where:
+        yield "Where", "\n".join(filter(None, (shown.witness.where, shown.witness.line)))
+    if shown and shown.replay:
+        yield "Reproduce", shown.replay
+
+
+def _seen_on(report: Report, claims: Collection[str]) -> str:
+    """Say on how many problems each of the claims is refuted, and by how much."""
     said = []
     for row in summaries(report):
-        if row.claim in report.claims and row.verdict == EvidenceVerdict.REFUTED:
+        if row.claim in claims and row.verdict == EvidenceVerdict.REFUTED:
             how = "exactly" if row.how == Strength.LATTICE.law else row.how
             facts = [f"{row.problems} in {row.dtype}", how, f"worst {row.worst}" if row.worst else ""]
-            claim = f"{row.claim}: " if len(report.claims) > 1 else ""
+            claim = f"{row.claim}: " if len(claims) > 1 else ""
             said.append(claim + ", ".join(filter(None, facts)))
     return "\n".join(said)
 
@@ -201,10 +239,11 @@ def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:
         said.append(f"{model} {', '.join(written)}")
     said += [] if len(said) > 1 else [shown.problem or ""]
     yield "Smallest case" if witness.smallest else "Witness", "; ".join(filter(None, said))
-    table = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in witness.entries)]
+    entries = witness.entries[:MOST_ENTRIES]
+    table = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in entries)]
     widths = [max(map(len, column)) for column in zip(*table)]
     if sum(widths) > WIDE:
-        yield "", "\n".join(f"{e.sequence}\nexpected {e.expected}, observed {e.observed}" for e in witness.entries)
+        yield "", "\n".join(f"{e.sequence}\nexpected {e.expected}, observed {e.observed}" for e in entries)
     else:
         yield "", "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
     if witness.why:
@@ -234,13 +273,21 @@ def _show_everything(report: Report, console: Console) -> None:
 
 
 def _row(label: str, text: str, console: Console) -> None:
-    """Print a line next to its name: whole in a file, wrapped on a terminal."""
-    first, other = f"  {label:<{NAME}} ", " " * (NAME + 3)
+    """Print a line next to its name."""
+    for line in _lines(label, text, console):
+        console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def _lines(label: str, text: str, console: Console) -> list[str]:
+    """Return a line next to its name: whole in a file, wrapped on a terminal."""
+    lines, other = [], " " * (NAME + 3)
     for k, line in enumerate(text.split("\n")):
-        start = other if k else first
-        if console.is_terminal:
+        start = other if k else f"  {label:<{NAME}} "
+        if console.is_terminal and len(line) + len(start) > console.width:
             wrapper = textwrap.TextWrapper(console.width, initial_indent=start, subsequent_indent=other,
                                            break_on_hyphens=False)  # fmt: skip
             wrapper.break_long_words = False  # a link is one
-            start, line = "", wrapper.fill(line) if len(line) + len(start) > console.width else start + line
-        console.print(escape(start + line), soft_wrap=True, highlight=False)
+            lines += wrapper.wrap(line)
+        else:
+            lines.append(start + line)
+    return lines

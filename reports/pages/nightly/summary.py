@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Column
+from rich.table import Column, Table
 
 from ...audits.nightly.detection import MISS_RATE, NIGHT_HORIZONS
 from ...audits.nightly.states import worst_state
-from ..terminal import plain_table, say, show_table
+from ...audits.scope import counted
+from ..terminal import headline, plain_table, show_table, show_verdict
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
@@ -50,8 +51,58 @@ def version_rows(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
     return rows
 
 
-def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Console) -> None:
-    """Print the versions among the checks, each alarm with its witness, failures, and the overall state."""
+def show(
+    report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Console, verbose: bool, written: Sequence[str]
+) -> None:
+    """Print the overall state, each alarm with its witness, failures, and the versions among the checks.
+
+    verbose: also what it speaks of, what is detectable, and a table of the versions. written: the files of the report.
+    """
+    failed = [failure for failure in report["failures"] if failure.get("kind") != "gone"]
+    state = "error" if failed and report["state"] != "alarm" else report["state"]
+    deviating = [check for check in checks if check["state"] == report["state"] != "quiet"]
+    said = f"{len(deviating)} of {counted(len(checks), 'check')}" if deviating else f"{counted(len(checks), 'check')}"
+    text = counted(len(failed), "failure") if state == "error" else said if checks else "nothing has been drawn yet"
+    first = headline("nightly", state.upper(), STATE_STYLES.get(state, "magenta"), text)
+    rows = [*_rows(report, checks)] + ([*_meaning(report, checks)] if verbose else [])
+    show_verdict(console, first, rows, written, verbose)
+    if verbose and checks:
+        console.print()
+        show_table(_table(checks), console)
+    console.print()
+
+
+def _rows(report: dict[str, Any], checks: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield alarms, failures, and what was drawn, each with its name."""
+    for check in sorted(checks, key=lambda check: check["state"] != "alarm"):
+        state = check["state"]
+        if state != "quiet":
+            level = f"log10 E {tens(check['log_e'])}, largest {tens(check['largest_log_e'])}"
+            yield state.capitalize(), f"{check['subject']} on {check['check']}, {level}"
+        if state == "alarm":
+            yield "Witness", witness(check, explained(check, checks))
+            if check["witness"]:
+                yield "Reproduce", check["witness"]["replay"]
+    yield from (("Failed", f"{failure['subject']}: {failure['message']}") for failure in report["failures"])
+    if resumed := len(report.get("resumed", ())):
+        yield "Resumed", f"drawn earlier for this night by the same seed, and not drawn again: {resumed}"
+    for row in sorted(version_rows(checks), key=lambda row: row.state == "quiet"):
+        drawn = f"{counted(row.checks, 'check')}, {counted(row.nights, 'night')}, {row.draws:,} draws"
+        level = f"log10 E {row.log_e}, alarm at {row.alarm_at}; detectable TV {row.limits}"
+        yield "Drawn", f"{row.subject} {row.version}: {row.state}, {drawn}; {level}"
+    yield "History", report["history"]
+
+
+def _meaning(report: dict[str, Any], checks: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what a night speaks of, and what its alarms and limits mean."""
+    if report["scope"]:
+        yield "Speaks of", report["scope"]
+    yield "Budget", f"false alarms: {report['lifetime_alpha']:g} over the life of the history"
+    if any(check["detects"] for check in checks):
+        yield "Detectable", f"TV: {limits_meaning()}"
+
+
+def _table(checks: Sequence[dict[str, Any]]) -> Table:
     words = (Column(name, overflow="fold") for name in ("subject", "version", "state"))
     names = "checks", "nights", "draws", "log10 E", "alarm at", "detectable TV"
     numbers = (Column(n, justify="right", overflow="fold", no_wrap=n == "detectable TV") for n in names)
@@ -62,29 +113,7 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
             escape(row.subject), escape(row.version), state, str(row.checks), str(row.nights), f"{row.draws:,}",
             row.log_e, row.alarm_at, row.limits,
         )  # fmt: skip
-    show_table(table, console) if checks else console.print("nothing has been drawn yet")
-    for check in checks:
-        state = check["state"]
-        if state != "quiet":
-            level = f"log10 E {tens(check['log_e'])}, largest {tens(check['largest_log_e'])}"
-            console.print()
-            say(console, state, f"{check['subject']} on {check['check']}, {level}", STATE_STYLES[state])
-        if state == "alarm":
-            say(console, "witness", witness(check, explained(check, checks)))
-            if check["witness"]:
-                say(console, "replay", check["witness"]["replay"])
-    for failure in report["failures"]:
-        say(console, "failure", f"{failure['subject']}: {failure['message']}", "magenta")
-    if resumed := len(report.get("resumed", ())):
-        say(console, "resumed", f"drawn earlier for this night by the same seed, and not drawn again: {resumed}")
-    console.print(f"\nstate       [{STATE_STYLES[report['state']]}]{report['state']}[/]")
-    lines = {"speaks of": report["scope"], "history": report["history"]}
-    lines["budget"] = f"false alarms: {report['lifetime_alpha']:g} over the life of the history"
-    lines["detectable"] = f"TV: {limits_meaning()}" if any(check["detects"] for check in checks) else ""
-    for label, text in lines.items():
-        if text:
-            say(console, label, text)
-    console.print()
+    return table
 
 
 def limits(checks: Sequence[dict[str, Any]]) -> str:

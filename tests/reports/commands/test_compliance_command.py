@@ -58,9 +58,11 @@ def test_an_interruption_keeps_what_is_finished(run, tmp_path):
 def test_a_run_says_what_is_missing_and_which_parts_the_next_one_examines_again(run, tmp_path):
     said = run("run", "plan.toml", "--out", "out").out
     assert f"missing     mine: mine.py not found in {tmp_path}" in said
-    assert "not kept    mine: each run examines it again, since mine.py:f has no digest here; files = [...]" in said
+    assert (
+        "  Not kept         mine: each run examines it again, since mine.py:f has no digest here; files = [...]" in said
+    )
     (tmp_path / "mine.py").write_text("")
-    assert "not kept" not in run("run", "plan.toml", "--out", "out").out
+    assert "Not kept" not in run("run", "plan.toml", "--out", "out").out
 
 
 def test_what_cannot_be_used_is_refused_in_a_line(run, tmp_path, monkeypatch):
@@ -96,4 +98,4 @@ def test_a_plan_is_run_where_only_the_audits_own_packages_are_installed(tmp_path
     nightly = "mine: sqlalchemy not found; install draftproof[nightly]"
     assert done.stdout.startswith(f"{NO_PDF}\nmissing     {nightly}\n"), "before anything is run"
     assert (done.returncode, done.stderr.strip()) == (3, ""), done.stderr
-    assert "R1          met" in done.stdout and f"failure     {nightly}" in done.stdout
+    assert "Met              R1: Lemma 8" in done.stdout and f"Failed           {nightly}" in done.stdout

@@ -8,8 +8,11 @@ import pytest
 from rich.console import Console
 
 import draftproof
+from draftproof.reports.commands.compliance import show_document
+from draftproof.reports.pages.nightly.summary import show as show_night
 from draftproof.reports.pages.terminal import LINES, plain_table, show, show_table
-from draftproof.tests.reports.golden import golden_report
+from draftproof.tests.reports.golden import golden, golden_report
+from draftproof.tests.reports.report_parts import at_terminal, fits_a_terminal, require_short
 
 COLUMNS = ("claim", "numbers", "verdict", "how", "worst")
 ROWS = (("lossless", "float64", "[red]refuted[/]", "exact on the lattice", "TV 0.25"),
@@ -49,19 +52,45 @@ def test_in_a_narrow_terminal_the_last_columns_stand_below_their_row_and_no_cell
     assert "lossless" in "".join(printed(6)) and "refuted" in "".join(printed(10))
 
 
-def at_terminal(report, **options) -> str:
-    """What a terminal of 80 columns is given."""
-    return shown(80, lambda console: show(report, console, **options), force_terminal=True, color_system=None)
+def of_report(report, **options) -> str:
+    return at_terminal(lambda console: show(report, console, **options))
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "token", "block", "evil", "undecided", "broken"])
 def test_the_verdict_is_the_first_line_and_fifteen_lines_of_80_columns_are_enough(name):
-    report = golden_report(name)
-    lines = at_terminal(report, written=["report.html"]).strip().splitlines()
-    word = {"inconclusive": "UNDECIDED"}.get(report.verdict, report.verdict.upper())
-    assert lines[0].startswith(f"{report.subject['name']}   {word}: ") and len(lines) <= 15
-    assert all(len(line) <= 80 or max(map(len, line.split())) > 60 for line in lines[1:])
-    assert any(line.split() == ["Report", "report.html"] for line in lines)
+    fits_a_terminal(golden_report(name))
+
+
+def test_a_night_and_a_document_have_their_verdict_first_in_fifteen_lines(capsys):
+    night = golden("nightly")
+    many = night | {"failures": [{"subject": f"{k}.py:f", "kind": "load", "message": "no " * 60} for k in range(20)]}
+    for report in (night, many):
+        said = at_terminal(lambda c, r=report: show_night(r, r["checks"], c, False, ["n.html"]))
+        require_short(said, "nightly   ALARM: 2 of 17 checks", "n.html")
+    quiet = night | {"state": "quiet", "checks": night["checks"][:1]}
+    said = at_terminal(lambda c: show_night(quiet, quiet["checks"], c, False, ["n.html"]))
+    require_short(said, "nightly   ERROR: 1 failure", "n.html")
+    quiet |= {"failures": []}
+    said = at_terminal(lambda c: show_night(quiet, quiet["checks"], c, False, ["n.html"]))
+    require_short(said, "nightly   QUIET: 1 check", "n.html")
+
+    document = golden("compliance")
+    requirements = document["requirements"] * 9
+    for made in (document, document | {"requirements": requirements}):
+        said = at_terminal(lambda console, made=made: show_document(console, made, Path("out"), None, []))
+        written = "out: report.json, report.html, report.pdf, attestation.json, badge.svg, junit.xml"
+        lines = require_short(said, "out   REFUTED: 2 of ", written)
+        assert lines[2].split()[0] == "Refuted"
+
+
+def test_lines_that_are_left_out_are_counted_and_shown_when_asked_for():
+    report = golden_report("wrong")
+    for k in range(3):
+        report.notice({f"kind {k}": f"finding {k} " * 40})
+    report.notice({"server": "a fourth"})
+    lines = fits_a_terminal(report)
+    assert any(line.strip().endswith("more lines (--verbose shows all)") for line in lines)
+    assert "a fourth" in of_report(report, verbose=True) and "more lines" not in of_report(report, verbose=True)
 
 
 def test_a_refutation_has_the_smallest_case_the_bug_the_line_and_the_command():
@@ -73,11 +102,11 @@ def test_a_refutation_has_the_smallest_case_the_bug_the_line_and_the_command():
 
 def test_the_scope_is_shown_when_it_is_asked_for_whole_in_a_file_and_wrapped_on_a_terminal():
     report = golden_report("token")
-    assert not any(sentence in at_terminal(report) for sentence in report.not_examined)
-    wrapped, whole = at_terminal(report, scope=True), shown(80, lambda console: show(report, console, scope=True))
+    assert not any(sentence in of_report(report) for sentence in report.not_examined)
+    wrapped, whole = of_report(report, scope=True), shown(80, lambda console: show(report, console, scope=True))
     assert re.sub(r"\s+", " ", wrapped) == re.sub(r"\s+", " ", whole)
     assert all(f" {sentence}\n" in whole for sentence in report.not_examined)
-    assert "optimal   exact    refuted" in at_terminal(report, verbose=True)
+    assert "optimal   exact    refuted" in of_report(report, verbose=True)
 
 
 def test_a_report_says_where_its_lines_are_explained():

@@ -18,6 +18,7 @@ from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.texts import judged, text_length
 from draftproof.tests.reports.commands.in_process import draftproof
+from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
@@ -137,6 +138,7 @@ def test_a_wrong_engine_is_refuted_with_its_witness_and_a_command_that_shows_it_
     problem, samples, says = WRONG[name]
     report = audit_engine(planted(name), [problem], samples=samples, seed=3)
     (evidence,) = report.evidence
+    fits_a_terminal(report)
     assert (report.verdict, evidence.verdict, says(evidence.witness)) == ("refuted", REFUTED, True)
     assert report.subject["digest"].startswith("sha256:")
     assert evidence.replay.startswith(f"draftproof engine {PLANTED}:{name} --problem ")

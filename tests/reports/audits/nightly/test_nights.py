@@ -162,10 +162,10 @@ def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, n
     done = nightly("status", "--json", "-")
     report = json.loads(done.out)
     assert {check["subject"]: check["draws"] for check in report["checks"]} == {"token": 1000, "greedy-block": 500}
-    assert report["state"] == "quiet" and "0.001 over the life of the history" in done.err
+    assert report["state"] == "quiet" and "nightly   QUIET: " in done.err
     file.write_text(WRONG)
     done = nightly("run", f"{file}:verify", "--problem", json.dumps(as_json(toy(1))), "--samples", 3000)
-    assert done.status == 1 and "witness" in done.out
+    assert done.status == 1 and "nightly   ALARM: " in done.out and "  Witness " in done.out
     assert nightly("status").status == 1
 
 

@@ -68,7 +68,7 @@ def test_new_shards_are_judged_once_and_an_alarm_is_explained(whole, tmp_path):
     assert [night["night"] for night in check["nights"]] == [NIGHTS[0], NIGHTS[2], NIGHTS[3]]
     assert check["witness"]["problem"] and check["witness"]["replay"] == f"draftproof steps {nights.folder}"
     page = (tmp_path / "out.html").read_text()
-    assert "What the recorded steps show" in page and "alarm" in wrong.out
+    assert "What the recorded steps show" in page and "ALARM" in wrong.out
     assert nights.night(4).status == 1, "an alarm stays"
     assert run("nightly", "status", "--db", nights.db).status == 1
 

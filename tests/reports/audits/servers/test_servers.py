@@ -18,6 +18,7 @@ from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.pages.summary import summaries
 from draftproof.tests.reports.audits.servers.three import THREE
 from draftproof.tests.reports.commands.in_process import draftproof
+from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.completions_server import serving
 
@@ -34,6 +35,7 @@ def audited(target):
         given = {"samples": 300, "patience": 600.0, "request_timeout": 600.0} | settings
         report = audit_server(url, target, ServerSettings(**given, **({"kinds": kinds} if kinds else {})), seed)
         validate(report.as_json())
+        fits_a_terminal(report)
         return report
 
     return run

@@ -9,6 +9,7 @@ from draftproof.models.recorded_steps import Recording
 from draftproof.reports.audits.steps.judge import RecordingJudge
 from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.verifiers.conditional.drawing import drawn
 from draftproof.verifiers.conditional.rules import RULES
 
@@ -48,6 +49,7 @@ def test_a_known_bug_of_block_verification_is_refuted_and_named(name, steps, tmp
 def test_right_rules_are_not_refuted(verify, rule, tmp_path):
     record(tmp_path, verify, steps=400, rule=rule)
     report = audit_steps(tmp_path)
+    fits_a_terminal(report)
     assert report.verdict == "inconclusive" and not any(e.refuted for e in report.evidence)
     assert {e.claim for e in report.evidence} == {"follows-rule", "lossless", "drafts", "batch"}
     assert report.steps["judged"]["steps"] == 400 and report.steps["counts"]["seen"] == 400
