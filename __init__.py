@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .reports.audits.api import audit, law
-    from .reports.audits.checks import check_verifier, parametrize_with_checks
+    from .reports.testing.checks import check_verifier, parametrize_with_checks
     from .reports.audits.report import Report
 
 __version__ = "0.2.0"
@@ -22,8 +22,8 @@ __version__ = "0.2.0"
 _PUBLIC = {
     "audit": "reports.audits.api",
     "law": "reports.audits.api",
-    "check_verifier": "reports.audits.checks",
-    "parametrize_with_checks": "reports.audits.checks",
+    "check_verifier": "reports.testing.checks",
+    "parametrize_with_checks": "reports.testing.checks",
     "Report": "reports.audits.report",
 }
 __all__ = ["Report", "__version__", "audit", "check_verifier", "law", "parametrize_with_checks"]

@@ -12,7 +12,7 @@ from ...verifiers.claims import CLAIMS
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, TREE_MUTANTS
-from ..audits.checks import CHECKS
+from ..testing.checks import CHECKS
 
 LISTS: dict[str, Callable[[], dict[str, str]]] = {
     "verifiers": lambda: {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},

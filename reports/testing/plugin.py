@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Collection, Generator, Iterator, Sequence
 from datetime import date, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,11 +109,14 @@ def out_of_date(
 
 
 if TYPE_CHECKING:
-    from ..audits.checks import Check
     from ..audits.report import Report
+    from .checks import Check
 
 CHECK_NAMES = ("subject", "check", "verdict", "scope")
 """Properties of a test in JUnit's XML, each with "draftproof." before it."""
+
+CHECKS_MODULE = "draftproof.reports.testing.checks"
+"""Module of the checks: imported by whoever has some."""
 
 OUT_OF_DATE = pytest.StashKey[list[str]]()
 WRITTEN = pytest.StashKey[dict[str, "list[Report]"]]()
@@ -130,6 +135,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("draftproof_dtypes", "precisions of the rows", type="args", default=[])
     parser.addini("draftproof_conventions", "how verifiers are called, if not plainly", type="args", default=[])
     parser.addini("draftproof_processor_time", "seconds of processor time for each audit", default="")
+    stop = "whether the first refutation of a subject ends its audit"
+    parser.addini("draftproof_stop_at_first", stop, type="bool", default=True)
 
 
 class CheckItem(pytest.Item):
@@ -141,10 +148,6 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         self.check()
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message alone for a failed check: there is no source of the user's to show."""
-        return str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, self.nodeid
@@ -172,7 +175,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"--draftproof-report {config.option.draftproof_report}: {error.strerror}"
             ) from None
     if options := _in_settings(config):
-        from ..audits.checks import IN_SETTINGS
+        from .checks import IN_SETTINGS
 
         IN_SETTINGS.update(options)
     if config.option.draftproof_subject:
@@ -195,14 +198,14 @@ def _in_settings(config: pytest.Config) -> dict[str, Any]:
         except ValueError:
             time = given["processor_time"]
             raise pytest.UsageError(f"draftproof_processor_time: {time!r}; expected seconds") from None
-    return given
+    return given if config.getini("draftproof_stop_at_first") else given | {"stop_at_first": False}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the checks of the subjects, and expect the failures that are known."""
     for name in dict.fromkeys(config.option.draftproof_subject):
-        from ..audits.checks import checks_of
+        from .checks import checks_of
 
         for check in checks_of(name):
             named = f"{name}::{check.name}"
@@ -214,7 +217,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -> None:
-    from ..audits.checks import CheckFailed
+    from .checks import CheckFailed
 
     try:
         known = load_known(file)
@@ -223,6 +226,8 @@ def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -
     checks = {item.nodeid: item for item in items if _check_of(item)}
     for entry in known:
         if entry.id in checks and not entry.expired:
+            if check := _check_of(checks[entry.id]):  # a failure that is expected must not keep others from being made
+                check.audits.options["stop_at_first"] = False
             reason = f"{entry.reason} ({entry.link}, until {entry.expires})"
             checks[entry.id].add_marker(pytest.mark.xfail(reason=reason, raises=CheckFailed, strict=True))
     whole = not any("::" in str(argument) for argument in config.args)
@@ -246,18 +251,49 @@ class _AfterSelection:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Add what was audited to the test's properties, and write its report."""
+    """Try what refuted last time first. Then add what was audited to the test's properties, and write its report."""
+    check, cache = _check_of(item), getattr(item.config, "cache", None)
+    if check and cache:
+        check.first = cache.get(_key(item), None)
     try:
         return (yield)
     finally:
-        check = _check_of(item)
         report = check.made if check else None
         if check and report:
+            if cache:
+                _remember(check, cache, _key(item))
             scope = report.scope.says if report.scope else ""
             values = (check.subject, check.name, str(report.verdict), scope)  # plain text: xdist sends nothing else
             item.user_properties += [(f"draftproof.{name}", value) for name, value in zip(CHECK_NAMES, values)]
             if item.config.option.draftproof_report:
                 _write(report, item.config)
+
+
+def _key(item: pytest.Item) -> str:
+    """Return where pytest's cache has the problem that refuted a test the last time."""
+    return f"draftproof/{sha256(item.nodeid.encode()).hexdigest()[:16]}"
+
+
+def _remember(check: Check, cache: pytest.Cache, key: str) -> None:
+    """Keep the problem that refutes, and forget one that does not any more. A cache that is read-only stays."""
+    from .checks import shown_for
+
+    shown = check.made and shown_for(check.made, check.name)
+    problem = shown.witness.problem if shown and shown.witness else None
+    if problem != check.first:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pytest warns of its own files there
+            cache.set(key, problem)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Show of a check that fails its message alone: the source of the test says nothing of the verifier."""
+    report = yield
+    checks = sys.modules.get(CHECKS_MODULE)
+    if checks and call.excinfo and report.failed and call.excinfo.errisinstance(checks.CheckError):
+        report.longrepr = str(call.excinfo.value)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -275,7 +311,7 @@ def _check_of(item: pytest.Item) -> Check | None:
     """Return the check that a test runs, if it runs one."""
     if isinstance(item, CheckItem):
         return item.check
-    checks = sys.modules.get("draftproof.reports.audits.checks")  # without it nothing is a check
+    checks = sys.modules.get(CHECKS_MODULE)  # without it nothing is a check
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     return next((value for value in parameters.values() if checks and isinstance(value, checks.Check)), None)
 

@@ -6,7 +6,6 @@ import pytest
 
 from draftproof.models.wide import wide
 from draftproof.proofs.laws.wide_law import WideMeasurement
-from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.exit_status import of_verdict
 from draftproof.reports.pages.junit import junit
@@ -14,6 +13,7 @@ from draftproof.reports.pages.page import page
 from draftproof.reports.pages.plain_words import plain_sentence
 from draftproof.reports.pages.sarif import sarif
 from draftproof.reports.pages.summary import in_brief, summaries
+from draftproof.reports.testing.checks import run_check
 from draftproof.tests.reports.audits.test_scope import law, report_of, shown
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate

@@ -9,12 +9,12 @@ from rich.console import Console
 
 from draftproof.models.problem import problem_from, size_of
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.scope import ranges
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import allowance
 from draftproof.reports.pages.terminal import show
+from draftproof.reports.testing.checks import run_check
 from draftproof.tests.reports.golden import golden_report
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.details import LawDetail, RealCalls, SamplesDetail, WideDetail
@@ -155,7 +155,7 @@ def test_scope_stands_in_every_form_of_a_report(name):
     assert report.reading in " ".join(unescape(page(report)).split())
     report.notice({"padding": "returns -1 after the tokens"})
     if report.verdict != "holds":
-        with pytest.raises(AssertionError, match=r"hint: returns -1 after the tokens\n  examined: \d problem"):
+        with pytest.raises(AssertionError, match="hint: returns -1 after the tokens"):
             run_check(report, "lossless")
 
 

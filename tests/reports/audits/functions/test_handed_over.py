@@ -18,8 +18,8 @@ from draftproof.models.errors import InputError, RunFailed
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.checks import checks_of
 from draftproof.reports.audits.functions.handed_over import handed_over, name_of
+from draftproof.reports.testing.checks import checks_of
 
 pytestmark = [pytest.mark.interception, pytest.mark.usefixtures("replayed")]
 

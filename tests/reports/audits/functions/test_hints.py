@@ -4,7 +4,7 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.checks import CheckFailed, run_check
+from draftproof.reports.testing.checks import CheckFailed, run_check
 from draftproof.tests.reports.audited import audited, written
 from draftproof.tests.reports.audits.functions.written import TOKEN
 

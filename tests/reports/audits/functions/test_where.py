@@ -4,7 +4,7 @@ import pytest
 
 from draftproof import audit
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.checks import CheckFailed, run_check
+from draftproof.reports.testing.checks import CheckFailed, run_check
 
 SOURCE = """
 import numpy as np
@@ -62,7 +62,7 @@ def test_the_part_and_the_line_are_named_without_a_known_bug(subject, name, wher
     assert (witness.line and witness.line.split()[0]) == (line and f"where.py:{line}")
     if name == "second_always":
         assert witness.where.endswith("is accepted too often at position 2")
-    with pytest.raises(CheckFailed, match=f"where: {where}"):
+    with pytest.raises(CheckFailed, match=rf"Where +{where}"):
         run_check(report, "lossless")
 
 
