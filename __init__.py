@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .reports.audits.api import audit, law
-    from .reports.testing.checks import check_verifier, parametrize_with_checks
     from .reports.audits.report import Report
+    from .reports.testing.checks import check_verifier, parametrize_with_checks
 
 __version__ = "0.2.0"
 

@@ -26,6 +26,7 @@ from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import glossary as words
+from draftproof.reports.pages.errors import error_pages
 from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.stattests import min_detectable_goodness, samples_needed
@@ -220,6 +221,17 @@ def wrong_decoders(page: str) -> str:
     return page.replace(MADE_HERE, "\n".join(lines))
 
 
+def errors(page: str) -> str:
+    """Return the page of errors, with an entry for each code."""
+    entries = []
+    for code, entry in error_pages().items():
+        example = f"```text\n{entry.example}\n```"
+        entries.append(
+            f"## {code}: {entry.title}\n\n{entry.wrong}\n\n{example}\n\n{entry.fix} [More]({entry.page}.md)."
+        )
+    return page.replace(MADE_HERE, "\n\n".join(entries))
+
+
 def end_to_end(page: str) -> str:
     """Return the page of end-to-end runs, with the kept runs and their orderings."""
     tables = {
@@ -234,8 +246,8 @@ def end_to_end(page: str) -> str:
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
     "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "end-to-end": end_to_end,
-    "engines": engines, "glossary": glossary, "history": history, "index": index, "index-survey": index_survey,
-    "measurements": measurements, "python": statistics, "rounding": rounding,
+    "engines": engines, "errors": errors, "glossary": glossary, "history": history, "index": index,
+    "index-survey": index_survey, "measurements": measurements, "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

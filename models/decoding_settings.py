@@ -5,7 +5,7 @@ from itertools import pairwise, product
 from math import exp, inf, log, prod, sqrt
 from typing import Any, NamedTuple
 
-from .errors import InputError
+from .errors import InputError, of_kind
 from .law import Model, Prefix
 
 Row = list[float]
@@ -335,6 +335,7 @@ def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequ
     return independent([one_text_law(model, tokens, request, order) for request in requests])
 
 
+@of_kind("DP402")
 def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = None) -> None:
     """Check settings. Raises: InputError in one line for a value of another form, or a setting that the engine has
     not.

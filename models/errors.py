@@ -3,13 +3,31 @@
 And third-party text made safe to show: a terminal obeys control characters, and a page can be reordered by some.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
 class InputError(ValueError):
     """An error of the input: what is wrong, what was expected, and where. The command line prints it and exits with
     2.
+
+    code: of its kind, a key of reports/pages/errors.json; empty for an error of no common kind.
     """
+
+    def __init__(self, message: str = "", code: str = ""):
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def of_kind(code: str) -> Iterator[None]:
+    """Give every InputError raised within that has no code this one; also as a decorator."""
+    try:
+        yield
+    except InputError as error:
+        error.code = error.code or code
+        raise
 
 
 class OutOfMemoryError(InputError):

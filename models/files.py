@@ -86,9 +86,9 @@ def load_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{file}: cannot be read ({error.strerror})", "DP201") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{file}: not TOML ({error})") from None
+        raise InputError(f"{file}: not TOML ({error})", "DP202") from None
 
 
 def cache_folder() -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import Any, NamedTuple
 
-from .errors import InputError
+from .errors import InputError, of_kind
 from .files import write_atomically
 from .forge_gguf import save_gguf
 from .forge_llama import save_checkpoint
@@ -87,6 +87,7 @@ def forge(
     return Forged(folder / "target", folder / "draft", problem.vocabulary)
 
 
+@of_kind("DP211")
 def forged_problem(target: str | Path) -> Problem:
     """Return the problem that a target was forged from. target: folder of the pair or of the target, or a GGUF file.
 

@@ -55,9 +55,9 @@ def text_of(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror})", "DP201") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file") from None
+        raise InputError(f"{path}: not a text file", "DP201") from None
 
 
 def parse(text: str | bytes, where: str, *, exact: bool = False) -> Any:
@@ -70,9 +70,9 @@ def parse(text: str | bytes, where: str, *, exact: bool = False) -> Any:
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except RecursionError:
-        raise InputError(f"{where}: not JSON (nested too deeply)") from None
+        raise InputError(f"{where}: not JSON (nested too deeply)", "DP202") from None
     except ValueError as error:
-        raise InputError(f"{where}: not JSON ({error})") from None
+        raise InputError(f"{where}: not JSON ({error})", "DP202") from None
 
 
 def convert(kind: type[Kind], data: Any, where: str) -> Kind:

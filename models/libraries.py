@@ -29,7 +29,7 @@ def require(*packages: str, extra: str = "transformers") -> None:
     """Require packages. Raises: InputError that names those not installed, and the extra that installs them."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]")
+        raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]", "DP301")
 
 
 def must_be_dtype(dtype: str) -> None:

@@ -17,7 +17,7 @@ from ..verifiers.draft_block import Block
 from ..verifiers.trees.draft_tree import IID, TOP, Drafting
 from .declared import DeclaredLaw, DeclaredModel
 from .drafting import DraftingForm, drafting_json, most_nodes, single_path
-from .errors import InputError
+from .errors import InputError, of_kind
 from .json_files import convert, parse, read_file
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
 from .rationals import as_float, as_fraction, parse_rational
@@ -209,7 +209,7 @@ def tree_problem_from(data: Any, name: str = "problem") -> Problem:
     form = convert(ProblemForm, data, name)
     if form.gamma * math.log2(form.vocabulary) > MOST_BLOCKS_LOG2:
         sizes = f"vocabulary {form.vocabulary} and gamma {form.gamma} give too many draft blocks to enumerate"
-        raise InputError(f"{name}: {sizes}; expected at most 2^{MOST_BLOCKS_LOG2}")
+        raise InputError(f"{name}: {sizes}; expected at most 2^{MOST_BLOCKS_LOG2}", "DP204")
     target = _model(form.target, form.vocabulary, form.gamma, "target")
     draft = _model(form.draft, form.vocabulary, form.gamma - 1, "draft")
     drafting = form.drafting and form.drafting.checked(form.gamma, name)
@@ -220,6 +220,7 @@ def tree_problem_from(data: Any, name: str = "problem") -> Problem:
 Made = TypeVar("Made", bound=AnyProblem)
 
 
+@of_kind("DP203")
 def load_problem(source: str, make: Callable[[Any, str], Made] = problem_from) -> Made:
     """Load a problem from a file, or from JSON text in place of a file name. Decimal numbers are exact.
 

@@ -15,7 +15,7 @@ from ..verifiers.conditional.sparse import CLASSES, EDGES
 from ..verifiers.conditional.steps import PairRows, Steps
 from ..verifiers.conditional.tree_steps import TreeSteps, firsts, follow, found
 from ..verifiers.trees.draft_tree import TOP, WAYS
-from .errors import InputError
+from .errors import InputError, of_kind
 from .json_files import read_file
 from .libraries import require
 
@@ -104,6 +104,7 @@ class Recording:
     """Says whether rows behind the first rejected token may be missing."""
 
     @classmethod
+    @of_kind("DP206")
     def open(cls, folder: str | Path) -> "Recording":
         """Open a folder. Raises: InputError if it is no recording, or one of a later version."""
         place = Path(folder)

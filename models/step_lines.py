@@ -19,7 +19,7 @@ import numpy as np
 
 from ..verifiers.conditional.form import DRAFT_ROW, FORM, NO_DRAFT_ROW, POINT_MASS, UNKNOWN, VERSION
 from ..verifiers.conditional.sparse import CLASSES
-from .errors import InputError
+from .errors import InputError, of_kind
 from .json_files import convert, parse
 from .recorded_steps import ROUNDING, ROW_OFF, Header, Recording, Shard, checked_numbers
 
@@ -112,13 +112,14 @@ class StepLines(Recording):
     """Says whether rows behind the first rejected token may be missing."""
 
     @classmethod
+    @of_kind("DP206")
     def open(cls, folder: str | Path, rule: str | None = None) -> "StepLines":
         """Open a dump. folder: the file. Raises: InputError naming the line that is of another form."""
         place = path = Path(folder)
         try:
             text = place.read_bytes()
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+            raise InputError(f"{path}: cannot be read ({error.strerror})", "DP201") from None
         first, lines = _read(text, str(path))
         for name, value, allowed in (
             ("drafts", first.drafts, ("sampled", "certain", "unknown")), ("dtype", first.dtype, tuple(ROUNDING)),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from .errors import InputError
+from .errors import InputError, of_kind
 from .files import sync_folder
 
 Key = tuple[Any, ...]
@@ -60,6 +60,7 @@ class Store:
 
     _descriptor = -1
 
+    @of_kind("DP209")
     def __init__(
         self,
         file: str | Path | None,

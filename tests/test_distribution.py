@@ -67,7 +67,8 @@ def test_the_base_install_is_enough_for_audits_laws_certificates_and_pages(base_
 
 def test_what_the_base_install_lacks_is_said_in_one_line_with_the_extra(base_only):
     done = base_only("prove", "lemma-1")
-    assert (done.returncode, done.stderr) == (2, "draftproof: sympy and z3 not found; install draftproof[prove]\n")
+    said = "draftproof: sympy and z3 not found; install draftproof[prove] (DP301)\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_the_doctor_knows_every_extra_and_sees_what_is_missing(base_only):
@@ -100,8 +101,8 @@ def test_commands_of_other_distributions_say_in_one_line_what_to_install(of_the_
     for name, folder in (("history", "corpus/engines"), ("tables", "corpus/paper")):
         words = [sys.executable, "-c", f"{code}import main; import sys; sys.argv[1:] = ['{name}']; main()"]
         done = subprocess.run(words, capture_output=True, text=True, cwd=of_the_wheel.folder, env=os.environ)
-        said = f"draftproof: {name}: needs draftproof-{folder[7:]}; in a clone of draftproof: pip install ./{folder}\n"
-        assert (done.returncode, done.stderr) == (2, said)
+        said = f"draftproof: {name}: needs draftproof-{folder[7:]}; in a clone of draftproof: pip install ./{folder}"
+        assert (done.returncode, done.stderr) == (2, f"{said} (DP301)\n")
 
 
 def test_what_the_wheel_leaves_to_a_clone_says_so(of_the_wheel):

@@ -61,7 +61,7 @@ def named_pair(preset: str, drafter: int = 0) -> tuple[str, str, str]:
     Raises: InputError for a preset or drafter there is not, and for "trained" if none has been trained here.
     """
     if preset not in PRESETS:
-        raise InputError(f"no preset {preset!r}; known: {', '.join(PRESETS)}")
+        raise InputError(f"no preset {preset!r}; known: {', '.join(PRESETS)}", "DP401")
     given = PRESETS[preset]
     if not 0 <= drafter < len(given.drafts):
         raise InputError(f"preset {preset}: no drafter {drafter}; it has {len(given.drafts)}, numbered from 0")

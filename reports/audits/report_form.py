@@ -335,7 +335,7 @@ def in_this_version(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return a report of this version or the one before. Raises: InputError for another version."""
     version, verdict = report.get("schema_version"), report.get("verdict")
     if version not in ("2.1", SCHEMA_VERSION):
-        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION} or 2.1")
+        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION} or 2.1", "DP208")
     # Until 2.1 the verdict holds was called lossless, a word that is kept for what is proved.
     return {**report, "schema_version": SCHEMA_VERSION, "verdict": "holds" if verdict == "lossless" else verdict}
 

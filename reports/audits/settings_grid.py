@@ -146,5 +146,5 @@ SERVED = tuple(row for row in GRID if row.served)
 def chosen_rows(names: Sequence[str], rows: Sequence[GridRow] = GRID) -> list[GridRow]:
     """Return the rows of these names, all if none is named. Raises: InputError for a name that no row has."""
     if strange := [name for name in names if name not in {row.name for row in rows}]:
-        raise InputError(f"{strange[0]!r} is no row of the grid")
+        raise InputError(f"{strange[0]!r} is no row of the grid", "DP401")
     return [row for row in rows if not names or row.name in names]

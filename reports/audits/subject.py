@@ -99,13 +99,15 @@ def subject_from(
         )
     if name.endswith(".py") and Path(name).is_file():
         raise InputError(
-            f"{name} names a file and no function; expected one of {', '.join(_functions(Path(name))) or FORM}"
+            f"{name} names a file and no function; expected one of {', '.join(_functions(Path(name))) or FORM}",
+            "DP101",
         )
     if Path(name).is_dir():
-        raise InputError(f"{name} is a folder; expected {FORM}")
+        raise InputError(f"{name} is a folder; expected {FORM}", "DP101")
     known = [*REFERENCES, *ADAPTERS]
     meant = "".join(f"; did you mean {close}?" for close in get_close_matches(name, known, 1))
-    raise InputError(f"{name!r} is not a subject{meant or f'; expected {FORM}, or one of ' + ', '.join(known)}")
+    expected = meant or f"; expected {FORM}, or one of {', '.join(known)}"
+    raise InputError(f"{name!r} is not a subject{expected}", "DP101")
 
 
 def statements_in(file: Path) -> list[ast.stmt]:

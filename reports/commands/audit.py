@@ -90,7 +90,9 @@ def command(
         require(*adapter.packages, extra=adapter.extra)
         if missing := adapter.missing_engines():
             raise InputError(
-                f"{' and '.join(missing)} not found; expected what was tried ({adapter.tried}): make engines unpacks it"
+                f"{' and '.join(missing)} not found; expected what was tried ({adapter.tried}): make engines unpacks "
+                "it",
+                "DP301",
             )
     elif spec.array == "torch":
         require("torch", extra="torch")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ...models.errors import InputError, RunFailed
+from ...models.errors import InputError, RunFailed, of_kind
 from ...models.problem import Problem, load_problem, problem_from, tree_problem_from
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
@@ -36,7 +36,9 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
     if (verifier is None) == (program is None):
         raise click.UsageError("expected a VERIFIER, or --exec")
     if not third_party and verifier not in REFERENCES | TREE_REFERENCES:
-        raise InputError(f"no reference verifier {verifier!r}; {meant(str(verifier), [*REFERENCES, *TREE_REFERENCES])}")
+        raise InputError(
+            f"no reference verifier {verifier!r}; {meant(str(verifier), [*REFERENCES, *TREE_REFERENCES])}", "DP401"
+        )
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
     if third_party and given.drafting:
@@ -63,6 +65,7 @@ def _measured(verifier: str | None, program: str | None, problem: Problem) -> di
         stop(str(failure), NOT_AUDITED)
 
 
+@of_kind("DP203")
 def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:
     if problem:
         if target or draft or gamma:

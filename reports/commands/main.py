@@ -35,6 +35,7 @@ COMMANDS = {
     "forge": "Write Llama checkpoints whose law is a problem's.",
     "train-pair": "Train a target and two drafters offline.",
     "tables": "Measure the paper's tables and figures on a pair of models.",
+    "explain": "What a code such as DP203 at the end of a message means, and what to do.",
     "doctor": "What is installed, and what each command would need.",
     "completion": "The script with which a shell completes draftproof's commands and options.",
 }
@@ -67,7 +68,9 @@ class LazyGroup(click.Group):
             if not found:
                 package = ELSEWHERE[cmd_name]
                 folder = package.replace("draftproof-", "corpus/")
-                raise InputError(f"{cmd_name}: needs {package}; in a clone of draftproof: pip install ./{folder}")
+                raise InputError(
+                    f"{cmd_name}: needs {package}; in a clone of draftproof: pip install ./{folder}", "DP301"
+                )
             return next(iter(found)).load()
         return import_module(f".{cmd_name.replace('-', '_')}", __package__).command
 
@@ -103,7 +106,9 @@ def main() -> None:
         must_be_supported()
         cli(standalone_mode=False)
     except (InputError, click.ClickException) as error:
-        stop(error.format_message() if isinstance(error, click.ClickException) else str(error), WRONG_USE)
+        usage = isinstance(error, click.ClickException)
+        code = "DP100" if usage else error.code
+        stop((error.format_message() if usage else str(error)) + (f" ({code})" if code else ""), WRONG_USE)
     except (click.Abort, KeyboardInterrupt):
         stop("interrupted", INTERRUPTED)
 

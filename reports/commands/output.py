@@ -160,13 +160,13 @@ def require_writable(file: str | None) -> None:
     path = Path(file).resolve()
     new = not path.exists()
     if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
+        raise InputError(f"{file}: cannot be written; expected a file in a folder that exists", "DP205")
     try:
         path.open("a").close()
         if new:
             path.unlink()
     except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{file}: cannot be written ({error.strerror})", "DP205") from None
 
 
 def write_text(file: str | Path, text: str) -> None:
@@ -177,4 +177,4 @@ def write_text(file: str | Path, text: str) -> None:
     try:
         write_atomically(file, text)
     except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{file}: cannot be written ({error.strerror})", "DP205") from None

@@ -155,7 +155,7 @@ def _setting(text: str) -> tuple[str, Any]:
             raise ValueError
         return name, json.loads(value)
     except ValueError:
-        raise InputError(f"--set {text}: expected NAME=VALUE with a value in JSON") from None
+        raise InputError(f"--set {text}: expected NAME=VALUE with a value in JSON", "DP402") from None
 
 
 device_option = click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda or cuda:N.")

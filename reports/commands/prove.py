@@ -35,7 +35,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     z3 and, where it is installed, Coq."""
     for claim in claims:
         if claim not in PROVABLE_CLAIMS:
-            raise InputError(f"no claim {claim!r}; {meant(claim, [*PROVABLE_CLAIMS])}")
+            raise InputError(f"no claim {claim!r}; {meant(claim, [*PROVABLE_CLAIMS])}", "DP401")
     output = Output(json_file)
     require(*(package for package in ("sympy", "z3") if package in methods), extra="prove")
     rows: list[ProofRow] = []

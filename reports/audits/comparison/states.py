@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....models.errors import InputError, printable_data
+from ....models.errors import InputError, of_kind, printable_data
 from ....models.json_files import parse, text_of
 from ....verifiers.claims import PROBABILITY, TOKENS, VARIATION
 from ....verifiers.details import CampaignDetail, TextsDetail
@@ -156,6 +156,7 @@ def load(file: str) -> Any:
     return printable_data(parse(text_of(path), str(path)))
 
 
+@of_kind("DP208")
 def states_of(data: Any, name: str) -> States:
     """Return a report of any kind as items. Raises: InputError for what is no report of draftproof."""
     try:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union
 import msgspec
 from msgspec import Meta
 
-from ....models.errors import InputError
+from ....models.errors import InputError, of_kind
 from ....models.files import load_toml
 from ....models.json_files import convert, plain
 from ....models.pairs.presets import PRESETS
@@ -164,6 +164,7 @@ class Plan(msgspec.Struct, frozen=True):
     source: bytes
 
 
+@of_kind("DP207")
 def load_plan(file: str | Path) -> Plan:
     """Return the plan in a file.
 

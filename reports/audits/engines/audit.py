@@ -101,7 +101,7 @@ def audit_engine(
     """
     if missing := engine.missing():
         install = f"; install draftproof[{engine.extra}]" if engine.extra else ""
-        raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
+        raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}", "DP301")
     settings = dict(settings or {})
     levels = levels or (LEVELS[1:] if samples else LEVELS)
     report, cells = Report.begin(engine.name, engine.source, ["float32"], seed), []

@@ -102,7 +102,8 @@ def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
         if isinstance(problem, Problem) and problem.drafts > MOST_BLOCKS:
             what = f"{problem.vocabulary}^{problem.gamma} draft blocks"
             what = what if problem.tree.chain else f"{problem.drafts:,} draft trees"
-            raise InputError(f"{problem.name}: {what} are too many for an audit; expected at most {MOST_BLOCKS:,}")
+            most = f"expected at most {MOST_BLOCKS:,}"
+            raise InputError(f"{problem.name}: {what} are too many for an audit; {most}", "DP204")
         taken = {p.name for p in named}
         names = (problem.name if k == 1 else f"{problem.name}-{k}" for k in itertools.count(1))
         named.append(replace(problem, name=next(name for name in names if name not in taken)))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import msgspec
 from sqlalchemy import Connection, insert, select, update
 
-from ....models.errors import InputError
+from ....models.errors import InputError, of_kind
 from ....stattests.eprocess import LIFETIME_ALPHA
 from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database
@@ -76,12 +76,14 @@ class History:
         self.database, self.lifetime_alpha = database, lifetime_alpha
 
     @classmethod
+    @of_kind("DP210")
     def begin(cls, url: str | None, lifetime_alpha: float | None = None, wait: float = 30.0) -> "History":
         """Return a history to add to, created if there is none."""
         database = Database(url, wait)
         return cls(database, database.create(lifetime_alpha, LIFETIME_ALPHA))
 
     @classmethod
+    @of_kind("DP210")
     def read(cls, url: str | None, wait: float = 30.0) -> "History":
         """Return an existing history. Raises: InputError if there is none."""
         database = Database(url, wait)

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from .... import __version__
-from ....models.errors import InputError, RunFailed
+from ....models.errors import InputError, RunFailed, of_kind
 from ....models.recorded_steps import Recording
 from ....models.step_lines import StepLines
 from ....models.store import Store
@@ -53,6 +53,7 @@ def judge_all(
     return judge
 
 
+@of_kind("DP209")
 def _resume(judge: RecordingJudge, store: Store, paths: Sequence[Path]) -> None:
     """Take up what is settled, if its shards are those of the recording."""
     if () not in store.rows:

@@ -39,10 +39,10 @@ def audit_steps(
     """
     recording = StepLines.open(folder, rule) if Path(folder).is_file() else Recording.open(folder)
     if not recording.shards:
-        raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on")
+        raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on", "DP206")
     judge = judge_all(RecordingJudge(recording, rule, seed), jobs, cluster, checkpoint, progress)
     if not judge.shards:
-        raise InputError(f"{folder}: no shard can be read: {judge.errors[0]}")
+        raise InputError(f"{folder}: no shard can be read: {judge.errors[0]}", "DP206")
     return report_of(judge)
 
 

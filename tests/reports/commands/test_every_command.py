@@ -91,7 +91,7 @@ def test_a_file_that_is_named_twice_or_cannot_be_written_is_refused_before_any_w
         line = f"draftproof: {place}: named by both --json and --html; expected different files\n"
         assert without_heavy(words) == (2, "", line)
     for words in NOWHERE.values():
-        line = "draftproof: nowhere/r.json: cannot be written; expected a file in a folder that exists\n"
+        line = "draftproof: nowhere/r.json: cannot be written; expected a file in a folder that exists (DP205)\n"
         assert without_heavy(words) == (2, "", line)
 
 
@@ -105,7 +105,7 @@ def test_an_engine_whose_name_is_a_url_is_a_server():
 def test_proofs_without_z3_say_what_to_install_and_others_need_none(tmp_path):
     other = ("prove", "lemma-1", "--method", "enumeration", "--json", "rows.json")
     refused, done = blocked([("prove", "lemma-1"), other], ("z3",), tmp_path)
-    assert refused == (2, "", "draftproof: z3 not found; install draftproof[prove]\n")
+    assert refused == (2, "", "draftproof: z3 not found; install draftproof[prove] (DP301)\n")
     assert done.status == 0
 
 

@@ -151,7 +151,7 @@ def test_watch_comes_before_alarm_and_calms_down(history):
 
 def test_without_sqlalchemy_it_says_what_to_install(nightly, monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    assert nightly("status")[::2] == (2, "draftproof: sqlalchemy not found; install draftproof[nightly]\n")
+    assert nightly("status")[::2] == (2, "draftproof: sqlalchemy not found; install draftproof[nightly] (DP301)\n")
 
 
 def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, nightly):

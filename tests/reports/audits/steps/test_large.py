@@ -138,7 +138,7 @@ def test_a_checkpoint_of_other_shards_is_refused(change, says, folder, tmp_path)
 
 def test_jobs_and_a_cluster_exclude_each_other(folder):
     ended = run("steps", folder, "--jobs", 2, "--cluster", "dask://127.0.0.1:1")
-    assert ended.status == 2 and ended.lines == ["draftproof: either --jobs, or --cluster, whose size decides"]
+    assert ended.status == 2 and ended.lines == ["draftproof: either --jobs, or --cluster, whose size decides (DP100)"]
     assert run("steps", folder, "--cluster", "x").lines == [
         "draftproof: cluster 'x' is not known; expected dask://HOST:PORT"
     ]
