@@ -38,6 +38,9 @@ from .rationals import as_fraction
 
 Cell = tuple[Any, ...]
 
+_EFFECTS: dict[str, tuple[Problem, dict[Cell, float], dict[Cell, float]]] = {}
+"""The problems whose effects were computed, by their names: an audit needs them once for each dtype."""
+
 VISIBLE = 1e-12
 """The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding.rule``)."""
 
@@ -119,16 +122,25 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
 
 def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
     """Return each region that a problem covers, with its effect: of the rows, and of decisions that look ahead."""
-    ahead = {cell: effect for cell, effect in looking_ahead(problem).items() if effect > visible}
-    return _of_rows(problem, visible) | ahead
+    effects = _effects(problem)
+    return {cell: effect for cell, effect in (*effects[0].items(), *effects[1].items()) if effect > visible}
 
 
-def _of_rows(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
+def _effects(problem: Problem) -> tuple[dict[Cell, float], dict[Cell, float]]:
+    """Return the effects in regions of the rows, and of decisions that look ahead."""
+    of, *effects = _EFFECTS.get(problem.name, (None, {}, {}))
+    if of != problem:  # rows in a dict have no hash
+        effects = _of_rows(problem), looking_ahead(problem)
+        _EFFECTS[problem.name] = problem, *effects
+    return effects[0], effects[1]
+
+
+def _of_rows(problem: Problem) -> dict[Cell, float]:
     """Return, for each cell, the smaller of the two bounds above for the mistake in it, if both are visible."""
     found: dict[Cell, float] = {}
     for cells, token, block in _mistakes(problem):
         effect = float(min(token, block))
-        if effect > visible:
+        if effect > VISIBLE:
             for cell in cells:
                 found[cell] = max(found.get(cell, 0.0), effect)
     return found
@@ -142,7 +154,7 @@ def cells() -> frozenset[Cell]:
     The battery was chosen so that it covers all the former (``benchmarks/choose_battery.py`` lists them), and the
     problems of ``path_rows`` so that together with it they cover the latter.
     """
-    return frozenset(cells_ahead()).union(*map(_of_rows, audit_battery()))
+    return frozenset(cells_ahead()).union(*(_effects(problem)[0] for problem in audit_battery()))
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:

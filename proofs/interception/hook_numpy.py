@@ -22,6 +22,9 @@ PlainRandomState: Any = np.random.RandomState
 SCRATCH_SEED = 0
 """Seed of generators whose numbers are never used."""
 
+SUM_OFF = 1e-8
+"""How far from 1 the sum of a row is that ``choice`` takes without a doubt: NumPy's limit is 1.49e-8."""
+
 SINGLE = 2.0**-22
 """Steps of noise in single precision, at least.
 
@@ -79,10 +82,20 @@ def _weighted(tracer: Tracer, weights, look_up: LookUp, size, value):
 
 def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
     """Return the weights that ``choice`` draws with: it looks up a uniform of 53 bits in rounded sums."""
-    sums = p.cumsum()
-    edges = np.ceil(np.ldexp(sums / sums[-1], 53))
+    edges = p.cumsum()
+    edges /= edges[-1]
+    edges *= 2.0**53
+    np.ceil(edges, out=edges)
     tracer.lattices.add(53)
-    return np.diff(edges, prepend=0.0)
+    weights = edges.copy()
+    weights[1:] -= edges[:-1]
+    return weights
+
+
+def _is_row(p: Any, size: int) -> bool:
+    """Check whether ``choice`` certainly takes this row: of float64, no entry below 0, and a sum of 1."""
+    row = type(p) is np.ndarray and p.dtype == np.float64 and p.shape == (size,) and size > 0
+    return row and bool(p.min() >= 0 and abs(p.sum() - 1) < SUM_OFF)
 
 
 def _broadcast(first, second, size):
@@ -140,7 +153,9 @@ class _Traced(Followed):
 
     @followed
     def choice(self, tracer, a, size=None, replace=True, p=None, *more, **options):
-        sample = self._scratch().choice(a, size, replace, p, *more, **options)
+        plain = size is None and type(a) is int and not more and not options and _is_row(p, a)
+        whole = 1 if plain else None  # NumPy's own check of a whole row takes longer than most calls
+        sample = self._scratch().choice(whole or a, size, replace, None if whole else p, *more, **options)
         pool: Any = range(int(a)) if np.ndim(a) == 0 else np.asarray(a)
         if (isinstance(pool, np.ndarray) and pool.ndim != 1) or more or options.get("axis"):
             tracer.give_up(f"choice among rows at {place()}")
@@ -159,7 +174,12 @@ class _Traced(Followed):
 
     def _scratch(self) -> Any:
         """Return a plain generator whose numbers are never used: it only lets NumPy check the arguments."""
-        return self._plain(np.random.PCG64(SCRATCH_SEED))
+        return _scratch_of(self._plain)
+
+
+@cache
+def _scratch_of(plain: Any) -> Any:
+    return plain(np.random.PCG64(SCRATCH_SEED))
 
 
 def _no_out(tracer, out):

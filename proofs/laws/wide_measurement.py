@@ -1,7 +1,7 @@
 """The measured law of a wide problem, made from the sandbox's answers."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -111,8 +111,9 @@ class _Blocks:
         if answer["coarsest"] and answer["law"]:
             points = np.array([probability for _, probability in answer["law"]])
             of_points = points, self.used.judged, answer["coarsest"]
-            self.looked_up += drafted * 2 * look_up_allowed(*of_points)
-            self.looked_up_certain += drafted * 2 * look_up_allowed(points, self.used.certain, answer["coarsest"])
+            allowed = self._look_up_allowed(points, None, answer["coarsest"])
+            self.looked_up += drafted * 2 * allowed[0]
+            self.looked_up_certain += drafted * 2 * allowed[1]
             self.looked_up_explained += drafted * look_up_explained(*of_points, anywhere=True)
             for (outcome, _), most in zip(answer["law"], look_up_entries(*of_points), strict=True):
                 if (sequence := cut(decoded(outcome), self.problem, self.target)) is not None:
@@ -126,9 +127,10 @@ class _Blocks:
                 with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
                     most = self._right(prefix, law["first"], len(masses)) / reached
                 of_row = masses, summed or self.used.judged, bits, most
-                self.looked_up += reached * look_up_allowed(*of_row)
+                allowed = self._look_up_allowed(masses, summed, bits, most)
+                self.looked_up += reached * allowed[0]
+                self.looked_up_certain += reached * allowed[1]
                 self.looked_up_explained += reached * look_up_explained(*of_row)
-                self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
             masses = weights * (taken / row_sum(weights))
             self.called += law["called"]
@@ -142,6 +144,15 @@ class _Blocks:
         self.unknown += drafted * answer["unknown"]
         self.not_called += drafted * answer["not_called"]
         return drafted
+
+    def _look_up_allowed(self, masses: Row, summed: str | None, bits: float, most: Row | None = None) -> Sequence[float]:
+        """Return ``look_up_allowed`` in the type that judges, and in the one that was seen for certain.
+
+        summed: the type of the sum, if it is known.
+        """
+        judged, certain = (summed or dtype for dtype in (self.used.judged, self.used.certain))
+        allowed = look_up_allowed(masses, judged, bits, most)
+        return allowed, allowed if certain == judged else look_up_allowed(masses, certain, bits, most)
 
     def _right(self, prefix: Prefix, first: int, size: int) -> Row:
         """Return the target's probabilities of prefix + (first + k,), k < size; 0 if the prefix cannot be drafted."""

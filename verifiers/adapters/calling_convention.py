@@ -220,6 +220,10 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
             os._exit(COPY)
 
 
+WHOLE = {int, np.int64, np.int32}
+"""Types of a token that are whole numbers, whatever they hold."""
+
+
 def tokens_of(result: Any) -> tuple[int, ...]:
     """Return the emitted tokens: from a list, tuple or array of integers, 0-d scalars and nested length-1 lists.
 
@@ -228,7 +232,9 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     listed = result.tolist() if hasattr(result, "tolist") else result
     if type(listed) is list and len(listed) == 1 and type(listed[0]) is list:  # a batch of one
         listed = listed[0]
-    if type(listed) is list and {*map(type, listed)} == {int}:
+    kinds = {*map(type, listed)} if type(listed) is list else set()
+    if kinds and kinds <= WHOLE:
+        listed = listed if kinds == {int} else [*map(int, listed)]
         within = min(listed) >= -MAX_TOKEN and max(listed) <= MAX_TOKEN
         return tuple(listed) if within else tuple(max(min(token, MAX_TOKEN), -MAX_TOKEN) for token in listed)
     if result is None:
