@@ -1,26 +1,29 @@
 """Whole audits, timed from outside: verifiers in NumPy and on plain lists, transformers in each precision, the zoo, the
-exact tests.
+exact tests. Of an audit: the time in the function itself, for imports, and ours.
 
 Limits in processor time: NumPy 30 s, plain lists 90 s, transformers in float64 60 s; the zoo 5 minutes, pytest -m exact
 60 s.
 """
 
 import importlib.util
+import json
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+from draftproof.benchmarks.timed_child import TIMES
 from draftproof.corpus.site.zoo import audit_zoo
+from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
-from draftproof.tests.subjects import styles
+from draftproof.tests.subjects import on_lists
 
 STYLES = (
     (f"{Path(__file__).parents[1]}/examples/right.py:verify", None, 30),
-    (f"{styles.__file__}:on_lists", "list", 90),
-    (f"{styles.__file__}:on_lists_by_a_loop", "list", None),
+    (f"{on_lists.__file__}:on_lists", "list", 90),
 )
 
 
@@ -30,18 +33,15 @@ def main():
         f"Python {platform.python_version()}"
     )
     for subject, array, limit in STYLES:
-        start = _processor_time()
-        report = audit(subject, array=array)
-        took, name = _processor_time() - start, subject.rpartition("/")[2]
-        print(f"{name:<32} {took:6.1f} s  {_against(took, limit)}  verdict {report.verdict}")
+        took, where, report = _timed(subject, array=array)
+        name = subject.rpartition("/")[2]
+        print(f"{name:<32} {took:6.1f} s  {_against(took, limit)}  {where}  verdict {report.verdict}")
     if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
         for dtype, limit in (("float64", 60), ("float32", None), ("bfloat16", None)):
-            start = _processor_time()
-            report = audit("transformers", dtypes=[dtype])
-            took = _processor_time() - start
+            took, where, report = _timed("transformers", dtypes=[dtype])
             worst = max(e.total_variation for e in report.evidence if e.claim == "lossless")
             print(
-                f"transformers {dtype:<9} {took:6.1f} s  {_against(took, limit)}  "
+                f"transformers {dtype:<9} {took:6.1f} s  {_against(took, limit)}  {where}  "
                 f"worst deviation TV {worst:.2g}, verdict {report.verdict}"
             )
     else:
@@ -57,6 +57,18 @@ def main():
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "exact"], capture_output=True, text=True)
     took = time.perf_counter() - start
     print(f"pytest -m exact        {took:6.1f} s  {_against(took, 60)}  {done.stdout.strip().splitlines()[-1]}")
+
+
+def _timed(subject, **options):
+    """Return an audit's processor time, where it went, and its report."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[TIMES], Sandbox.child = folder, "draftproof.benchmarks.timed_child"
+        start = _processor_time()
+        report = audit(subject, **options)
+        took = _processor_time() - start
+        spent = [json.loads(file.read_text(encoding="utf-8")) for file in Path(folder).iterdir()]
+    own, imports = (sum(one[what] for one in spent) for what in ("own", "imports"))
+    return took, f"own {own:.1f}, imports {imports:.1f}, ours {took - own - imports:.1f} s", report
 
 
 def _processor_time():
