@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 from weakref import WeakSet
 
 import psutil
@@ -104,17 +104,21 @@ def kill_started_by(threads: Container[int]) -> None:
 class LineProcess:
     """A process in a group of its own that answers lines of JSON with such lines; the end of what it prints is kept.
 
-    words: its command. what: it is, in messages. outputs: further pipes for what it prints. options: of Popen.
+    words: its command. what: it is, in messages. outputs: further pipes for what it prints. ends: further file
+    descriptors that it gets. options: of Popen.
     Raises: OSError if it cannot be started.
     """
 
-    def __init__(self, words: Sequence[str], what: str, outputs: Sequence[Printed] = (), **options: Any):
+    def __init__(
+        self, words: Sequence[str], what: str, outputs: Sequence[Printed] = (), ends: Sequence[int] = (), **options: Any
+    ):
         self.what, self.errors, self.ended = what, Printed(), False
         self._printed = (self.errors, *outputs)
         try:
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.writing_end,
-                pass_fds=[printed.writing_end for printed in outputs], **{"start_new_session": True, **options},
+                pass_fds=[*(printed.writing_end for printed in outputs), *ends],
+                **{"start_new_session": True, **options},
             )  # fmt: skip
         except OSError:
             for printed in self._printed:
@@ -124,10 +128,14 @@ class LineProcess:
             for printed in self._printed:
                 printed.started()
         assert self._process.stdin and self._process.stdout
+        self._hold(self._process.stdin, self._process.stdout)
+
+    def _hold(self, requests: IO[bytes], answers: IO[bytes]) -> None:
+        """Take the process in, with its pipes."""
         self.thread = threading.get_ident()
         with STARTING:
             RUNNING.add(self)
-        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._requests, self._answers = requests, answers
         os.set_blocking(self._requests.fileno(), False)
         if sys.platform == "linux":  # a row of a whole vocabulary is a line of megabytes
             for pipe in (self._requests, self._answers):
@@ -249,11 +257,13 @@ class ChildProcess(LineProcess):
     memory: GiB of address space.
     limits: on time.
     environment: variables in addition to ours, or None for those to leave out.
-    output, errors: what it printed.
+    copies: file descriptors of pipes for its copies (``forked``).
+    output, errors: what it printed. asking: a lock for threads that ask it by turns.
     """
 
     def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits,
-                 environment: Mapping[str, str | None] | None = None):  # fmt: skip
+                 environment: Mapping[str, str | None] | None = None,
+                 copies: Sequence[Sequence[int]] = ()):  # fmt: skip
         self.limits = limits._replace(timeout=min(limits.timeout, 1e8))  # timers take no more
         self.output = Printed()
         self._counted = time.monotonic()
@@ -261,8 +271,10 @@ class ChildProcess(LineProcess):
         words = [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments]
         variables = {**os.environ, **ENVIRONMENT, **(environment or {})}
         known = {name: value for name, value in variables.items() if value is not None}
-        super().__init__(words, "the process", (self.output,), env=known)
-        self.send(memory=memory, limits=self.limits, printed=printed)
+        ends = [end for copy in copies for end in copy]
+        super().__init__(words, "the process", (self.output,), ends, env=known)
+        self.asking, self.session = threading.Lock(), self._process.pid
+        self.send(copies=ends, memory=memory, limits=self.limits, printed=printed)
 
     def send(self, **request: Any) -> None:
         """Send a request; until the child says what it is doing, it has the longest limit to answer.
@@ -300,7 +312,7 @@ class ChildProcess(LineProcess):
         if time.monotonic() - self._counted < BETWEEN_COUNTS:
             return
         self._counted = time.monotonic()
-        if processes_of(self._process.pid) > MOST_PROCESSES:
+        if processes_of(self.session) > MOST_PROCESSES:
             self.end()
             raise RunFailed("crash", f"{self._doing}: it keeps more than {MOST_PROCESSES:,} processes")
 

@@ -5,6 +5,7 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,8 @@ from typing import Any
 
 from ..models.errors import RunFailed
 from ..models.problem import AnyProblem, Problem, as_json, digest_of
-from .child_process import ChildProcess, amount
+from .child_process import amount
+from .forked import CopiedProcess, CopyingProcess
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
 from .time_limits import NOT_REACHED, WAITING, ProcessorTime, TimeLimits
@@ -40,6 +42,7 @@ class Sandbox:
     program: whether the subject is the command of a program that speaks JSON lines.
     handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
     time: that its requests may take together, but for loading the subject.
+    copies: how often the child may be copied (``split``).
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       added, or without those that are None.
     """
@@ -49,14 +52,14 @@ class Sandbox:
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
                  folders: Sequence[str] = (), program: bool = False, handed_over: Mapping[str, Any] | None = None,
-                 time: ProcessorTime | None = None,
+                 time: ProcessorTime | None = None, copies: int = 0,
                  elsewhere: Mapping[str, str | None] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
         self.folders, self.program, self.handed_over = list(folders), program, handed_over
-        self.elsewhere, self.time = elsewhere, time or ProcessorTime()
+        self.elsewhere, self.time, self.copies = elsewhere, time or ProcessorTime(), copies
         self.calls = 0
-        self._child: ChildProcess | None = None
+        self._child: CopyingProcess | CopiedProcess | None = None
         self._written: Counter[str] = Counter()
         self._last_line = ""
         self._noticed: dict[str, str] = {}
@@ -79,8 +82,8 @@ class Sandbox:
         arguments, environment = (), None
         if self.elsewhere is not None:
             arguments, environment = (ELSEWHERE,), {**OTHER_ENVIRONMENT, **self.elsewhere}
-        self._child = ChildProcess(
-            self.child, arguments, memory=self.memory, limits=self.limits, environment=environment
+        self._child = CopyingProcess(
+            self.child, arguments, copies=self.copies, memory=self.memory, limits=self.limits, environment=environment
         )
         return self.load(self.subject, probe)
 
@@ -171,6 +174,42 @@ class Sandbox:
     def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:
         """Yield counts of outcomes with real random numbers, in chunks."""
         yield from self._answers([problem], do="sample", count=count, seed=seed)
+
+    def split(self) -> list["Sandbox"]:
+        """Return copies of the child as it is now, each with what it was sent; none where forks are not safe.
+
+        What they print and change is not known here until ``take_in``.
+        """
+        made: list[Sandbox] = []
+        child = self._child
+        if not self.copies or not isinstance(child, CopyingProcess) or child.ended:
+            return made
+        for _ in range(self.copies):
+            part = copy.copy(self)
+            try:
+                part._child = child.copied()
+            except RunFailed as failure:
+                for one in made:
+                    one.stop()
+                if failure.kind != "fork":
+                    raise
+                return []
+            part.copies, part._written, part._noticed = 0, Counter(), {}
+            part._digests, part._sent = dict(self._digests), set(self._sent)
+            made.append(part)
+        return made
+
+    def take_in(self, part: "Sandbox") -> None:
+        """End a copy, and note what it did other than answer."""
+        part.stop()
+        self._written += part._written
+        self._last_line = part._last_line or self._last_line
+        self._noticed = part._noticed | self._noticed
+
+    def kill(self) -> None:
+        """Kill the child, from any thread."""
+        if self._child is not None:
+            self._child.kill()
 
     def stop(self) -> None:
         """End the child and everything it started."""

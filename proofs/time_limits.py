@@ -93,7 +93,7 @@ def _used() -> float:
             times = process.cpu_times()
         except psutil.Error:
             continue
-        living += times.user + times.system
+        living += times.user + times.system + getattr(times, "children_user", 0) + getattr(times, "children_system", 0)
     return time.process_time() + ended.ru_utime + ended.ru_stime + living
 
 

@@ -40,8 +40,12 @@ class ProcessBefore:
     def __init__(self) -> None:
         self._depth, self._threads = sys.getrecursionlimit(), threading.active_count()
         self._output = {name: getattr(sys, name, None) for name in ("stdout", "stderr")}
-        self._files = {file: _identity(file) for file in FILES}
         self._modules = [*sys.modules]
+        self.moved()
+
+    def moved(self) -> None:
+        """Take the outputs as they are now for those before."""
+        self._files = {file: _identity(file) for file in FILES}
 
     def changes(self) -> list[str]:
         """Return what has changed by now, in words."""
@@ -198,6 +202,9 @@ def main(
     subject: Any = None
     problems: dict[str, AnyProblem] = {}
     for request in server.requests():
+        if request["do"] == "copied":
+            before.moved()
+            continue
         try:
             problems |= {digest: any_problem_from(data) for digest, data in request.pop("new_problems").items()}
             request["problems"] = [problems[digest] for digest in request["problems"]]

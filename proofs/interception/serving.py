@@ -8,7 +8,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...verifiers.adapters.copies import COPIES
@@ -39,6 +40,7 @@ class Server:
         settings = json.loads(self._requests.readline())
         os.dup2(settings["printed"], 1)
         os.close(settings["printed"])
+        self._ends = {*settings["copies"]}
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(line_buffering=True)  # what is printed is seen when the child is ended, too
         self.limits, self.memory = TimeLimits(*settings["limits"]), settings["memory"]
@@ -49,9 +51,49 @@ class Server:
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """Yield the requests, until the parent closes the pipe."""
-        for line in self._requests:
-            yield json.loads(line)
+        while line := self._requests.readline():
+            request = json.loads(line)
+            if request["do"] == "fork":
+                if self._fork(request["ends"]):
+                    yield {"do": "copied"}
+            elif request["do"] == "reap":
+                pid, status = os.waitpid(request["pid"], os.WNOHANG)
+                self.answer(code=os.waitstatus_to_exitcode(status) if pid else None)
+            else:
+                yield request
             _limit(resource.RLIMIT_CPU, None)
+
+    def _fork(self, ends: list[int]) -> bool:
+        """Fork, unless that is not safe. The copy, for which this is true, has requests, answers and outputs of its
+        own."""
+        try:
+            if reason := _why_not_forked():
+                raise OSError(reason)
+            pid = os.fork()
+        except OSError as error:
+            self.answer(error=str(error))
+            return False
+        if pid:
+            COPIES.forget_fork()
+            self._closed(ends)
+            self.answer(pid=pid)
+            return False
+        os.setpgid(0, 0)
+        requests, answers, *printed = ends
+        self._requests.close()
+        self._answers.close()
+        for file, end in enumerate(printed, start=1):
+            os.dup2(end, file)
+        self._closed([end for end in self._ends if end not in (requests, answers)])
+        self._requests, self._answers = os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "w", buffering=1)
+        COPIES.remember_process()
+        self.answer(ready=True)
+        return True
+
+    def _closed(self, ends: Iterable[int]) -> None:
+        for end in ends:
+            os.close(end)
+        self._ends -= {*ends}
 
     def answer(self, data: bytes | None = None, **fields: Any) -> None:
         """Send an answer; a fork ends instead. data: follows it as it is, in a line of its own."""
@@ -73,6 +115,15 @@ class Server:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds))
         self.answer(doing=doing, processor=seconds)
+
+
+def _why_not_forked() -> str | None:
+    """Return why a copy of this process could not go on as it does, or None."""
+    threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
+    if threads > 1:
+        return f"it runs {threads} threads"
+    torch = sys.modules.get("torch")
+    return "it uses CUDA" if torch and hasattr(torch, "cuda") and torch.cuda.is_initialized() else None
 
 
 def _limit(resource_kind: int, most: int | None) -> None:

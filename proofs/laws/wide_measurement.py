@@ -1,7 +1,7 @@
 """The measured law of a wide problem, made from the sandbox's answers."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -145,7 +145,9 @@ class _Blocks:
         self.not_called += drafted * answer["not_called"]
         return drafted
 
-    def _look_up_allowed(self, masses: Row, summed: str | None, bits: float, most: Row | None = None) -> Sequence[float]:
+    def _look_up_allowed(
+        self, masses: Row, summed: str | None, bits: float, most: Row | None = None
+    ) -> tuple[float, float]:
         """Return ``look_up_allowed`` in the type that judges, and in the one that was seen for certain.
 
         summed: the type of the sum, if it is known.

@@ -34,9 +34,9 @@ class AuditSettings:
     processor_time: seconds of processor time for everything except loading the subject; None means no limit. Where a
       problem is not reached the audit is inconclusive.
     timeout: seconds for one problem (see ``proofs.sandbox``).
-    memory: GiB of the child process.
+    memory: GiB of each child process.
     samples: of a problem without an exact law.
-    jobs: audits at a time, one for each dtype; None: as many as there are cores.
+    jobs: dtypes at a time and, if fewer are audited, parts of each; None: as many as there are cores.
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.

@@ -58,7 +58,7 @@ from .parameters import (
 @timeout_option(60.0, 0.1, "Seconds of processor time for the import and for each problem: half for its first call, "
                 "a sixth for a later one.")  # fmt: skip
 @memory_option()
-@jobs_option("Dtypes audited at a time.")
+@jobs_option("Processes at a time: one for each dtype, and for parts of one dtype.")
 @click.option("-x", "--fail-fast", "stop_at_first", is_flag=True, help="End with the first refutation.")
 @click.option("--quick", is_flag=True, help="Small problems alone, all of them: no wide vocabularies, no long blocks.")
 def command(

@@ -23,11 +23,16 @@ class Copies:
 
     def remember_process(self) -> None:
         """Record this process as the one that goes on."""
-        self._process = getpid()
-        os.register_at_fork(after_in_parent=self._count)
+        if not self._process:
+            os.register_at_fork(after_in_parent=self._count)
+        self._process, self._forks = getpid(), 0
 
     def _count(self) -> None:
         self._forks += 1
+
+    def forget_fork(self) -> None:
+        """Take back the last fork, which was our own."""
+        self._forks -= 1
 
     def settle(self) -> None:
         """End a copy after its call, for it must neither answer nor go on, and reap those that have ended."""

@@ -21,6 +21,7 @@ from .batch_influence import BatchInfluence
 from .exact_laws import ExactLaws
 from .explanation import Explanation
 from .hints import precision_hint
+from .lanes import lanes_of
 from .problems import AuditProblems, problems_for
 from .reference import audit_reference
 from .relations import Relations
@@ -88,7 +89,9 @@ def parts_of(subject: SubjectSpec, problems: AuditProblems, settings: AuditSetti
     Guarantee: what is yielded does not depend on the number of jobs. After Ctrl-C all children end, and what was
     measured before is yielded.
     """
-    jobs = min(settings.jobs or os.cpu_count() or 1, len(subject.dtypes))
+    cores = settings.jobs or os.cpu_count() or 1
+    jobs = min(cores, len(subject.dtypes))
+    settings = replace(settings, jobs=1 if settings.processor_time else cores // jobs)
     if jobs == 1 or settings.processor_time:  # a budget counts all processes: one audit after the other has its share
         for dtype in subject.dtypes:
             yield (part := audit_in_dtype(subject, dtype, problems, settings))
@@ -128,8 +131,10 @@ def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, se
     """Audit a function on rows of one dtype."""
     report, spent = report_of(subject, settings, problems), ProcessorTime()
     limits = {"timeout": settings.timeout, "memory": settings.memory, "time": spent}
+    limits["copies"] = 0 if subject.program else len(lanes_of(problems.wide)) + problems.long_blocks
     with sandbox_of(subject, dtype, handed_over=subject.handed_over, **limits) as sandbox:
         session = FunctionSession(subject, dtype, [*problems.small], settings, report, sandbox, time=spent)
+        session.jobs = settings.jobs or 1
         parts = [
             ExactLaws(session),
             BatchInfluence(session),

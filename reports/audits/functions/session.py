@@ -10,6 +10,7 @@ from ....models.errors import RunFailed
 from ....models.law import ContextFree
 from ....models.problem import AnyProblem, Problem, as_json
 from ....proofs.audit_claims import refuted
+from ....proofs.interception.reads import Read
 from ....proofs.laws.law import Law
 from ....proofs.laws.small_law import Measurement
 from ....proofs.laws.small_measurement import measured
@@ -57,6 +58,7 @@ class FunctionSession:
     trees: how draft trees are drawn for it; empty for a subject that verifies blocks.
     time: that the audit may take. took: problem -> seconds for its law, where that is limited.
     real_calls: that a measured law has to survive.
+    reads: what calls in copies of the process asked of their surroundings. jobs: copies that run at a time.
     replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
@@ -75,6 +77,8 @@ class FunctionSession:
     time: ProcessorTime = field(default_factory=ProcessorTime)
     took: dict[str, float] = field(default_factory=dict)
     real_calls: int = REAL_CALLS
+    reads: list[Read] = field(default_factory=list)
+    jobs: int = 1
 
     def start(self) -> Mapping[str, Any]:
         """Start a child that loads the function and finds out how to call it. Raises: RunFailed."""

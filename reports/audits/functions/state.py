@@ -152,7 +152,7 @@ def _noticed(session: FunctionSession, difference: Difference) -> str:
 
 def _reads_of(session: FunctionSession) -> tuple[list[reads.Read], int]:
     about = session.sandbox.surroundings()
-    return [reads.Read(**read) for read in about["reads"]], about["calls"]
+    return [*dict.fromkeys([*(reads.Read(**read) for read in about["reads"]), *session.reads])], about["calls"]
 
 
 def _originals(session: FunctionSession, known: Sequence[Measurement]) -> list[Measurement]:

@@ -1,7 +1,9 @@
 """The wide problems of an audit: laws on long blocks and on rows of a whole vocabulary, samples where there is none."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,14 +12,18 @@ from ....models.long_blocks import LENGTHS, LENGTHS_APART, SHORTER, apart, regio
 from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs.audit_claims import judge
 from ....proofs.interception.answers import SLOW
+from ....proofs.interception.reads import Read
 from ....proofs.interception.wide_laws import TOO_MANY
 from ....proofs.laws import verdict_rule
 from ....proofs.laws.wide_law import WideMeasurement
 from ....proofs.laws.wide_measurement import measured_wide
+from ....proofs.sandbox import Sandbox
 from ....proofs.time_limits import NOT_REACHED
 from ....stattests.arguments import ALPHA
 from ....verifiers.evidence import REFUTED, Evidence
+from ..sandboxed import probe_problems
 from .exact_laws import NOT_ASKED
+from .lanes import Lanes, lanes_of
 from .session import FunctionSession
 from .state import why_reads_withdraw
 from .wide_cells import goodness
@@ -60,6 +66,18 @@ Measure = Callable[[WideProblem, int | None], WideMeasurement]
 """Function that measures a problem's law, given a limit of paths for each draft block."""
 
 
+class ShownPiece(NamedTuple):
+    """A result of a piece: laws, and what calls showed in their process by then.
+
+    reads: what calls asked of their surroundings. calls: how many were made.
+    """
+
+    laws: list[WideMeasurement]
+    findings: Mapping[str, str] = {}
+    reads: Sequence[Read] = ()
+    calls: int = 0
+
+
 class WideLaws:
     """A part of an audit: laws on wide problems, smallest first, of a verifier that the small ones do not refute.
 
@@ -69,6 +87,7 @@ class WideLaws:
     def __init__(self, session: FunctionSession, problems: Sequence[WideProblem], long_blocks: bool = False):
         self.session, self.problems, self.long_blocks = session, problems, long_blocks
         self.laws: list[WideMeasurement] = []
+        self.done = 0
         self.samples: list[Evidence] = []
 
     def run(self) -> None:
@@ -113,13 +132,45 @@ class WideLaws:
         session = self.session
         if session.sandbox.ended:
             session.start()
-        if self.long_blocks:
-            self.laws = self._until_refuted(laws_of_long_blocks(self._law, session.settings.seed))
-        if not any(law.lossless.refutes for law in self.laws):
-            self.laws += self._until_refuted((self._law(problem) for problem in self.problems), self.problems)
-            if self.laws and self.laws[-1].lossless.refutes:
-                self._look_for_memory(self.laws[-1])
+        lanes = lanes_of(self.problems)
+        pieces = [[partial(self._law, problem) for problem in lane] for lane in lanes]
+        place = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
+        pieces += [[self._on_long_blocks]] if self.long_blocks else []
+        with Lanes(session.sandbox, pieces, session.jobs, self._tell) as running:
+            if self.long_blocks:
+                self.laws = self._taken(running.next(-1))
+            if not any(law.lossless.refutes for law in self.laws):
+                shown = (self._taken(running.next(place[id(problem)]), problem)[0] for problem in self.problems)
+                self.laws += self._until_refuted(shown, self.problems)
+        if self.laws and self.laws[-1].lossless.refutes:
+            self._look_for_memory(self.laws[-1])
         self.laws = withdrawn(withdrawn_if_not_repeated(self.laws), why_reads_withdraw(session))
+
+    def _on_long_blocks(self, sandbox: Sandbox) -> "ShownPiece":
+        """Measure the laws on long blocks in that process."""
+        shown: list[ShownPiece] = []
+
+        def measure(problem: WideProblem, paths: int | None) -> WideMeasurement:
+            shown.append(self._law(problem, sandbox, paths))
+            return shown[-1].laws[0]
+
+        laws = self._until_refuted(laws_of_long_blocks(measure, self.session.settings.seed))
+        findings = {kind: text for one in reversed(shown) for kind, text in one.findings.items()}
+        return shown[-1]._replace(laws=laws, findings=findings)
+
+    def _taken(self, shown: "ShownPiece", problem: WideProblem | None = None) -> list[WideMeasurement]:
+        """Note what a piece showed, and return its laws. problem: the one of the piece."""
+        session = self.session
+        session.report.notice(shown.findings)
+        session.reads = [*dict.fromkeys([*session.reads, *shown.reads])]
+        session.sandbox.calls = max(session.sandbox.calls, shown.calls)
+        self.done += problem is not None
+        return shown.laws
+
+    def _tell(self) -> None:
+        session = self.session
+        now = self.problems[min(self.done, len(self.problems) - 1)]
+        session.settings.progress(now.name, self.done, len(self.problems))
 
     def _look_for_memory(self, law: WideMeasurement) -> None:
         """Report a wrong law on rows that agree in part with earlier ones, if it is right without the calls on
@@ -157,22 +208,21 @@ class WideLaws:
                 return [*measured, *(self._lawless(p, why, neutral) for p in problems[len(measured) :])]
         return measured
 
-    def _law(self, problem: WideProblem, paths: int | None = None) -> WideMeasurement:
-        """Measure the law on a problem. paths: as of ``Sandbox.law``."""
+    def _law(self, problem: WideProblem, sandbox: Sandbox, paths: int | None = None) -> "ShownPiece":
+        """Measure the law on a problem in that process. paths: as of ``Sandbox.law``."""
         session = self.session
-        number = next((k for k, one in enumerate(self.problems) if one is problem), 0)
-        session.settings.progress(problem.name, number, len(self.problems))
         if not (left := session.time.left(SHARE)):
-            return self._lawless(problem, NOT_REACHED)
+            return ShownPiece([self._lawless(problem, NOT_REACHED)])
         try:
-            law = measured_wide(problem, session.dtype, session.sandbox.law(problem, paths=paths, seconds=left))
+            law = measured_wide(problem, session.dtype, sandbox.law(problem, paths=paths, seconds=left))
+            reads = [Read(**read) for read in sandbox.surroundings()["reads"]]
         except RunFailed as failure:
             if failure.kind not in ("timeout", "memory"):
                 raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
-            law = self._lawless(problem, str(failure))
-            session.start()
-        session.report.notice(law.findings)
-        return law.on_lattice(session.settings.uniform_bits)
+            law, reads = self._lawless(problem, str(failure)), []
+            sandbox.start(probe_problems(session.problems))
+        found = law.on_lattice(session.settings.uniform_bits)
+        return ShownPiece([found], law.findings, reads, sandbox.calls)
 
     def _compare_backwards(self) -> None:
         """Compare the law of a problem with its ids in the opposite order with the law of the problem itself."""

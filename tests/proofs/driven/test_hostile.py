@@ -7,7 +7,7 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs import sandbox
-from draftproof.proofs.child_process import ChildProcess
+from draftproof.proofs.forked import CopyingProcess
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import hostile
@@ -107,7 +107,7 @@ QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
 @pytest.fixture(scope="module")
 def kept_children():
     """The children of audits, by their arguments: the next audit goes on in them."""
-    children: dict[tuple[str, ...], ChildProcess] = {}
+    children: dict[tuple[str, ...], CopyingProcess] = {}
     yield children
     for child in children.values():
         child.end()
@@ -127,11 +127,11 @@ def one_child(kept_children, monkeypatch):
 
     def child(module, arguments=(), **how):
         if arguments not in kept_children or kept_children[arguments].ended:
-            kept_children[arguments] = ChildProcess(module, arguments, **how)
+            kept_children[arguments] = CopyingProcess(module, arguments, **how)
         kept_children[arguments].output.written = kept_children[arguments].errors.written = 0
         return Kept(kept_children[arguments])
 
-    monkeypatch.setattr(sandbox, "ChildProcess", child)
+    monkeypatch.setattr(sandbox, "CopyingProcess", child)
     return kept_children
 
 

@@ -1,0 +1,138 @@
+"""Wide problems side by side: the report is the same however many lanes run, and what one does is its own."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide import WideProblem, exchanged, own_wide_problem, wide, wide_battery
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.lanes import MOST_LANES, Lanes, lanes_of
+from draftproof.reports.audits.sandboxed import probe_problems
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import subject_from
+from draftproof.tests.reports.audited import audited, written
+from draftproof.tests.subjects import wide as subjects
+
+RIGHT = f"{subjects.__name__}:by_search"
+PROBLEMS = [toy(1), wide(9, 2), wide(70, 2), wide(129, 1), wide(257, 1)]
+
+VERIFY = """
+import os, signal, sys, threading, time
+from draftproof.tests.subjects.wide import by_search
+
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    V = len(target_probs[0])
+    {}
+    return by_search(target_probs, draft_probs, draft_tokens, rng)
+"""
+
+PRINTS, ASKS, RAISES = (
+    VERIFY.format(line)
+    for line in ("print(V, flush=True)", "V in (70, 129) and time.time()", "V == 129 and open('/nowhere')")
+)
+THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + VERIFY.format(
+    "pass"
+)
+
+
+@pytest.fixture
+def sandbox():
+    with Sandbox(RIGHT, copies=2) as box:
+        box.start(probe_problems([]))
+        yield box
+
+
+def test_each_problem_is_in_one_lane_and_a_vocabulary_is_not_divided():
+    problems = [*wide_battery(), own_wide_problem(0), exchanged(own_wide_problem(0))]
+    lanes = lanes_of(problems)
+    assert len(lanes) == MOST_LANES and sorted(p.name for lane in lanes for p in lane) == sorted(
+        p.name for p in problems
+    )
+    assert all(lane == [p for p in problems if p in lane] for lane in lanes)
+    of = [{p.vocabulary for p in lane} for lane in lanes]
+    assert sum(map(len, of)) == len(set().union(*of))
+    assert lanes_of([]) == [] and lanes_of(PROBLEMS[1:2]) == [PROBLEMS[1:2]]
+
+
+@pytest.mark.parametrize("source", [VERIFY.format("pass"), PRINTS, ASKS, RAISES, THREAD])
+def test_the_report_does_not_depend_on_the_number_of_jobs(source):
+    one, two = (audited(written(source), PROBLEMS, jobs=jobs) for jobs in (1, 2))
+    assert one.text() == two.text()
+
+
+@pytest.mark.parametrize("vocabulary", [9, 70, 129, 257])
+def test_a_mistake_in_any_lane_refutes(vocabulary):
+    wrong = written(VERIFY.format(f"if V == {vocabulary}: return [*draft_tokens, 0]"))
+    reports = [audited(wrong, PROBLEMS, jobs=jobs) for jobs in (1, 3)]
+    assert [r.verdict for r in reports] == ["refuted"] * 2
+    assert all(r.shown_refutation().detail.vocabulary == vocabulary for r in reports)
+
+
+def test_a_subject_with_threads_is_audited_in_one_process():
+    report, copied = (
+        audited(written(THREAD), PROBLEMS, jobs=2),
+        audited(written(VERIFY.format("pass")), PROBLEMS, jobs=2),
+    )
+    assert report.verdict == copied.verdict == "holds" and report.subject["calls"] > copied.subject["calls"]
+
+
+def test_a_process_that_hangs_loses_its_piece_alone():
+    hangs = written(VERIFY.format("while V == 70: pass"))
+    report = audited(hangs, PROBLEMS, jobs=2, timeout=6.0)
+    known = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
+    assert known.pop("wide-dense-V70-gamma2") == "no-evidence" and {*known.values()} == {"holds"}
+
+
+def test_ctrl_c_ends_all_copies_and_keeps_what_was_measured():
+    def progress(stage, done, total):
+        if stage == PROBLEMS[2].name:
+            raise KeyboardInterrupt
+
+    before = {*psutil.Process().children(recursive=True)}
+    settings = AuditSettings(problems=PROBLEMS, jobs=2, progress=progress)
+    report = run_audit(subject_from(RIGHT, None, ("float64",)), settings)
+    assert report.failure["kind"] == "interrupted" and any(e.holds for e in report.evidence)
+    assert {*psutil.Process().children(recursive=True)} == before
+
+
+def test_a_copy_knows_what_its_child_was_sent_and_ends_without_it(sandbox):
+    problem = PROBLEMS[1]
+    wanted = [*sandbox.law(problem)]
+    one, other = sandbox.split()
+    child = sandbox._child
+    assert repr([*one.law(problem)]) == repr(wanted), "it has the problem, and goes on as the child would"
+    os.kill(one._child._process.pid, signal.SIGKILL)
+    with pytest.raises(Exception, match="killed by SIGKILL"):
+        [*one.law(problem)]
+    assert one.ended and not other.ended and not sandbox.ended and not child.ended
+    assert repr([*other.law(problem)]) == repr(wanted)
+    sandbox.take_in(other)
+    assert other.ended and not sandbox.ended and repr([*sandbox.law(problem)]) == repr(wanted)
+
+
+def test_time_of_copies_counts(sandbox):
+    sandbox.time.seconds = 1e6
+    before = sandbox.time.spent()
+    copy, _ = sandbox.split()
+    [*copy.law(WideProblem(1003, 1, "dense", ((0, 1002),)))]
+    during = sandbox.time.spent()
+    used = psutil.Process(copy._child._process.pid).cpu_times().user
+    sandbox.take_in(copy)
+    assert during - before >= used > 0.02 and sandbox.time.spent() >= during
+
+
+def test_what_a_piece_raises_is_raised_where_it_is_waited_for(sandbox):
+    def fails(part):
+        raise ZeroDivisionError
+
+    for jobs in (1, 2):
+        with Lanes(sandbox, [[lambda part: 1, fails], [lambda part: 2]], jobs, lambda: None) as lanes:
+            assert (lanes.next(0), lanes.next(1)) == (1, 2)
+            with pytest.raises(ZeroDivisionError):
+                lanes.next(0)
+        with Sandbox(RIGHT, copies=2) as sandbox:
+            sandbox.start(probe_problems([]))
