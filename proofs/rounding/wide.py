@@ -36,8 +36,8 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
     """
     import numpy as np
 
-    there = had > 0
-    masses, had = masses[there], had[there]
+    if not (there := had > 0).all():
+        masses, had = masses[there], had[there]
     if not len(had):
         return 0.0
 
@@ -45,8 +45,13 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
         _, lost, thresholds = _of_sums(masses, had, unit, anywhere)
         dense = float(thresholds.sum()) + len(had) * lattice / 2
         before = np.concatenate([thresholds[:1], thresholds[:-1]])
-        tails = (2 * had / (1 - lost)).clip(max=thresholds + before + lattice).sum() if lost < 1 else np.inf
-        return lost + min(dense, float(tails))
+        if lost >= 1:
+            return lost + dense
+        before += thresholds
+        before += lattice
+        tails = 2 * had
+        tails /= 1 - lost
+        return lost + min(dense, float(np.minimum(tails, before, out=tails).sum()))
 
     return min(max(from_one_end(masses, had), from_one_end(masses[::-1], had[::-1])) * (1 + SURE), 1.0)
 
@@ -78,12 +83,25 @@ def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice:
 
 def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> "tuple[ndarray, float, ndarray]":
     """Return what each addition loses, all of them, and each threshold. Source: ``sum_off``, ``threshold_off``."""
+    import numpy as np
+
     grown = 1 + growth(unit, len(had) - 1)
-    sums = masses.cumsum()
-    reach = grown * (sums * 0 + 1 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
-    off = had.clip(max=unit * reach)
+    if anywhere:
+        reach = np.full(len(masses), grown)
+    else:
+        reach = masses.cumsum()
+        reach += 1 - reach[-1]
+        np.minimum(reach, 1.0, out=reach)
+        reach *= grown
+    off = unit * reach
+    np.minimum(had, off, out=off)
     lost = float(off.sum())
-    return off, lost, unit * (reach / (1 - lost)).clip(max=1.0) if lost < 1 else unit + 0 * reach
+    if lost >= 1:
+        return off, lost, unit + 0 * reach
+    reach /= 1 - lost
+    np.minimum(reach, 1.0, out=reach)
+    reach *= unit
+    return off, lost, reach
 
 
 class WideRowsOfProblem(ExactRows):

@@ -69,7 +69,8 @@ def test_a_mistake_in_any_lane_refutes(vocabulary):
     wrong = written(VERIFY.format(f"if V == {vocabulary}: return [*draft_tokens, 0]"))
     reports = [audited(wrong, PROBLEMS, jobs=jobs) for jobs in (1, 3)]
     assert [r.verdict for r in reports] == ["refuted"] * 2
-    assert all(r.shown_refutation().detail.vocabulary == vocabulary for r in reports)
+    shown = [r.shown_refutation() for r in reports]
+    assert [e and e.detail.vocabulary for e in shown] == [vocabulary] * 2
 
 
 def test_a_subject_with_threads_is_audited_in_one_process():
@@ -95,7 +96,7 @@ def test_ctrl_c_ends_all_copies_and_keeps_what_was_measured():
     before = {*psutil.Process().children(recursive=True)}
     settings = AuditSettings(problems=PROBLEMS, jobs=2, progress=progress)
     report = run_audit(subject_from(RIGHT, None, ("float64",)), settings)
-    assert report.failure["kind"] == "interrupted" and any(e.holds for e in report.evidence)
+    assert report.interrupted and any(e.holds for e in report.evidence)
     assert {*psutil.Process().children(recursive=True)} == before
 
 
@@ -107,7 +108,7 @@ def test_a_copy_knows_what_its_child_was_sent_and_ends_without_it(sandbox):
     assert repr([*one.law(problem)]) == repr(wanted), "it has the problem, and goes on as the child would"
     os.kill(one._child._process.pid, signal.SIGKILL)
     with pytest.raises(Exception, match="killed by SIGKILL"):
-        [*one.law(problem)]
+        list(one.law(problem))
     assert one.ended and not other.ended and not sandbox.ended and not child.ended
     assert repr([*other.law(problem)]) == repr(wanted)
     sandbox.take_in(other)
@@ -118,7 +119,7 @@ def test_time_of_copies_counts(sandbox):
     sandbox.time.seconds = 1e6
     before = sandbox.time.spent()
     copy, _ = sandbox.split()
-    [*copy.law(WideProblem(1003, 1, "dense", ((0, 1002),)))]
+    list(copy.law(WideProblem(1003, 1, "dense", ((0, 1002),))))
     during = sandbox.time.spent()
     used = psutil.Process(copy._child._process.pid).cpu_times().user
     sandbox.take_in(copy)
