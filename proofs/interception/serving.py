@@ -53,10 +53,11 @@ class Server:
         """Yield the requests, until the parent closes the pipe."""
         while line := self._requests.readline():
             request = json.loads(line)
-            if request["do"] == "fork":
+            what = request.get("do")
+            if what == "fork":
                 if self._fork(request["ends"]):
                     yield {"do": "copied"}
-            elif request["do"] == "reap":
+            elif what == "reap":
                 pid, status = os.waitpid(request["pid"], os.WNOHANG)
                 self.answer(code=os.waitstatus_to_exitcode(status) if pid else None)
             else:
