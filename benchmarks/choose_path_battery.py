@@ -21,7 +21,7 @@ SIZES = {
 """(V, gamma) -> candidates."""
 
 OVERHEAD = 8
-"""What a problem costs besides its ways to end, in milliseconds."""
+"""Fixed cost of a problem, in milliseconds; each of its random paths adds to it."""
 
 
 def price(problem: Problem) -> float:

@@ -111,9 +111,26 @@ def index_survey(page: str) -> str:
     return (SITE / "index-survey.md").read_text(encoding="utf-8")
 
 
+def contributing(page: str) -> str:
+    """Return the page for contributors, as it stands at the root of the repository."""
+    return (SITE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
+
+
+def mechanisms(page: str) -> str:
+    """Return the page of mechanisms, with the table of what an exact law rests on."""
+    return page.replace(MADE_HERE, (SITE / "assumptions.md").read_text(encoding="utf-8"))
+
+
 def measurements(page: str) -> str:
-    """Return the page of measured figures, as it stands in ``corpus/site``."""
-    return (SITE / "measurements.md").read_text(encoding="utf-8")
+    """Return the page of measured figures, with the kept runs and their orderings."""
+    page = (SITE / "measurements.md").read_text(encoding="utf-8")
+    tables = {
+        "gains": gains_table, "decided": decided_table, "counts": counts_table, "equalities": equalities_table,
+        "runs": runs_table,
+    }  # fmt: skip
+    for name, made in tables.items():
+        page = page.replace(f"<!-- made by house.py: {name} -->", made())
+    return page
 
 
 def history(page: str) -> str:
@@ -232,22 +249,12 @@ def errors(page: str) -> str:
     return page.replace(MADE_HERE, "\n\n".join(entries))
 
 
-def end_to_end(page: str) -> str:
-    """Return the page of end-to-end runs, with the kept runs and their orderings."""
-    tables = {
-        "gains": gains_table, "decided": decided_table, "counts": counts_table, "equalities": equalities_table,
-        "runs": runs_table,
-    }  # fmt: skip
-    for name, made in tables.items():
-        page = page.replace(f"<!-- made by house.py: {name} -->", made())
-    return page
-
-
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
-    "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "end-to-end": end_to_end,
-    "engines": engines, "errors": errors, "glossary": glossary, "history": history, "index": index,
-    "index-survey": index_survey, "measurements": measurements, "python": statistics, "rounding": rounding,
+    "commands": commands, "contributing": contributing, "decoders": decoders,
+    "wrong-decoders": wrong_decoders, "engines": engines, "errors": errors, "glossary": glossary,
+    "history": history, "index": index, "index-survey": index_survey,
+    "measurements": measurements, "mechanisms": mechanisms, "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

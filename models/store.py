@@ -200,7 +200,7 @@ def stored_text(what: str, rows: Iterable[StoredRow]) -> bytes:
 
 
 def _foreign(what: str) -> str:
-    return f"no file of {what}, or of a version before 0.2; it was left as it is"
+    return f"no file of {what}, or of a version before 0.2; it was not changed"
 
 
 def _head(what: str, settings: Mapping[str, Any]) -> bytes:
@@ -228,11 +228,11 @@ def _parsed(content: bytes, what: str, where: str) -> StoredFile:
         if end == _sum(body) + b'"}':
             lines.append(json.loads(line))
         elif lines:
-            raise InputError(f"{where}: line {number} is not what was written there; it was left as it is")
+            raise InputError(f"{where}: line {number} is not what was written there; it was not changed")
     if not lines or lines[0].get("rows of") != what:
         raise InputError(f"{where}: {_foreign(what)}")
     if lines[0]["version"] != 1:
-        raise InputError(f"{where}: has version {lines[0]['version']}; this draftproof reads version 1; left as it is")
+        raise InputError(f"{where}: has version {lines[0]['version']}; expected version 1; it was not changed")
     rows = [StoredRow(tuple(line["key"]), line["for"], line["row"]) for line in lines[1:]]
     return StoredFile(lines[0]["settings"], rows)
 

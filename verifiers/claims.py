@@ -44,20 +44,20 @@ def _of_loops(statement: str) -> Claim:
 
 CLAIMS = {
     "lossless": Claim(
-        statement="X^tau, Y, completed by the target, follows the target's law (Sun et al. 2025, Eq. 7)",
-        refuted="It changes the text: some texts come out more often, and others less often, than if the large model "
-        "had written alone.",
-        glossary="The emitted text follows the target's law exactly, as if the target had written it alone.",
+        statement="X^tau, Y, completed by the target, follows the target's distribution (Sun et al. 2025, Eq. 7)",
+        refuted="It changes the output: some outputs are more frequent, and others less frequent, than from the large "
+        "model alone.",
+        glossary="The output follows the target's distribution exactly, as if the target had written it alone.",
         runs=(FUNCTION, LOOP, DECODER),
-        fault="sampled text does not follow the target model's distribution",
+        fault="sampled output does not follow the target model's distribution",
     ),
     "lossless-over-keys": Claim(
-        statement="of a watermark: X^tau, Y, completed by the target, follows the target's law, averaged over its keys",
-        refuted="The watermark changes the text: averaged over its keys, some texts come out more often, and others "
-        "less often, than if the large model had written alone.",
-        glossary="The claim that a watermarked text follows the target's law, averaged over the watermark's keys.",
+        statement="of a watermark: X^tau, Y, completed by the target, follows its distribution, averaged over the keys",
+        refuted="The watermark changes the output: averaged over its keys, some outputs are more frequent, and others "
+        "less frequent, than from the large model alone.",
+        glossary="The claim that watermarked output follows the target's distribution, averaged over its keys.",
         runs=(FUNCTION,),
-        fault="watermarked text does not follow the target model's distribution, averaged over keys",
+        fault="watermarked output does not follow the target model's distribution, averaged over keys",
     ),
     "support": Claim(
         statement="a token that the target gives probability 0 is never emitted, not even at u = 0",
@@ -80,25 +80,25 @@ CLAIMS = {
     ),
     "batch": Claim(
         statement="a row of a batch emits what it emits alone",
-        refuted="Requests that are verified together influence each other: a text depends on which others are in its "
-        "batch.",
+        refuted="Requests that are verified together influence each other: an output depends on which others are in "
+        "its batch.",
         glossary="A row of a batch emits what it emits alone.",
         runs=(BATCH, DECODER),
         fault="what a request emits depends on the other requests of its batch",
         everyday=True,
     ),
     "same-as-plain": Claim(
-        statement="the text follows the law of the engine's own decoding without speculation, under the same settings",
-        refuted="Switching speculation on changes the text: some texts come out more often, and others less often, "
-        "than without it.",
-        glossary="The claim that text has the same law with speculation and without it, under the same settings.",
+        statement="the output follows the distribution of the engine's own decoding without speculation, same settings",
+        refuted="Switching speculation on changes the output: some outputs are more frequent, and others less "
+        "frequent, than without it.",
+        glossary="The claim that output has the same distribution with speculation and without it, same settings.",
         runs=(DECODER,),
-        fault="text decoded with speculation does not follow the law of the same engine's text without it",
+        fault="output with speculation does not follow the distribution of the same engine's output without it",
     ),
     "logprobs": Claim(
-        statement="each reported logprob is the logarithm of the law's probability of its token",
+        statement="each reported logprob is the logarithm of its token's probability",
         refuted="The probabilities that it reports for its tokens are not those that the tokens have.",
-        glossary="The claim that each reported logprob is the law's.",
+        glossary="The claim that each reported logprob is its token's.",
         runs=(DECODER,),
         unit="of a logprob",
         fault="reported logprobs are not those of the emitted tokens",

@@ -42,7 +42,7 @@ unless the row names a theorem of Coq (`proofs/mechanized`). What fails has the 
 what it would need to be true. Judged is this repository's code of each rule (`draftproof list verifiers`): rules
 whose source is an abstract are derived from it here, those after a commit stand in `corpus/literature/strangers/`,
 which a clone audits as it does any code (`draftproof audit draftproof.corpus.literature.strangers.dd_tree:verify`).
-Where a rule leaves a choice open, [ours](trees.md#rules-that-leave-a-choice-open) is judged. Numbers in papers that
+Where a rule leaves a choice open, [ours](measurements.md#choices-left-open) is judged. Numbers in papers that
 come from large models are not judged here.
 
 """

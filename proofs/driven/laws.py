@@ -190,7 +190,7 @@ class DrivenLaws:
         except TooManyLeaves:
             raise NoLaw("its decisions depend on more than one number at a time, in a form that is not known") from None
         except NotARace as why:
-            raise NoLaw(f"noise decides otherwise than by a race of weights: {why}") from None
+            raise NoLaw(f"noise does not decide by a race of weights: {why}") from None
 
     def law(self, block: tuple[int, ...]) -> dict[Outcome, Fraction]:
         """Return the law of a draft block: outcome -> probability."""

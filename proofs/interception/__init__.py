@@ -1,1 +1,1 @@
-"""The exact law of an unmodified Python function, by standing between it and its random numbers (docs/verdicts.md)."""
+"""The exact law of a Python function as it is, by standing between it and its random numbers (docs/mechanisms.md)."""

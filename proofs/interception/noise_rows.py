@@ -265,7 +265,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
     source, tracer = noise.source, noise.source.tracer
     if row in source.decided:
         tracer.notice("noise-used-twice", f"noise that decided an argmax decides again at {place()}")
-        tracer.give_up(f"the noise of a race is used twice, again at {place()}: no closed law")
+        tracer.give_up(f"the noise of a race is used twice, again at {place()}: no closed form")
     size = noise.shape[-1]
     for form in FORMS[source.kind]:
 
@@ -303,7 +303,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
     if size <= MOST_APART:
         noise.stop("an argmax")
     return tracer.give_up(
-        f"the argmax of a row at {place()} is not a race of exponential or Gumbel noise: no closed law"
+        f"the argmax of a row at {place()} is not a race of exponential or Gumbel noise: no closed form"
     )
 
 

@@ -143,9 +143,9 @@ class Traced:
         source, tracer = self.source, self.source.tracer
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} is used again at {place()}")
-            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then {place()}): no closed law")
+            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then {place()}): no closed form")
         if source.settled is not None:
-            tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed law")
+            tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed form")
         return source, tracer
 
     def _choose(self, edges: tuple[int, ...]) -> int:

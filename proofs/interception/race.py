@@ -243,6 +243,6 @@ class _Runner:
         tracer, source = self.source.tracer, self.source
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} decides again at {place()}")
-            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then at {place()}): no closed law")
+            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then at {place()}): no closed form")
         if source.settled is not None:
-            tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed law")
+            tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed form")

@@ -42,7 +42,7 @@ FAR = 2.0**-10
 """Probability of the remaining paths at which the search is given up, once the code is known to be unbounded."""
 
 STATE = (
-    "called again with the same inputs and the same random numbers it behaves otherwise: "
+    "called again with the same inputs and the same random numbers it behaves differently: "
     "it keeps state between calls, or draws randomness from elsewhere"
 )
 

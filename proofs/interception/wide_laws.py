@@ -287,7 +287,7 @@ class WideCall:
             weights[same] = row.weights[same]
             self.unknown += probability * missing
             emitted = f"with index {min(own)} drawn it emits {own[min(own)]}, with {row.base} {outcome}"
-            self.why = self.why or (f"not every token is treated alike: {emitted}" if missing or astray else None)
+            self.why = self.why or (f"not every token is treated equally: {emitted}" if missing or astray else None)
         else:
             self.not_called += probability * missing
         if weights.any():

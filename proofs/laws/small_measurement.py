@@ -72,7 +72,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
             blocks[tuple(answer["block"])] = {decoded(o): rational(p) for o, p in answer["law"]}
     judged, certain, *_ = precision(dtype, arithmetic)
     if reason is None and resolution > (needed := resolution_allowed(judged)):
-        reason = f"its law is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
+        reason = f"its distribution is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
 
     def bounds(kind: str) -> tuple[float, float]:
         if kind != dtype and not (own_rule or modifies_target or draws_trees(problem)):

@@ -63,7 +63,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
                 left -= blocks.add(answer, rows)
     blocks.unknown += left if reason and left > 1e-12 else 0.0
     if resolution > wide_resolution_allowed(used.judged, problem.vocabulary):
-        reason = reason or f"its law is known only to within {resolution:.1g}"
+        reason = reason or f"its distribution is known only to within {resolution:.1g}"
     law = blocks.law(
         dtype=dtype, exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings
     )

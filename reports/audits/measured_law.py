@@ -32,7 +32,7 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
         sandbox.start(probe_problems([problem]))
         law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target, subject.own_rule)
     if not law.known:
-        raise RunFailed("raises", f"no law is known: {law.reason}")
+        raise RunFailed("raises", f"no distribution is known: {law.reason}")
     emitted, judged, slack = law.outputs(), lossless(law), rational(law.tolerance)
     accepted = expected_accepted(emitted) if emitted else 0
     return {

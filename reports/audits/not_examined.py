@@ -38,7 +38,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         what = "ids of wide vocabularies but for the shares that were drafted, and that calls emitted"
         sentences.append(f"{what}: {'; '.join(shares)}")
         most = max(n["drafted"] for n in known.ids.values())
-        sentences.append(f"draft rows of more than {most} tokens over wide vocabularies, as a softmax over all is one")
+        sentences.append(f"draft rows of more than {most} tokens on wide vocabularies, such as a full softmax")
     if known.smallest_probability:
         sentences.append(f"probabilities below {known.smallest_probability:.2g} that are not 0")
     supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
@@ -56,7 +56,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
     if "key" in report.findings:
         sentences.append("drafts that the key decides too, here drawn without it, and one key in several calls")
     if report.end_to_end:
-        sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
+        sentences.append("other models, prompts, longer outputs, and settings of sampling than those of this run")
     sentences += _of_decoders(items) + _regions(report, bool(known.ids)) + _gaps(items)
     sentences += (report.server or report.steps or {}).get("not_examined", [])
     if parts := report.subject.get("not_compared"):
@@ -118,7 +118,7 @@ def _of_trees(known: ReportScope) -> list[str]:
     shapes = "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in known.children.items())
     return [
         f"trees of more than {known.nodes} nodes{ragged}, and those whose shape depends on what was drawn",
-        f"trees over more than {max(known.vocabularies)} tokens, a whole vocabulary say",
+        f"trees over more than {max(known.vocabularies)} tokens, such as a whole vocabulary",
         f"trees whose nodes are given in another order than level by level{depth_first}",
         f"other numbers of children a depth than {shapes}"
         + (" (not each of them drawn in every way)" if len(known.drafting) > 1 else ""),
@@ -137,7 +137,7 @@ def _together(report: Run) -> list[str]:
     if len(over) < 2:
         return []
     examined = "; ".join(f"gamma = {ranges(gammas)} over V = {ranges(vs)}" for gammas, vs in over.items())
-    return [f"sizes together other than {examined}"]
+    return [f"combinations of block length and vocabulary other than: {examined}"]
 
 
 def _at_positions(items: Sequence[Evidence]) -> list[str]:
@@ -149,7 +149,7 @@ def _at_positions(items: Sequence[Evidence]) -> list[str]:
     decided = [(v, int(gamma), sets) for v, of in sorted(over.items()) for gamma, sets in decided_positions(of).items()]
     left = [(v, gamma, {*range(gamma)}.difference(*sets)) for v, gamma, sets in decided]
     named = [f"{ranges(at)} of gamma = {gamma} over V = {v}" for v, gamma, at in left if at]
-    return [f"over wide vocabularies positions {'; '.join(named)}"] if named else []
+    return [f"on wide vocabularies, positions {'; '.join(named)}"] if named else []
 
 
 def _of_functions(known: ReportScope, program: bool) -> list[str]:
@@ -171,7 +171,7 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
     together, caps = max(len(d.settings) for d in asked), {d.tokens for d in asked}
     settings = f"other settings, values and combinations than those asked for ({', '.join(names) or 'none'})"
     return [
-        f"texts of more than {max(caps)} tokens, and other caps than {ranges(caps)}",
+        f"outputs of more than {max(caps)} tokens, and other caps than {ranges(caps)}",
         settings + (f": at most {together} together" if together > 1 else "" if names else ": --set, --grid"),
         *_of_settings(asked, names),
         *_without_drafts(asked),
@@ -190,10 +190,10 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
     idle = [n for n in names if all(n in d.without_effect for d in asked if n in d.settings)]
     known = {*SETTINGS, *(name for engine in ENGINES.values() for name in engine.settings or ())}
     strange = [n for n in names if n not in known]
-    sentences = [f"what {', '.join(idle)} must do: without it the law asked for is the same"] if idle else []
+    sentences = [f"what {', '.join(idle)} must do: the distribution is the same without it"] if idle else []
     if strange:
-        sentences.append(f"the law under {', '.join(strange)}, which draftproof list settings does not have: it is "
-                         "judged by the law without it")  # fmt: skip
+        sentences.append(f"the distribution under {', '.join(strange)}, which draftproof list settings does not have: "
+                         "it is judged without it")  # fmt: skip
     return sentences
 
 
@@ -203,7 +203,7 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
     if not any(compared):
         return []
     where = "" if all(compared) else f" in {counted(sum(compared), 'request')} of {len(compared)}"
-    return [f"speculation{where}: its random numbers fall in as many ways as without a draft, as if none was drafted"]
+    return [f"speculation{where}: it has as many random paths as without a draft, as if none was drafted"]
 
 
 def _regions(report: Run, wide: bool) -> list[str]:
@@ -219,18 +219,18 @@ def _regions(report: Run, wide: bool) -> list[str]:
             )
     for dtype, (covered, every) in shares(report, AHEAD).items():
         sentences.append(
-            f"how many tokens are verified where rows that they lead to decide it, {where[dtype]}, but for {covered} "
-            f"of {every} regions of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
+            f"how many tokens are verified, if later rows decide it, {where[dtype]}, except {covered} of {every} "
+            f"regions of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
         )
     if report.regions and wide:
         sentences.append(
-            "regions over wide vocabularies, one token with nearly all of a last row say: they are counted on small "
-            "problems alone"
+            "regions on wide vocabularies (one token with nearly all of a last row, for example): they are counted "
+            "only on small problems"
         )
     if report.regions:
         sentences.append(
-            "bugs that need several regions at once, a tie at the last position say, where no problem has them "
-            "together: --problem takes rows of your own"
+            "bugs that need several regions at once (a tie at the last position, for example), if no problem has "
+            "them together: --problem takes your own rows"
         )
     return sentences
 
@@ -241,27 +241,27 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
     lawless = {e.case for e in items if e.verdict == NO_EVIDENCE}
     sentences = []
     if unsampled := {case for case in lawless if case[:2] not in {e.case for e in sampled}}:
-        sentences.append(f"{counted(len(unsampled), 'law')} without computation and without samples")
+        sentences.append(f"{counted(len(unsampled), 'distribution')} neither computed nor sampled")
     limits = [float(e.limit) for e in sampled if e.bound is not None and e.limit is not None and not e.refuted]
     if limits:
-        sentences.append(f"deviations below TV {max(limits):.2g} where there are samples in place of a law")
+        sentences.append(f"deviations below TV {max(limits):.2g} where only samples were taken")
     if real := [e.law.real_calls for e in items if e.law.real_calls]:
         limit, calls = max(r.limit for r in real), max(r.calls for r in real)
         sentences.append(
-            f"random numbers from elsewhere, of C code say, that move a law by less than TV {limit:.2g}: {calls:,} "
-            "plain calls would not show them, and draftproof campaign makes more"
+            f"hidden randomness (in C code, for example) below TV {limit:.2g}: {calls:,} real calls cannot see it; "
+            "draftproof campaign makes more"
         )
     driven = [law for e in items if (law := e.detail.by_calls) and law.confirmations]
     if driven:
         fewest, missed = min(d.confirmations for d in driven), max(d.missed for d in driven)
         sentences.append(
-            f"decisions that {fewest:,} random requests a problem did not meet: up to {missed:.2g} of all calls can be "
-            "decided otherwise, and that much is allowed to each law"
+            f"decisions that {fewest:,} random requests a problem did not reach: up to {missed:.2g} of all calls can "
+            "be decided differently, and each distribution is allowed that much"
         )
     if hidden := max((e.law.between_levels or 0.0 for e in items), default=0.0):
         sentences.append(
-            f"scores of noise between the levels at which their races were looked at: up to {hidden:.2g} of all calls "
-            "can be decided otherwise there"
+            f"scores of noise between the examined levels: up to {hidden:.2g} of all calls can be decided "
+            "differently there"
         )
     wide = [e.detail.wide for e in items if e.detail.wide]
     if not_called := max((d.mass_not_called for d in wide), default=0.0):

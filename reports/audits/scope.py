@@ -237,9 +237,9 @@ def _says(over: str, known: ReportScope) -> str:
     if known.nodes:
         sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}"]
     if known.asked:
-        sizes += [f"asked for the law: {'; '.join(known.asked)}"]
+        sizes += [f"asked for the distribution: {'; '.join(known.asked)}"]
     if known.tokens:
-        sizes += [f"texts of at most {counted(known.tokens, 'token')}"]
+        sizes += [f"outputs of at most {counted(known.tokens, 'token')}"]
         sizes[0] = f"{counted(known.requests, 'request')} of {sizes[0]}"
     if known.smallest_probability:
         sizes += [f"probabilities from {known.smallest_probability:.2g}"]
@@ -252,7 +252,8 @@ def _says(over: str, known: ReportScope) -> str:
         "one request a call" if requests == [1] else f"{at_once} requests a call",
     ]
     if known.laws:
-        parts.append(f"laws: {', '.join(f'{n} {kind.law}{_on_which(kind, known)}' for kind, n in known.laws.items())}")
+        kinds = ", ".join(f"{n} {kind.law}{_on_which(kind, known)}" for kind, n in known.laws.items())
+        parts.append(f"distributions: {kinds}")
     if known.not_decided:
         parts.append(f"not decided on {on_what_not(known.not_decided)}")
     if known.rounding:
@@ -384,7 +385,7 @@ def regions_covered(report: Run) -> str:
 
 def _covered(report: Run) -> str:
     said = regions_covered(report)
-    return f"; covered, of the regions in which a bug can act alone: {said}" if said else ""
+    return f"; input regions covered: {said}" if said else ""
 
 
 def counted(number: int, what: str) -> str:

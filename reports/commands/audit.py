@@ -42,7 +42,7 @@ from .parameters import (
     help="Claims to judge; each failure makes the verdict 'refuted'.",
 )
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
-              help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
+              help="Exact distributions if the random numbers can be followed, statistical tests if not.")  # fmt: skip
 @click.option("--drafting", type=Comma(EVERY_WAY), help="How trees are drawn for a function that takes parents.")
 @click.option("--convention", "conventions", type=Comma(CONVENTIONS),
               help="How the function is called, if not plainly.")  # fmt: skip
@@ -51,7 +51,7 @@ from .parameters import (
               help="Judge it as one whose uniforms have N bits: what that lattice moves is allowed.")  # fmt: skip
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
-              help="Samples a problem where the law cannot be computed.")  # fmt: skip
+              help="Samples a problem whose distribution cannot be computed.")  # fmt: skip
 @click.option("--processor-time", type=Finite(min=1), metavar="S", show_default="no limit",
               help="Seconds of processor time for the whole audit. If a problem is not reached by then, the audit is "
               "inconclusive.")  # fmt: skip

@@ -28,7 +28,7 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
     type=click.IntRange(1),
     default=1,
     metavar="K",
-    help="Independent draft paths of each text, for a rule for trees (spec-infer, k-seq, traversal, ...).",
+    help="Independent draft paths of each output, for a rule for trees (spec-infer, k-seq, traversal, ...).",
 )
 @click.option("--gamma", default="4", show_default=True, metavar="N", help="Draft tokens of a block, or adaptive.")
 @device_option
@@ -43,11 +43,11 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
 )
 @click.option("--top-k", type=int, default=0, metavar="K", help="Sample from the K most probable tokens; 0 for all.")
 @click.option("--top-p", type=float, default=1.0, metavar="P", help="Sample from a nucleus of this mass.")
-@click.option("--eos", type=int, metavar="ID", help="The token that ends a text.  [default: the model's own]")
+@click.option("--eos", type=int, metavar="ID", help="The token that ends an output.  [default: the model's own]")
 @click.option("--prompts", metavar="FILE", help="JSON Lines, a data set's name, or a trained pair's folder.")
-@click.option("--new-tokens", type=click.IntRange(min=1), default=64, show_default=True, help="Tokens of a text.")
+@click.option("--new-tokens", type=click.IntRange(min=1), default=64, show_default=True, help="Tokens of an output.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N",
-              help="Texts.  [default: 20000 short ones on a forged pair, else 64]")  # fmt: skip
+              help="Outputs.  [default: 20000 short ones on a forged pair, else 64]")  # fmt: skip
 @click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Rows decoded together.  [default: 8]")
 @seed_option
 @click.option("--loop", metavar="CLASS", help="Your own subclass of DecodingLoop to decode with: FILE.py:CLASS.")

@@ -13,15 +13,15 @@ from .parameters import Comma, memory_option, problems_option, report_options, s
 @click.argument("engine")
 @problems_option
 @click.option("--level", "levels", type=Comma(("exact", "statistical")),
-              help="Exact laws, or samples.  [default: laws if they can be found; samples with --samples]")  # fmt: skip
+              help="Exact, or samples.  [default: exact if possible, samples with --samples]")  # fmt: skip
 @click.option("--tokens", type=click.IntRange(1, 8), metavar="N",
-              help="Tokens of a text whose law is exact.  [default: 3]")  # fmt: skip
+              help="Tokens of an output whose distribution is exact.  [default: 3]")  # fmt: skip
 @click.option("--grid", is_flag=True, help="Examine every setting that the engine has, with each way of drafting.")
 @click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine this row of the grid alone.")
 @click.option("--plain", is_flag=True, help="Sample without the draft, as a control.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Samples of each problem.")
 @set_option("A setting of decoding, its value in JSON (draftproof list settings).")
-@click.option("--checkpoint", metavar="FILE", help="Keep each exact law here; the same command goes on from it.")
+@click.option("--checkpoint", metavar="FILE", help="Keep each distribution here; the same command resumes from it.")
 @seed_option
 @timeout_option(600.0, 1, "Seconds of wall-clock time for all problems.")
 @memory_option(default=32.0)

@@ -16,7 +16,7 @@ from .parameters import meant
 
 COMMANDS = {
     "audit": "Audit a verifier: a function, an adapter, or one of draftproof's own.",
-    "law": "The exact law of a reference verifier on one problem.",
+    "law": "The exact distribution of a reference verifier on one problem.",
     "list": "What there is: verifiers, claims, checks, mutants, adapters, presets.",
     "prove": "Run the proofs of the papers' statements.",
     "certificate": "Make, or check, a certificate of optimality on one problem.",
@@ -32,7 +32,7 @@ COMMANDS = {
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
     "report": "Show a report, compare two.",
     "vectors": "Test vectors for verifiers in any language, and the judge of their answers.",
-    "forge": "Write Llama checkpoints whose law is a problem's.",
+    "forge": "Write Llama checkpoints with a problem's distribution.",
     "train-pair": "Train a target and two drafters offline.",
     "tables": "Measure the paper's tables and figures on a pair of models.",
     "explain": "What a code such as DP203 at the end of a message means, and what to do.",

@@ -83,7 +83,7 @@ def _telling(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def deviations(evidence: Sequence[Evidence]) -> str | None:
     """Draw the deviation from lossless on each problem, and what rounding allows, by precision."""
-    label = "total variation from the target's law (left edge: exactly 0; orange: what rounding allows)"
+    label = "total variation from the target's distribution (left edge: exactly 0; orange: what rounding allows)"
     return _distances(evidence, lambda e: e.problem or "", lambda e: e.dtype, label, "Deviation on each problem.", 8)
 
 

@@ -39,10 +39,10 @@ def plain_sentence(report: Report) -> str:
     if "lossless" in report.claims:
         how = "" if {e.dtype for e in report.evidence} == {"exact"} else ", up to rounding"
         return (
-            f"No difference was found: on every problem examined, each text comes out as often as if the large model "
-            f"had written alone{how}. {_left_out(report)}{NO_PROOF}"
+            f"No difference was found: on every problem examined, each output is as frequent as from the large model "
+            f"alone{how}. {_left_out(report)}{NO_PROOF}"
         )
-    undecided = "Whether the text follows the large model is not decided here."
+    undecided = "Whether the output follows the large model is not decided here."
     return f"What was asked holds on every problem examined. {_left_out(report)}{NO_PROOF} {undecided}"
 
 

@@ -43,7 +43,7 @@ def kept(store: Store, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
     try:
         return FinishedChunks(state["below"], frozenset(state["ahead"])), tally_from(state["tally"], outcomes)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{store.path}: has no counts of this campaign; it was left as it is", "DP209") from None
+        raise InputError(f"{store.path}: has no counts of this campaign; it was not changed", "DP209") from None
 
 
 def keep(store: Store, done: FinishedChunks, tally: Tally) -> None:
@@ -133,7 +133,7 @@ def run_campaign(
     resumed = tally.n
     if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
         raise InputError(
-            f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is", "DP209"
+            f"{checkpoint}: the checkpoint holds other counts than its chunks; it was not changed", "DP209"
         )
     state = done, tally
     save, bounded = RateLimited(lambda: keep(store, *state)), RateLimited(lambda: bound(state[1]) if bound else None)

@@ -45,7 +45,7 @@ half_precision_noise = race(lambda w, rng: w / exponential(w, rng).astype(np.flo
 
 
 def nine_digits_behind_one_id(target, draft, tokens, rng):
-    """Where token 0 was drafted and rejected, the noise of the race has nine digits."""
+    """Round the noise of the race to nine digits if token 0 was drafted and rejected."""
 
     def drawn(weights, coarse):
         noise = exponential(weights, rng)

@@ -79,20 +79,20 @@ def _changed_line(text):
 
 
 FOREIGN = [
-    ("cubes", {"base": 2}, str, "no file of cubes, or of a version before 0.2; it was left as it is"),
+    ("cubes", {"base": 2}, str, "no file of cubes, or of a version before 0.2; it was not changed"),
     ("squares", {"base": 3}, str, "was begun with base 2, and 3 is asked for"),
     ("squares", {"base": 2, "more": [1]}, str, "was begun with more None, and 1 is asked for"),
-    ("squares", {"base": 2}, lambda _: "my thesis", "no file of squares, or of a version before 0.2; it was left"),
+    ("squares", {"base": 2}, lambda _: "my thesis", "no file of squares, or of a version before 0.2; it was not"),
     ("squares", {"base": 2}, lambda _: "my thesis\nchapter 1\n", "no file of squares"),
     ("squares", {"base": 2}, lambda _: "[1, 2]\n", "no file of squares"),
     ("squares", {"base": 2}, lambda _: '{"rows of": "squares"}\n', "no file of squares"),
     ("squares", {"base": 2}, lambda _: "{" * 9999, "no file of squares"),
-    ("squares", {"base": 2}, _changed_line, "line 3 is not what was written there; it was left as it is"),
+    ("squares", {"base": 2}, _changed_line, "line 3 is not what was written there; it was not changed"),
     ("squares", {"base": 2}, lambda text: text.replace('"b"', '"c"').replace("code", "c0de"), "line 2 is not what"),
     (
         "squares", {"base": 2},
         lambda _: store._checked({"rows of": "squares", "version": 2, "settings": {}}).decode(),
-        "has version 2; this draftproof reads version 1",
+        "has version 2; expected version 1",
     ),
 ]  # fmt: skip
 

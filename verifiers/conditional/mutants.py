@@ -293,7 +293,7 @@ TOKEN_MUTANTS = (
     StepLaw("M12", "residual that only zeroes the rejected token", ratio_capped, without_rejected),
     StepLaw("M13", "argmax of the residual", ratio_capped, _mode_of_residual),
     StepLaw("M16", "stale memory in the residual of a point-mass draft", lambda steps: steps.p, _stale_buffer),
-    replace(TOKEN, name="M17", title="softmax q for tokens drawn otherwise",
+    replace(TOKEN, name="M17", title="softmax q for tokens drawn differently",
             change=_changed_draft(lambda rows: _softmax(rows.draft, rows))),
     replace(TOKEN, name="M18", title="raw q for tokens drawn after top-k", change=_truncated_away),
     replace(TOKEN, name="M19", title="q at another temperature than the draws",

@@ -57,7 +57,7 @@ def _in_words() -> Iterator[None]:
     except TooManyLeaves:
         raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
     except NotARace as why:
-        raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
+        raise NoTreeOfDraws(f"noise does not decide by a race of weights: {why}") from None
 
 
 @dataclass

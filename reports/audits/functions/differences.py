@@ -52,5 +52,5 @@ def asked(seen: Sequence[reads.Read]) -> Difference | None:
     if not seen:
         return None
     texts = some_of(map(reads.as_text, seen))
-    text = f"it reads {texts} during a call, so its law may differ on another machine or at another time"
+    text = f"it reads {texts} during a call, so its distribution may differ on another machine or at another time"
     return Difference(text, "surroundings")

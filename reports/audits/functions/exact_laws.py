@@ -19,7 +19,7 @@ NOT_ASKED = "the exact route was not asked for"
 NOT_TRIED = "not tried: other problems took too long"
 """The reason for which there is none after those."""
 
-NOT_CONFIRMED = "the audit ended before real calls were compared with the measured laws"
+NOT_CONFIRMED = "the audit ended before real calls were compared with the measured distributions"
 """The reason for which there is none where the checks were not made."""
 
 MOST_FAILURES = 1

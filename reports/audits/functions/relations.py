@@ -40,7 +40,7 @@ class Relations:
             for relative in relatives(original):
                 restated = known.get(relative.problem.name)
                 if restated and (gap := other_law(known[original.name], restated, relative.ids)):
-                    text = f"{original.name} with {relative.how} has another law of what is emitted, by TV {gap:.2g}"
+                    text = f"{original.name} with {relative.how} has another output distribution, by TV {gap:.2g}"
                     session.report.notice({"relation": text})
         if known and session.dtype == session.subject.dtypes[0]:
             try:

@@ -187,14 +187,14 @@ def _examined(
     session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
     unknown = _unknown(here)
     if unknown or not here[0].walks:
-        text = f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}"
+        text = f"on {problem.name} and its variants, after {original.paths} paths were followed: {unknown}"
         return Examined(text, not any(r.stateful for r in here))
     others = [(m, group) for m, group in _other_sizes(session, known, original)]
     groups = [(original, here), *((m, group) for m, group in others if all(r.walks for r in group))]
     for m, group in others:
         stateful = any(r.stateful for r in group)
         if stateful or len(groups) == 1:
-            return Examined(f"on {m.problem.name} and its twins: {_unknown(group)}", not stateful)
+            return Examined(f"on {m.problem.name} and its variants: {_unknown(group)}", not stateful)
     repetition = Repetition(session, groups, *_reads_of(session))
     reasons = [_noticed(session, difference) for check in CHECKS for difference in check.differences(repetition)]
     return Examined(next(iter(reasons), None))
@@ -311,8 +311,10 @@ def _there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], mad
                 ]
                 return shown_by(when.format(""), calls, problems)
         if not there.measurement.known and not there.stateful:
-            return Difference(f"in a fresh process it has no law on {problems[k].name}: {there.measurement.reason}", "")
-        return Difference(f"in a fresh process its law on {problems[k].name} is another one", problems=problems)
+            return Difference(
+                f"in a fresh process there is no distribution for {problems[k].name}: {there.measurement.reason}", ""
+            )
+        return Difference(f"in a fresh process its distribution on {problems[k].name} differs", problems=problems)
     return None
 
 
@@ -361,7 +363,7 @@ class StateCheck(NamedTuple):
 
 CHECKS = (
     StateCheck("the process of the audit, after all its calls", "laws", _at_the_end),
-    StateCheck("the same process, a call on each twin in turn", "calls", _in_turn),
+    StateCheck("the same process, a call on each variant in turn", "calls", _in_turn),
     StateCheck(
         "a fresh process, another clock, host, environment and hash seed, arrays with gaps",
         "laws and calls",

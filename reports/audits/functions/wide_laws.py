@@ -51,7 +51,7 @@ TREES = "wide problems draft blocks: trees are drawn over small vocabularies alo
 GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 
-NOT_TRIED = "not tried, after others that have no law"
+NOT_TRIED = "not tried, after others without a known distribution"
 
 MOST_WAYS = 300
 """Ways up to which a block is followed with all its positions decided: 2^8, or gamma + 2 of any gamma, and some."""
@@ -230,7 +230,7 @@ class WideLaws:
         for here in (law for law in known.values() if law.problem.backwards):
             there = known.get(backwards(here.problem).name)
             if there and (gap := other_law_backwards(there, here)):
-                how = "ids in the opposite order has another law of what is emitted"
+                how = "ids in the opposite order has another output distribution"
                 self.session.report.notice({"relation": f"{there.problem.name} with {how}, by TV {gap:.2g}"})
 
     def _confirmed(self) -> list[WideMeasurement]:

@@ -48,7 +48,7 @@ def confirmed_by_real_calls(
         if session.sandbox.ended:
             break
         name = law.problem.name
-        session.settings.progress(f"sampling {name} against its measured law", 0, 1)
+        session.settings.progress(f"sampling {name} against its measured distribution", 0, 1)
         try:
             counts = session.sample(law.problem, calls)
         except RunFailed as failure:
@@ -86,8 +86,8 @@ def contradiction(law: Measurement | WideMeasurement, counts: Counts) -> str | N
     elsewhere = "it keeps state between calls, or draws randomness from elsewhere"
     if fit.impossible is not None:
         excluded = text(fit.impossible[0])
-        return f"real calls on {law.problem.name} give {excluded}, which the measured law excludes: {elsewhere}"
+        return f"real calls on {law.problem.name} give {excluded}, excluded by the measured distribution: {elsewhere}"
     if fit.p_value < CONTRADICTED_AT:
         p = f"p = {fit.p_value:.1g}"
-        return f"real calls on {law.problem.name} do not follow the measured law ({p}): {elsewhere}"
+        return f"real calls on {law.problem.name} do not follow the measured distribution ({p}): {elsewhere}"
     return None

@@ -187,7 +187,7 @@ class GreedyTexts(WrittenTexts):
         tokens, reach = sum(self.distinct.values()) - len(self.ties), "other texts were not examined"
         if self.enumerated and not self.ties:
             length = self.session.options.new_tokens
-            reach = f"the exact law was enumerated for texts of {length} tokens after the start token"
+            reach = f"the exact distribution was enumerated for outputs of {length} tokens after the start token"
         agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} texts"
         return super().notices() | {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
 

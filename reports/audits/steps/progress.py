@@ -61,7 +61,7 @@ def _resume(judge: RecordingJudge, store: Store, paths: Sequence[Path]) -> None:
     try:
         judge.resume(store.rows[()])
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"{store.path}: has nothing of this recording; it was left as it is") from None
+        raise InputError(f"{store.path}: has nothing of this recording; it was not changed") from None
     names = [path.name for path in paths]
     for number, (name, digest) in enumerate(judge.settled):
         gone = name not in names

@@ -269,7 +269,7 @@ def _cause(
         return f"made at temperature {fitted:.3g}"
     if fits({}):
         return "made without any setting"
-    return "made otherwise than its settings say"
+    return "not made as its settings say"
 
 
 def _fitted_temperature(p: Array, logits: Array) -> float | None:

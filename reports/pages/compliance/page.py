@@ -29,11 +29,11 @@ PLAINLY = {
 
 
 CAPTIONS = {
-    "limits": "Largest deviation from the target's law by precision and method; left edge: exactly 0; red: refuted; "
-    "orange: what is allowed to rounding, or left open by samples",
+    "limits": "Largest deviation from the target's distribution by precision and method; left edge: exactly 0; red: "
+    "refuted; orange: what is allowed to rounding, or left open by samples",
     "acceptance": "Probability that at least i draft tokens are accepted; no valid verifier lies above block "
     "verification",
-    "witness": "The two laws on the prefixes that deviate most",
+    "witness": "The two distributions on the prefixes that deviate most",
 }
 """What stands below each picture of a report."""
 

@@ -147,7 +147,7 @@ def witness(check: dict[str, Any], elsewhere: str | None) -> str:
     shown, impossible = check["witness"], check["impossible"]
     text = ""
     if impossible:
-        text = f"{impossible['sequence']}, which the law excludes, was drawn (count {impossible['count']}); "
+        text = f"{impossible['sequence']}, which the distribution excludes, was drawn (count {impossible['count']}); "
     if shown:
         counts = f"expected {shown['expected']}, observed {shown['observed']}"
         if "recorded" in check["parameters"]:

@@ -111,7 +111,7 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
     for content, said in wrong:
         (damaged / "cells.jsonl").write_bytes(content)
         message = refused(*parts.arguments(pair, damaged))
-        assert message == f"{damaged / 'cells.jsonl'}: {said}; it was left as it is"
+        assert message == f"{damaged / 'cells.jsonl'}: {said}; it was not changed"
 
 
 def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):

@@ -134,7 +134,7 @@ def test_the_page_of_this_version_is_made_of_the_survey_beside_its_issues():
 
 def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
     text = (written / "engines" / "vllm-ascend-block-lossless.md").read_text()
-    assert text.startswith("# vllm-ascend 0.23.0.post1: sampled text does not follow the target model's distribution")
+    assert text.startswith("# vllm-ascend 0.23.0.post1: sampled output does not follow the target model's distribution")
     for part in ("| target | always | 1/3, 2/3 |", "| 0 | 1/3 | 5/9 |", "```python", "Algorithm 2",
                  "`pin` -> ``: there is no device", "Total variation between the two laws: 0.22",
                  "$ draftproof audit vllm-ascend-block"):  # fmt: skip

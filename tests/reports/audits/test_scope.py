@@ -86,7 +86,7 @@ OF_FLOAT32 = [deciding(128, 2, dtype="float32"), deciding(128, 1, dtype="float32
 OTHERS = [deciding(500, 1), deciding(3, 1)]
 SAMPLED = law("b", NO_EVIDENCE, method=Method.CHI_SQUARE, bound=0.03)
 UNKNOWN = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method=Method.CHI_SQUARE, bound=0.08)
-APART = "sizes together other than"
+APART = "combinations of block length and vocabulary other than:"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,8 @@ APART = "sizes together other than"
     [
         ([A, law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE)], {}, [
             "\n2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
-            "laws: 1 exact, 1 exact on the lattice\n", "\nholds: not refuted on 2 problems (V to 128), exactly\n"], []),
+            "distributions: 1 exact, 1 exact on the lattice\n",
+            "\nholds: not refuted on 2 problems (V to 128), exactly\n"], []),
         ([A, law("b", exactness=Strength.RESOLUTION, bound=2e-7)], {},
          ["\nholds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07\n"], [APART]),
         ([A, HALF], {}, ["(V to 2), exactly, up to rounding (TV 0.023 in bfloat16)\n"], []),
@@ -105,13 +106,13 @@ APART = "sizes together other than"
         (sized((128, 2), (3, 33), (4, 2), (3, 2)), {},
          [f"\n{APART} gamma = 2, 33 over V = 3; gamma = 2 over V = 4, 128\n"], []),
         # decided in no problem, or in one precision alone
-        (OF_128 + OTHERS, {}, ["\nover wide vocabularies positions 0, 2 of gamma = 3 over V = 500\n"], []),
+        (OF_128 + OTHERS, {}, ["\non wide vocabularies, positions 0, 2 of gamma = 3 over V = 500\n"], []),
         (OF_128 + OF_FLOAT32 + OTHERS, {}, ["positions 0 of gamma = 3 over V = 128; 0, 2 of gamma = 3 over V = 5"], []),
         ([law("a", REFUTED), law("b")], {}, ["\nrefuted on 1 of 2\n"], []),
         ([A, law("b", NO_EVIDENCE, reason="it waits"), SAMPLED, law("c", NO_EVIDENCE)], {}, [
-            "\ninconclusive: nothing decided on 2 of 3\n", "\n1 law without computation and without samples\n",
-            "\ndeviations below TV 0.03 where there are samples in place of a law\n",
-            "laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)\n"], []),
+            "\ninconclusive: nothing decided on 2 of 3\n", "\n1 distribution neither computed nor sampled\n",
+            "\ndeviations below TV 0.03 where only samples were taken\n",
+            "distributions: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)\n"], []),
         ([A, *UNKNOWN, law("e", NO_EVIDENCE, vocabulary=1003), SAMPLED], {},
          ["2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)\n"], []),
         ([A], {"not_compared": ["mine.py:lock"]}, [
@@ -121,7 +122,7 @@ APART = "sizes together other than"
           law("b", dtype="float32", requests_a_call=8, real_calls=RealCalls(2000, 0.06), **WIDE)], {}, [
             "\nvocabularies other than 2, 3\n", "\nrows in bfloat16, float16\n",
             "not tried one by one: together up to 0.25 of the probability",
-            "less than TV 0.06: 2,000 plain calls would not show them"], ["several requests in one call"]),
+            "below TV 0.06: 2,000 real calls cannot see it"], ["several requests in one call"]),
         ([A], {"quick": True}, ["; quick: no wide problem\n", "wide vocabularies and long blocks: the audit was"], []),
     ],
 )  # fmt: skip

@@ -102,9 +102,9 @@ def test_the_smallest_problem_is_shown_row_by_row(problem, rows):
         ("holds", "lossless", {}, "No difference was found", "up to rounding"),
         ("holds", "support", {}, "not decided here", "No difference"),
         ("no-evidence", "lossless", {}, "Undecided", "No difference"),
-        ("refuted", "lossless", {}, "It changes the text", "samples"),
+        ("refuted", "lossless", {}, "It changes the output", "samples"),
         ("refuted", "lossless", {"method": "chi-square"}, "This was seen in samples", "No difference"),
-        ("refuted", "rows", {}, "Something that it has to do, it does not do", "changes the text"),
+        ("refuted", "rows", {}, "Something that it has to do, it does not do", "changes the output"),
     ],
 )
 def test_plain_sentences_are_no_stronger_than_the_evidence(verdict, claim, detail, said, unsaid):

@@ -36,4 +36,4 @@ def test_the_regions_that_were_covered_stand_in_the_report_and_on_its_page():
     assert any("regions of the rows, in float32" in sentence for sentence in few.not_examined)
     assert "<td>position</td><td>2 of 30</td><td>2 of 30</td>" in page(few)
     shares = [f"{sum(r['covered'] for r in by.values())} of {len(cells())} in {d}" for d, by in few.regions.items()]
-    assert few.scope.says.endswith(f"; covered, of the regions in which a bug can act alone: {', '.join(shares)}")
+    assert few.scope.says.endswith(f"; input regions covered: {', '.join(shares)}")

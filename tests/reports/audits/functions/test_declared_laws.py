@@ -77,7 +77,7 @@ def test_a_function_is_judged_by_the_law_that_is_declared(function, law, claim, 
     report = audited(function, [problem], quick=True, explain=False, claims=(claim,))
     assert report.verdict == verdict
     if function is half:
-        assert "asked for the law: mixture with the target's share 1/2" in report.scope.says
+        assert "asked for the distribution: mixture with the target's share 1/2" in report.scope.says
     if function is more:
         assert report.shown_refutation().witness.problem["law"] == law
 

@@ -95,8 +95,8 @@ def test_calls_that_follow_the_law_do_not_contradict_it_and_calls_beyond_the_lim
     law = law_of()
     assert contradiction(law, counts(law)) is contradiction(law, counts(law, moved=40)) is None
     beyond = int(1.2 * detection_limit(law, REAL_CALLS) * REAL_CALLS)
-    assert "do not follow the measured law" in contradiction(law, counts(law, moved=beyond))
-    assert "which the measured law excludes" in contradiction(law, counts(law) | {"ValueError: once": 1})
+    assert "do not follow the measured distribution" in contradiction(law, counts(law, moved=beyond))
+    assert "excluded by the measured distribution" in contradiction(law, counts(law) | {"ValueError: once": 1})
 
 
 def laws_after(child, laws=None):

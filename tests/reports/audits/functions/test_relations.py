@@ -29,7 +29,7 @@ LAST_IS_PADDING = "p[:, 3:] = 0; p /= p.sum(axis=1, keepdims=True)"
     ("first", "findings", "refuted"),
     [
         ("", {"scaling": "no matter; target x 1.0000001, draft x 1: no matter; "}, set()),
-        (IGNORES_THE_DRAFT, {"scaling": "", "relation": "ids in the opposite order has another law"}, set()),
+        (IGNORES_THE_DRAFT, {"scaling": "", "relation": "ids in the opposite order has another output"}, set()),
         ("p, q = target_probs, draft_probs", {"scaling": "TV"}, set()),
         (LAST_IS_PADDING, None, {"generic-V3-gamma1-of-6", "generic-V3-gamma1-of-64"}),
     ],

@@ -97,7 +97,7 @@ def test_a_mutant_is_named_its_smallest_witness_is_a_tree_and_the_report_says_ho
     assert (scope["drafting"], scope["nodes"], scope["vocabularies"][-1]) == (WAYS, 3, 3)
     assert "trees of up to 3 nodes drawn iid, without-replacement, top, probabilities" in scope["says"]
     assert any("trees of more than 3 nodes" in sentence for sentence in left) and "regions" not in data
-    assert "trees over more than 3 tokens, a whole vocabulary say" in left
+    assert "trees over more than 3 tokens, such as a whole vocabulary" in left
     assert "trees whose nodes are given in another order than level by level" in left
     words = shlex.split(eagle.shown_refutation().replay)
     assert words[:3] == ["draftproof", "audit", TREE_MUTANTS["T01"].target] and words[-2] == "--problem"

@@ -1,4 +1,4 @@
-"""Where a refuted verifier departs from the target: the part of the verification, and the line that decides it."""
+"""A refuted verifier is located: the part of the verification that departs, and the line that decides it."""
 
 import pytest
 

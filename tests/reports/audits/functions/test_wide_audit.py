@@ -78,7 +78,7 @@ def test_a_law_that_minds_the_order_of_wide_ids_is_noticed():
         report = audited(written(MINDS_THE_ORDER, name), [problem, there], explain=False)
         laws = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
         assert laws["w"] == laws["w-backwards"] == "holds"
-        said = "w with ids in the opposite order has another law of what is emitted"
+        said = "w with ids in the opposite order has another output distribution"
         assert (said in report.findings.get("relation", "")) is (name == "by_order")
 
 
