@@ -1,5 +1,7 @@
 """Why a function fails: the smallest problem on which it does, and the mutants that behave in the same way."""
 
+import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from ....models.battery import drawn
@@ -52,11 +54,16 @@ class Explanation:
         if claim is None:
             return
         failing = [law for law in known if refuted(law, claim)]
-        session.settings.progress("looking for the smallest witness", 0, 1)
-        explain(session.report, lambda: self._shrink(failing[0], claim))
-        session.settings.progress("comparing with known mutants", 0, 1)
         passing = [law for law in known if law not in failing]
-        explain(session.report, lambda: self._diagnose(claim, compared(failing, passing)))
+        limits = {"timeout": session.settings.timeout, "memory": session.settings.memory, "time": session.time}
+        with Sandbox("", **limits) as sandbox, ThreadPoolExecutor(1) as pool:
+            if session.mutants and session.time.left() == math.inf:  # it imports while a smaller witness is looked for
+                pool.submit(sandbox.load, session.mutants[0].measured, probe_problems([]))
+            session.settings.progress("looking for the smallest witness", 0, 1)
+            explain(session.report, lambda: self._shrink(failing[0], claim))
+            session.settings.progress("comparing with known mutants", 0, 1)
+            pool.shutdown()
+            explain(session.report, lambda: self._diagnose(claim, compared(failing, passing), sandbox))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []
@@ -111,24 +118,22 @@ class Explanation:
             return None
         return deciding_line(where, decisions)
 
-    def _diagnose(self, claim: str, chosen: list[Measurement]) -> None:
+    def _diagnose(self, claim: str, chosen: list[Measurement], sandbox: Sandbox) -> None:
         if len(chosen) < FEWEST:
             # One problem cannot tell mutants apart: two that can, measured for this alone.
             names = {m.problem.name for m in chosen}
             chosen += filter(None, (self._law_on(p) for p in self._others(claim) if p.name not in names))
-        settings = self.session.settings
-        with Sandbox("", timeout=settings.timeout, memory=settings.memory, time=self.session.time) as sandbox:
 
-            def measure(entry: ZooEntry, measurement: Measurement) -> Measurement | None:
-                try:
-                    if sandbox.subject != entry.measured:
-                        sandbox.load(entry.measured, probe_problems([]))
-                        sandbox.subject = entry.measured
-                    return measured(measurement.problem, "float64", sandbox.law(measurement.problem))
-                except RunFailed:
-                    return None
+        def measure(entry: ZooEntry, measurement: Measurement) -> Measurement | None:
+            try:
+                if sandbox.subject != entry.measured:
+                    sandbox.load(entry.measured, probe_problems([]))
+                    sandbox.subject = entry.measured
+                return measured(measurement.problem, "float64", sandbox.law(measurement.problem))
+            except RunFailed:
+                return None
 
-            found = diagnose(chosen, self.session.mutants, measure, claim)
+        found = diagnose(chosen, self.session.mutants, measure, claim)
         self.session.report.diagnosis += found.same
         if found.mutants:
             names = [m.problem.name for m in chosen]

@@ -60,7 +60,8 @@ def confirmed_by_real_calls(
         if reason := contradiction(law, counts):
             session.report.notice({"state": reason})
             return withdrawn(laws, reason)
-        if isinstance(law, Measurement):
+        ends = session.settings.stop_at_first and session.decided(law)  # then scipy.optimize is not imported
+        if isinstance(law, Measurement) and not ends:
             limit = detection_limit(law, calls)
             laws[laws.index(law)] = replace(law, real_calls={"calls": calls, "limit": limit})
     return laws
