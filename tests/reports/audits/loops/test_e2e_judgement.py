@@ -150,7 +150,7 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
     greedy = {**forged, "temperature": 0.0}
     report = shared_report(greedy)
     assert report.verdict == "holds"
-    assert report.findings["reach"].endswith("for texts of 24 tokens after the start token")
+    assert report.findings["reach"].endswith("for outputs of 24 tokens after the start token")
     assert evidence_on(report, "lossless", "enumeration").detail.tokens == 24
     assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | wrong_loop("RunnerUp")))
     monkeypatch.setattr(forged_law, "MAX_GREEDY_TOKENS", 8)
