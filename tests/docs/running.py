@@ -47,6 +47,7 @@ def missing(names: str) -> str | None:
 
 
 def write(name: str, text: str) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text(text.strip("\n") + "\n", encoding="utf-8")
 
 
