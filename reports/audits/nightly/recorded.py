@@ -14,6 +14,7 @@ from ....verifiers.conditional.tree_rules import on_chains
 from ....verifiers.evidence import Witness
 from ..replay import command_line
 from ..settings import Progress
+from ..steps.bets import Against
 from ..steps.progress import digest_of, found_in
 from ..steps.shard import Shown
 from ..steps.witness import witness_of
@@ -115,6 +116,6 @@ def _explain(
                 step = min(shown, key=lambda s: -s.gain)
                 words = f"less often, under {law.title}, than: {likeliest}"
                 words = f"never, under {law.title}" if step.gain == inf else words
-                witness = witness_of(recording, step, words, law)
+                witness = witness_of(recording, step, words, Against(recording.header.rule, [], []))
         replay = command_line("steps", str(recording.folder))
         history.note_alarm(number, date, {**witness.as_json(), "replay": replay} if witness else None)
