@@ -180,7 +180,7 @@ def test_the_version_is_the_same_wherever_it_stands():
     cited = dict(re.findall(r"^(version|date-released): (.+)$", (ROOT / "CITATION.cff").read_text(), re.M))
     assert cited == {"version": draftproof.__version__, "date-released": released}
     assert version == draftproof.__version__
-    used = re.findall(r"uses: draftproof/draftproof@(\S+)", (ROOT / "docs" / "pytest.md").read_text())
+    used = re.findall(r"uses: draftproof/draftproof@(\S+)", (ROOT / "docs" / "ci.md").read_text())
     assert used == [f"v{draftproof.__version__}"]
 
 
