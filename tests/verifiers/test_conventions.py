@@ -142,3 +142,55 @@ def test_names_of_arguments_show_a_convention_and_probabilities_none():
     assert recognised(lambda target_probs, draft_probs, draft_tokens: 0) == []
     assert recognised(lambda target_logits, draft_probs, draft_tokens: 0) == []
     assert split("a@b/mine.py:verify@batch,logits") == ("a@b/mine.py:verify", ["batch", "logits"])
+
+
+MIXED = {
+    "residual": ("target_probs[b], draft_probs[b], list", "target_probs[b], draft_probs[0], list"),
+    "target": ("one(target_probs[b], ", "one(target_probs[-1], "),
+    "drafted": ("enumerate(draft_tokens):\n", "enumerate(np.roll(draft_tokens, 1, axis=0)):\n"),
+    "previous": ("    return emitted\n", "    emitted[1:, 0] = emitted[:-1, 0]\n    return emitted\n"),
+}
+"""Batched functions that are right alone, and mix the requests of a batch."""
+
+
+@pytest.mark.parametrize("name", [None, *MIXED])
+def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
+    old, new = MIXED.get(name, ("", ""))
+    made = SOURCE.replace(old, new, 1)
+    assert name is None or made != SOURCE
+    (tmp_path / "engines.py").write_text(made)
+    report = audit(f"{tmp_path / 'engines.py'}:batch", [PROBLEM], conventions=("batch",), explain=False)
+    refuted = {e.claim for e in report.evidence if e.refuted} - {"optimal"}
+    assert {e.verdict for e in report.evidence if e.claim == "lossless"} == {"holds"}
+    assert (report.verdict, refuted) == (("refuted", {"batch"}) if name else ("holds", set())), report.evidence
+    if name:
+        shown = report.shown_refutation()
+        assert shown.witness.why.endswith("of a batch of three requests; right alone")
+        assert "--convention batch --problem" in shown.replay
+    else:
+        assert report.subject["batches"] == {"different requests in one call": "3 of 3 slots, on 2 problems"}
+        assert "several requests in one call" not in report.not_examined and 3 in report.scope.requests_a_call
+
+
+@pytest.mark.parametrize("array", ["list", "rows", "torch"])
+def test_a_batch_of_requests_is_of_the_arrays_that_the_function_takes(tmp_path, array):
+    rows = "torch.as_tensor" if array == "torch" else "np.asarray"
+    source = f"import torch\n{SOURCE}" if array == "torch" else SOURCE
+    source += f"\n\ndef of_arrays(target_probs, draft_probs, draft_tokens, rng):\n    seen = [{rows}(x) for x in "
+    source += "(target_probs, draft_probs, draft_tokens)]\n    assert [x.ndim for x in seen] == [3, 3, 2]\n"
+    source += "    return batch(*map(np.asarray, seen), rng).tolist()\n"
+    (tmp_path / "engines.py").write_text(source)
+    report = audit(
+        f"{tmp_path / 'engines.py'}:of_arrays", [PROBLEM], conventions=("batch",), array=array, explain=False
+    )
+    assert report.verdict == "holds" and 3 in report.scope.requests_a_call, report.findings
+
+
+def test_a_function_that_takes_one_request_alone_is_not_refuted_and_the_report_says_so(tmp_path):
+    alone = SOURCE.replace(
+        "    emitted = -np", "    assert len(draft_tokens) == 1, 'one request'\n    emitted = -np", 1
+    )
+    (tmp_path / "engines.py").write_text(alone)
+    report = audit(f"{tmp_path / 'engines.py'}:batch", [PROBLEM], conventions=("batch",), explain=False)
+    assert report.verdict == "holds" and "one request" in report.subject["batches"]["different requests in one call"]
+    assert "several requests in one call" in report.not_examined

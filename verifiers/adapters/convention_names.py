@@ -12,6 +12,9 @@ CONVENTIONS = {
 }
 """The conventions by name, each in a line."""
 
+SLOTS = ("slot0", "slot1", "slot2")
+"""Places of a request in a batch of three, next to ``batch``; the two others have other rows and drafted tokens."""
+
 MARK = "@"
 """Separates a subject's name from its conventions, where they are one text: mine.py:verify@batch,logits."""
 

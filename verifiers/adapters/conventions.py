@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .calling_convention import ARGUMENT_NAMES, NotASubject, declare, logits_of, softmax
-from .convention_names import CONVENTIONS
+from .convention_names import CONVENTIONS, SLOTS
 
 PAD = -1
 """A place of a padded result that holds no token. Those at the end of a row are left out."""
@@ -37,7 +37,7 @@ def adapted(function: Any, conventions: Sequence[str]) -> Callable:
     Raises: NotASubject for conventions that are not known or do not go together, and for arguments without a role.
     """
     for name in conventions:
-        if name not in CONVENTIONS:
+        if name not in CONVENTIONS and name not in SLOTS:
             raise NotASubject(f"no calling convention {name!r}; expected some of {', '.join(CONVENTIONS)}")
     asked = set(conventions)
     if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked) > 1):
@@ -97,14 +97,17 @@ def _role(name: str) -> str:
 def _by_roles(function: Callable, asked: set[str]) -> Callable:
     """Return a call of a function whose arguments are found by their names, or by their places if those say nothing."""
     roles = {name: _role(name.lower()) for name in _parameters(function)}
+    slot = next((SLOTS.index(name) for name in asked if name in SLOTS), None)
     by_name = sorted(filter(None, roles.values())) == sorted(ARGUMENT_NAMES)
 
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         drafted = [int(token) for token in tokens]
         rows = [target, draft, tokens]
-        rows[:2] = map(_logits, rows[:2]) if "logits" in asked else rows[:2]
-        if "batch" in asked:
+        if slot is not None:
+            rows = _among_others(rows, slot)
+        elif "batch" in asked:
             rows = [row[None] if hasattr(row, "shape") else [row] for row in rows]
+        rows[:2] = map(_logits, rows[:2]) if "logits" in asked else rows[:2]
         if "jax" in asked:
             import jax  # type: ignore[import-not-found]
 
@@ -112,13 +115,45 @@ def _by_roles(function: Callable, asked: set[str]) -> Callable:
         given: dict[str, Any] = dict(zip(ARGUMENT_NAMES, rows))
         named = {name: given[role] for name, role in roles.items() if role} if by_name else {}
         result = function(**named, **more) if by_name else function(*rows, **more)
-        return _emitted(result, drafted, asked)
+        return _emitted(result, drafted, asked, slot or 0)
 
     return call
 
 
-def _emitted(result: Any, drafted: Sequence[int], asked: set[str]) -> Any:
-    """Return the emitted tokens of a result."""
+def _among_others(rows: Sequence[Any], slot: int) -> list[Any]:
+    """Return a batch of three requests with this one in a slot. Of the others one is accepted and one rejected for
+    certain, so that a law has no more paths than alone.
+    """
+    last = len(rows[0][0]) - 1
+    tokens = rows[2] * 0 + last if hasattr(rows[2], "shape") else [last] * len(rows[2])
+    draft = _filled(rows[1], 0.5, 0.5)
+    requests = [(_filled(rows[0], first, 1 - first), draft, tokens) for first in (0.0, 1.0)]
+    requests.insert(slot, tuple(rows))
+    return [_stacked(column) for column in zip(*requests)]
+
+
+def _filled(rows: Any, first: float, last: float) -> Any:
+    """Return rows of the same form, with the probabilities of the first and the last token given, and no other."""
+    if not hasattr(rows, "shape"):
+        inner = [first, *[0.0] * (len(rows) - 2), last] if np.ndim(rows[0]) == 0 else None
+        return inner or [_filled(row, first, last) for row in rows]
+    made = rows * 0
+    made[..., 0], made[..., -1] = first, last
+    return made
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    if not hasattr(column[0], "shape"):
+        return [*column]
+    if isinstance(column[0], np.ndarray):
+        return np.stack(column)
+    import torch
+
+    return torch.stack([*column])
+
+
+def _emitted(result: Any, drafted: Sequence[int], asked: set[str], slot: int = 0) -> Any:
+    """Return the emitted tokens of a result, of a batch those of a slot."""
     if not asked & {"accepted", "mask", "batch"}:
         return result
     if asked & {"accepted", "mask"} and not (isinstance(result, (tuple, list)) and len(result) >= 2):
@@ -126,7 +161,7 @@ def _emitted(result: Any, drafted: Sequence[int], asked: set[str]) -> Any:
     first: Any = result[0] if asked & {"accepted", "mask"} else result
     second: Any = result[1] if asked & {"accepted", "mask"} else 0
     if "batch" in asked:
-        first, second = first[0], second[0] if np.ndim(second) else second
+        first, second = first[slot], second[slot] if np.ndim(second) else second
     if asked & {"accepted", "mask"} and ("mask" in asked) != all(map(_is_flag, first)):
         return result
     if "accepted" in asked:

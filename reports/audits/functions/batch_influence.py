@@ -1,21 +1,33 @@
 """Influence of a batch's rows on one another: each has to emit what it emits alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ....models.battery import drawn
+from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
+from ....proofs.audit_claims import judge_claim, refuted
+from ....proofs.laws.small_law import Measurement
+from ....verifiers.adapters.convention_names import SLOTS, named, split
 from ....verifiers.details import Detail
 from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ....verifiers.zoo.catalogue import BATCH_MUTANTS, ZooEntry
+from ..sandboxed import probe_problems, sandbox_of
 from .session import FunctionSession
+from .withdrawal import confirmed_by_real_calls
 
 PROBLEMS = tuple(drawn(3, gamma, "generic") for gamma in (1, 2, 3))
 """Rows of one vocabulary and of several lengths."""
 
 TREES = ((2,), (1, 1), (2, 1), (1, 1, 1, 1))
 """Numbers of children: of 2 and of 4 nodes, two shapes each."""
+
+OF_THREE = "different requests in one call"
+
+REAL_CALLS = 1000
+"""Real calls that the law of a request in a slot has to survive."""
 
 NOT_TRIED = "not tried: it does not say that it takes them"
 
@@ -26,6 +38,7 @@ class BatchInfluence:
     def __init__(self, session: FunctionSession):
         self.session = session
         self.influenced: list[dict] = []
+        self.in_slots: list[Evidence] = []
 
     @property
     def problems(self) -> Sequence[Problem]:
@@ -37,6 +50,8 @@ class BatchInfluence:
     def run(self) -> None:
         session = self.session
         convention = session.report.subject.get("convention", {})
+        if "batch" in session.subject.conventions:
+            self._in_slots()
         if not session.driven or not convention.get("together") or session.sandbox.ended:
             return
         session.settings.progress("calling it with batches", 0, 1)
@@ -50,18 +65,50 @@ class BatchInfluence:
         known = session.report.subject.get("requests_a_call", answer["largest"])
         session.report.subject["requests_a_call"] = min(known, answer["largest"])
 
+    def _in_slots(self) -> None:
+        """Measure the law of a request in each slot of a batch of three, where its law alone is the target's."""
+        session = self.session
+        if session.withheld or session.sandbox.ended or session.decided(*session.laws):
+            return
+        session.settings.progress("calling it with batches", 0, 1)
+        right = [p for p in PROBLEMS[:2] if (law := session.measure(p)).known and not refuted(law, "lossless")]
+        name, conventions = split(session.subject.target)
+        limits = {"timeout": session.settings.timeout, "memory": session.settings.memory, "time": session.time}
+        tried = 0
+        for slot in SLOTS if right else ():
+            spec = session.subject._replace(target=named(name, [*conventions, slot]))
+            with sandbox_of(spec, session.dtype, handed_over=session.subject.handed_over, **limits) as sandbox:
+                inside = replace(session, sandbox=sandbox)
+                try:
+                    sandbox.start(probe_problems([]))
+                    laws = [*map(inside.measure, right)]
+                    laws = confirmed_by_real_calls(inside, laws, laws[:1], REAL_CALLS)
+                except RunFailed as failure:
+                    session.report.subject["batches"] = {OF_THREE: f"not tried: {failure}"}
+                    return
+            tried += all(law.known for law in laws)
+            self.in_slots += [self._of_slot(slot, law) for law in laws if refuted(law, "lossless")]
+        if tried:
+            session.report.subject["batches"] = {OF_THREE: f"{tried} of {len(SLOTS)} slots, on {len(right)} problems"}
+            session.report.subject["requests_a_call"] = len(SLOTS) if tried == len(SLOTS) else 1
+
+    def _of_slot(self, slot: str, law: Measurement) -> Evidence:
+        found = judge_claim(law, "lossless")
+        witness = found.witness and replace(found.witness, why=f"in {slot} of a batch of three requests; right alone")
+        return replace(found, claim="batch", witness=witness, replay=self.session.replay_of([law.problem]))
+
     def _named(self, entry: ZooEntry) -> dict[str, Any]:
         """Return a mutant that explains what every row emitted, among others, exactly."""
         about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
         return about | {"problems": [p.name for p in self.problems], "distance": 0.0, "claim": "batch"}
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:
-        if self.influenced:
+        if self.influenced or self.in_slots:
             self.session.report.claims = (*self.session.report.claims, "batch")
         settings = self.session.settings
         drafting = ",".join(settings.drafting or ()) or None
         replay = self.session.replay_of(self.problems[:1], drafting=drafting, seed=settings.seed)
-        return [
+        return self.in_slots + [
             Evidence(
                 claim="batch", method=Method.BATCH, verdict=REFUTED, problem=one["way"],
                 witness=Witness(
