@@ -100,10 +100,50 @@ def statistics(page: str) -> str:
 
 SITE = Path(__file__).parents[1] / "corpus" / "site"
 
+REPOSITORY = "https://github.com/draftproof/draftproof/"
+"""Where the source is."""
+
+CHANGELOG = Path(__file__).parents[1] / "CHANGELOG.md"
+
+
+def versions() -> list[tuple[str, str]]:
+    """Return each version in the CHANGELOG with the address of its documentation, and that of the next one."""
+    released = re.findall(r"^## (\d\S*)", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
+    return [("next", f"{REPOSITORY}tree/main/docs"), *((v, f"{REPOSITORY}tree/v{v}/docs") for v in released)]
+
+
+def below_title(page: str, sentence: str) -> str:
+    """Return a page with a sentence of its own first, below its title."""
+    title, _, rest = page.partition("\n")
+    return f"{title}\n\n**{sentence}**\n{rest}"
+
 
 def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    return (SITE / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
+    text = (SITE / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
+    verdicts = [line.split(" | ")[3] for line in text.split("\n## ")[1].splitlines() if line.startswith("| `")]
+    wrong = sum(verdict.startswith("Refuted") for verdict in verdicts)
+    return below_title(text, f"{wrong} of {len(verdicts)} refuted.")
+
+
+def gallery(page: str) -> str:
+    """The page of bugs."""
+    text = bugs.PAGE.read_text(encoding="utf-8")
+    found = len(re.findall(r"^\| `", text, re.MULTILINE))
+    return below_title(text, f"{found} bugs, each with the smallest input that shows it.")
+
+
+def literature(page: str) -> str:
+    """The page of the literature, its counts first."""
+    text = (SITE / "literature.md").read_text(encoding="utf-8")
+    counts = re.search(r"^\d+ rows: .*$", text, re.MULTILINE)
+    assert counts
+    return below_title(text.replace(f"{counts[0]}\n\n", "", 1), counts[0].removesuffix(".") + ".")
+
+
+def changes(page: str) -> str:
+    """The page of changes, a section for each version."""
+    return CHANGELOG.read_text(encoding="utf-8").replace("](corpus/", "](path:../corpus/")
 
 
 def index_survey(page: str) -> str:
@@ -255,6 +295,7 @@ MADE_PAGES = {
     "wrong-decoders": wrong_decoders, "engines": engines, "errors": errors, "glossary": glossary,
     "history": history, "index": index, "index-survey": index_survey,
     "measurements": measurements, "mechanisms": mechanisms, "python": statistics, "rounding": rounding,
+    "bugs": gallery, "changelog": changes, "literature": literature,
 }  # fmt: skip
 
 
@@ -272,6 +313,38 @@ FOR_ALL_READERS = (
 """What is wider than its place scrolls by keys too; a heading says its level."""
 
 
+CELL = re.compile(r"<td\b[^>]*>.*?</td>", re.DOTALL)
+SIGNS = re.compile(r"(?<=\w)([_./:=,-]+|[\[\]()]+)(?=[A-Za-z])|(?<=[A-Za-z])([_/:=]+)(?=\d)")
+"""Where a word may end a line: after a sign within it, but never within a number."""
+LONG_WORD, HUMP = re.compile(r"\w{17,}"), re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+"""A word that may end a line at its inner capitals too, and such a place."""
+VERDICTS = {
+    "refuted": "refuted", "does not hold": "refuted", "error": "refuted",
+    "holds": "right", "not refuted": "right", "confirmed": "right",
+    "inconclusive": "open", "undecided": "open", "no-evidence": "open",
+}  # fmt: skip
+"""Words that a cell with a verdict begins with, and its class."""
+
+
+def readable_cell(cell: re.Match[str]) -> str:
+    """Return a cell whose words may end a line at their inner signs, with the class of its verdict."""
+    parts = re.split(r"(<[^>]*>|&[^;\s]+;)", cell[0])
+    for k, text in enumerate(parts[::2]):
+        humped = LONG_WORD.sub(lambda m: HUMP.sub("<wbr>", m[0]), text)
+        parts[2 * k] = SIGNS.sub(lambda m: f"{m[0]}<wbr>", humped)
+    text = re.sub(r"<[^>]*>", "", cell[0]).strip().lower()
+    word = next((word for word in VERDICTS if re.match(rf"{word}\b", text)), "")
+    kind, first = VERDICTS.get(word), parts[1]
+    if kind:
+        k = next(k for k in range(0, len(parts), 2) if parts[k].strip())
+        parts[k] = re.sub(rf"^(\s*)({word})", r"\1<b>\2</b>", parts[k], flags=re.IGNORECASE)
+    if kind and 'class="' not in first:
+        parts[1] = first.replace("<td", f'<td class="{kind}"', 1)
+    elif kind:
+        parts[1] = first.replace('class="', f'class="{kind} ', 1)
+    return "".join(parts)
+
+
 def reachable(app: Sphinx, error: Exception | None) -> None:
     """Mend what the theme leaves out of the pages: places that keys scroll, levels of headings, headings in tables."""
     if error is None and app.builder.format == "html":
@@ -279,6 +352,7 @@ def reachable(app: Sphinx, error: Exception | None) -> None:
             text = labelled(file.read_text(encoding="utf-8"))
             for wrong, right in FOR_ALL_READERS:
                 text = wrong.sub(right, text)
+            text = CELL.sub(readable_cell, text)
             file.write_text(text, encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import sybil
 
+import draftproof
 from draftproof.corpus.site import bugs
 from draftproof.corpus.site.gallery import gallery, influenced_row, smallest_witness
 from draftproof.proofs.sandbox import Sandbox
@@ -43,6 +44,14 @@ def test_it_builds_without_a_warning(tmp_path):
     assert "--require-decision" in (tmp_path / "commands.html").read_text(encoding="utf-8")
 
 
+def test_each_public_name_has_an_example_that_is_run():
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S))
+    names = [*draftproof.__all__, "AuditSettings"]
+    missing = [name for name in names if not re.search(rf"\b{name}\(|\b{name}\.", code)]
+    assert missing == ["__version__"]
+
+
 BROKEN = ("[x](no-such-page.md)", "{term}`no such word`", "![x](no-such-figure.png)", "[x](#no-place)")
 
 
@@ -51,6 +60,9 @@ def test_a_broken_reference_is_an_error(tmp_path):
     source.mkdir()
     for name in ("conf.py", "house.py", "glossary.md"):
         shutil.copy(DOCS / name, source / name)
+    shutil.copy(running.ROOT / "CHANGELOG.md", tmp_path)
+    for name in ("_static", "_templates"):
+        shutil.copytree(DOCS / name, source / name)
     (source / "index.md").write_text("# Page\n\n```{toctree}\nglossary\n```\n\n" + "\n\n".join(BROKEN) + "\n")
     done = build(source, tmp_path / "out")
     assert done.returncode != 0
