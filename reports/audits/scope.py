@@ -332,13 +332,16 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
 
 def _of_steps(verdict: str, steps: Mapping[str, Any], items: list[Evidence]) -> str:
     """Return the verdict on recorded steps in words."""
-    number = max(steps["judged"]["steps"], steps["judged"]["greedy"])
+    number = max(steps["judged"]["steps"], steps["judged"]["greedy"]) or steps["counts"].get("recorded", 0)
     if verdict == "refuted":
         like = f"; behaves like: {steps['behaves_like'][0]['title']}" if steps["behaves_like"] else ""
         at, seen = steps["refuted_at"], next((e for e in items if e.claim == "rows" and e.refuted), None)
         if at is None and seen and seen.witness:
             return f"refuted: {seen.witness.observed} are not those of their settings: {seen.witness.why}"
-        return f"refuted {f'in {number:,} steps' if at is None else f'by step {at + 1:,} of {number:,}'}{like}"
+        if at is None:
+            claims = ", ".join(dict.fromkeys(e.claim for e in items if e.refuted))
+            return f"refuted: {claims}, in {number:,} steps{like}"
+        return f"refuted by step {at + 1:,} of {number:,}{like}"
     shown = sorted(n for n in steps["limits"].values() if n is not None and n <= number)
     would = f"; {len(shown)} of {len(steps['limits'])} faults would have shown" if steps["limits"] else ""
     return f"{verdict}: not refuted in {number:,} recorded steps{would}"

@@ -1,8 +1,10 @@
 """Bad input through the command line: what is whole is judged, the rest is named, one line each."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -115,6 +117,14 @@ def test_a_rule_that_is_not_claimed_is_unknown(tmp_path):
     assert "the recording claims none (--rule)" in " ".join(report["not_examined"]) and "unknown" in ended.out
 
 
+def test_a_refutation_without_a_rule_names_the_claim(tmp_path):
+    with Recorder(tmp_path, 50, rule="unknown") as recorder:
+        for _ in range(40):
+            recorder.step(np.full((1, 50), 0.02), [], [1])
+    ended = run("steps", tmp_path, "--jobs", 1)
+    assert ended.status == 1 and "REFUTED: lossless, in 40 steps" in ended.out
+
+
 FULL = """
 import resource, signal, sys
 import numpy as np
@@ -159,3 +169,32 @@ def test_a_recorder_goes_on_behind_shards_that_were_moved_away(tmp_path):
     assert sorted(file.name for file in tmp_path.glob("steps-*")) == [
         "steps-000001.safetensors", "steps-000002.safetensors",
     ]  # fmt: skip
+
+
+KILLED = """
+import sys
+import time
+import numpy as np
+from draftproof.recording import Recorder
+
+recorder = Recorder(sys.argv[1], 50, rule="unknown", shard_steps=5)
+rows = np.full((1, 50), 0.02)
+draw = np.random.default_rng(int(sys.argv[2]))
+while True:
+    recorder.step(rows, [], [int(draw.integers(50))])
+"""
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_whole_shards(tmp_path):
+    for kill in range(1, 5):
+        before = len([*tmp_path.glob("steps-*")])
+        with subprocess.Popen([sys.executable, "-c", KILLED, tmp_path, str(kill)]) as child:
+            while len([*tmp_path.glob("steps-*")]) < before + 3 * kill and child.poll() is None:
+                time.sleep(0.001)
+            child.kill()
+        assert child.returncode == -signal.SIGKILL
+    ended = run("steps", tmp_path, "--jobs", 1, "--json", tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    shards = len([*tmp_path.glob("steps-*")])
+    assert ended.status == 0 and not report["findings"] and shards >= 30
+    assert report["steps"]["judged"]["emitted"] == 5 * shards == 5 * report["steps"]["shards"]
