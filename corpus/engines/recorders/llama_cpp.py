@@ -59,7 +59,9 @@ def build(jobs: int = 2) -> None:
     source = engine_folder(ENGINE) / "vendor" / "llama.cpp"
     if not (source / "common" / header().name).exists():
         subprocess.run(["patch", "-p1", "--input", str(PATCH)], cwd=source, check=True)
-    shutil.copy(header(), source / "common")
+    copied = source / "common" / header().name
+    if not copied.exists() or copied.read_bytes() != header().read_bytes():  # what has not changed is not built again
+        shutil.copy(header(), copied)
     folder = engine_folder(ENGINE) / "build"
     subprocess.run(["cmake", "-S", str(source), "-B", str(folder), *CMAKE], check=True)
     command = ["cmake", "--build", str(folder), "-j", str(jobs), "--target", COIN, EQUALITY]
