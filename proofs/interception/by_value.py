@@ -10,7 +10,7 @@ import pickle
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import cloudpickle
 import numpy as np
@@ -19,6 +19,9 @@ from ...verifiers.adapters.calling_convention import NotASubject
 from . import hook_numpy
 from .digests import digest_of, is_standard
 from .outcomes import readable
+
+NO_FILE = "<dynamic-code>"
+"""What cloudpickle says in place of the file that code is from."""
 
 
 def by_value(subject: Any) -> dict[str, Any]:
@@ -54,12 +57,26 @@ def _copied(subject: Any, modules: list[types.ModuleType]) -> bytes:
             if sys.modules.get(module.__name__) is module:
                 cloudpickle.register_pickle_by_value(module)
                 registered.append(module)
-        return cloudpickle.dumps(subject)
+        copy = io.BytesIO()
+        _WithFiles(copy).dump(subject)
+        return copy.getvalue()
     except Exception as error:  # third-party objects decide what happens when they are copied
         raise TypeError(readable(error)) from None
     finally:
         for module in registered:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _code_with_file(code: types.CodeType) -> tuple[Any, ...]:
+    made: Any = cloudpickle.Pickler.dispatch_table[types.CodeType](code)
+    make, arguments = made[:2]
+    return make, tuple(code.co_filename if one == NO_FILE else one for one in arguments)
+
+
+class _WithFiles(cloudpickle.Pickler):
+    """Pickles code with the name of its file, which messages and reports show."""
+
+    dispatch_table: ClassVar[Any] = {**cloudpickle.Pickler.dispatch_table, types.CodeType: _code_with_file}
 
 
 def _used(own: types.ModuleType | None, modules: list[types.ModuleType]) -> list[types.ModuleType]:

@@ -1,9 +1,11 @@
 """What is audited is the object that was handed over, or nothing is."""
 
+import base64
 import functools
 import importlib
 import operator
 import os
+import pickle
 import shlex
 import socket
 import subprocess
@@ -100,6 +102,12 @@ def test_each_kind_of_object_is_audited_under_its_own_name(mine, name, verdict):
     subject = operator.attrgetter(name)(mine)
     assert name_of(subject) == f"{mine.__file__}:{name}"
     assert outcome(subject) == verdict
+
+
+def test_code_that_is_handed_over_keeps_the_name_of_its_file(mine):
+    copied = pickle.loads(base64.b64decode(handed_over(mine.good)["content"]))
+    assert copied.__code__.co_filename == mine.__file__
+    assert copied.__globals__["residual"].__code__.co_filename == mine.__file__
 
 
 @pytest.mark.parametrize(
