@@ -68,7 +68,8 @@ def from_block_residual(steps: Steps, rows: PairRows) -> Weights:
     return Weights(listed, most)
 
 
-def _from_greedy_residual(steps: Steps, rows: PairRows) -> Weights:
+def from_greedy_residual(steps: Steps, rows: PairRows) -> Weights:
+    """Return max(p_tau M_b - M_s, 0), p_tau not capped. Source: Sun et al. 2025, Algorithm 4."""
     listed, _, most = excess(rows, survival_at_end(steps, np.inf))
     return Weights(listed, most)
 
@@ -99,7 +100,7 @@ RULES = {
     for law in (
         StepLaw("token", "token verification", ratio_capped),
         StepLaw("block", "block verification", block_accept, from_block_residual, longest=True),
-        StepLaw("greedy-block", "greedy block verification", greedy_block_accept, _from_greedy_residual, longest=True),
+        StepLaw("greedy-block", "greedy block verification", greedy_block_accept, from_greedy_residual, longest=True),
         StepLaw("equality", "equality with a sample of the target", lambda steps: steps.p, without_rejected),
         StepLaw("greedy", "equality with the target's most probable token", is_argmax, from_argmax, bonus=from_argmax),
     )

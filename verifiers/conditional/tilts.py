@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from .laws import Draw, StepLaw, Weights, from_target
 from .mutants import draft_tempered, target_tempered, tempered, total, with_draft, with_target
-from .rules import from_argmax
+from .rules import from_argmax, from_greedy_residual
 from .steps import Array, PairRows, Steps
 
 ODDS = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -138,9 +138,13 @@ def _drafted_again(steps: Steps, rows: PairRows) -> Weights:
 
 
 def _hotter(draw: Draw, temperature: float) -> Draw:
+    """Return a draw at another temperature. Of what is not listed, no weight is above all of it, nor above its most
+    probable token's: but that of p_i p - q may be, where p_i is above 1."""
+
     def changed(steps: Steps, rows: PairRows) -> Weights:
         weights, whole = _once(draw, steps, rows)
-        return tempered(*weights, rows.rest_count, rows.highest.max(-1) / whole, temperature)
+        highest = weights.rest if draw is from_greedy_residual else rows.highest.max(-1) / whole
+        return tempered(*weights, rows.rest_count, highest, temperature)
 
     return changed
 
