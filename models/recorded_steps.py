@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from ..verifiers.conditional.form import FORM, POINT_MASS, VERSION
+from ..verifiers.conditional.form import FORM, POINT_MASS, UNKNOWN, VERSION
 from ..verifiers.conditional.sparse import CLASSES, EDGES
 from ..verifiers.conditional.steps import PairRows, Steps
 from ..verifiers.conditional.tree_steps import TreeSteps, firsts, follow, found
@@ -135,7 +136,7 @@ class Recording:
             with safe_open(path, "numpy") as file:
                 about = file.metadata() or {}
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-        except (SafetensorError, OSError) as error:
+        except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type that NumPy lacks
             raise InputError(f"{path.name}: cannot be read ({error}); expected a whole shard") from None
         recording = about.get("recording", "")
         if self.digest not in (recording, _digest(recording.encode())):
@@ -170,11 +171,16 @@ def checked_numbers(settings: Any, where: str) -> None:
         raise InputError(f"{where}: settings {settings!r}, expected an object")
     for name in NUMBERS:
         value = settings.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or value < -1):
+        if value is not None and not (_is_number(value) and value >= -1):
             raise InputError(f"{where}: {name} is {value!r}, expected a number")
     bias = settings.get("logit_bias") or {}
-    if not isinstance(bias, dict) or not all(isinstance(b, (int, float)) for b in bias.values()):
+    if not isinstance(bias, dict) or not all(_is_number(b) for b in bias.values()):
         raise InputError(f"{where}: logit_bias is {bias!r}, expected numbers by token")
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a setting is a number below infinity that a float can hold; a bias may be -inf."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value <= sys.float_info.max
 
 
 ARRAYS = {
@@ -189,7 +195,13 @@ OPTIONAL = {
     "uniforms": "drafts", "logprobs": "emitted", "logits": "listed", "logits_rest": "rows",
     "history_offsets": "steps + 1", "history": "history",
 }  # fmt: skip
-"""Arrays that a shard may have."""
+"""Arrays that a shard may have. Of logits and of a history there are both or neither."""
+
+REAL = ("target", "draft", "rest_target", "rest_draft", "highest", "uniforms", "logprobs", "logits", "logits_rest")
+"""Arrays of real numbers; all others are of whole ones."""
+
+COLUMNS = {"rest_target": (CLASSES,), "rest_draft": (CLASSES,), "highest": (2,)}
+"""Further dimensions of the arrays that have some."""
 
 
 def _checked(shard: Shard, header: Header) -> None:
@@ -197,6 +209,14 @@ def _checked(shard: Shard, header: Header) -> None:
     arrays, name = shard.arrays, shard.name
     if missing := sorted(ARRAYS.keys() - arrays.keys()):
         raise InputError(f"{name}: no array {missing[0]!r}; expected those of docs/recorded-steps.md")
+    for one, other in (("logits", "logits_rest"), ("history", "history_offsets")):
+        if (one in arrays) != (other in arrays):
+            raise InputError(f"{name}: one of {one!r} and {other!r} alone, expected both or neither")
+    for key in (ARRAYS | OPTIONAL).keys() & arrays.keys():
+        values, real, more = arrays[key], key in REAL, COLUMNS.get(key, ())
+        if values.dtype.kind not in ("f" if real else "iu") or values.ndim != 1 + len(more) or values.shape[1:] != more:
+            words = f"{'real' if real else 'whole'} numbers" + (f" in {more[0]} columns" if more else "")
+            raise InputError(f"{name}: {key} is {values.dtype} of shape {values.shape}, expected {words}")
     offsets = {
         n: arrays[n] for n in ("draft_offsets", "emitted_offsets", "row_offsets", "history_offsets") if n in arrays
     }
@@ -227,10 +247,12 @@ def _checked(shard: Shard, header: Header) -> None:
         raise InputError(
             f"{name}: step {step}, drafted token {k} has the parent {parents[behind[0]]}, expected -1..{k - 1}"
         )
-    for key in ("target", "draft", "rest_target", "rest_draft", "highest"):
-        values = arrays[key]
-        if values.ndim > 1 and values.shape[1] != (2 if key == "highest" else CLASSES):
-            raise InputError(f"{name}: {key} has {values.shape[1]} columns")
+    listed_of = np.diff(offsets["row_offsets"])
+    most = {"draft_known": UNKNOWN, "natural": listed_of, "rest_count": header.vocabulary - listed_of}
+    for key, limit in most.items():
+        if len(wrong := np.flatnonzero((arrays[key] < 0) | (arrays[key] > limit))):
+            raise InputError(f"{name}: {key} of row {wrong[0]} is {arrays[key][wrong[0]]}, expected 0 to "
+                             f"{np.broadcast_to(limit, drafts + steps)[wrong[0]]}")  # fmt: skip
     longer = np.flatnonzero(np.diff(offsets["emitted_offsets"]) > np.diff(offsets["draft_offsets"]) + 1)
     if len(longer):
         step = longer[0]
@@ -248,9 +270,9 @@ def row_sums(shard: Shard) -> np.ndarray:
     sums = np.empty((len(arrays["natural"]), 2))
     for column, key in enumerate(("target", "draft")):
         listed, rest = arrays[key].astype(float), arrays[f"rest_{key}"].astype(float)
-        wrong = ~(listed >= 0)
+        wrong, below = ~(listed >= 0), ~((rest >= 0).all(1) & (arrays["highest"][:, column] >= 0))
         sums[:, column] = np.bincount(row_of, np.where(wrong, 0.0, listed), len(sums)) + rest.sum(1)
-        sums[row_of[wrong], column] = np.nan
+        sums[row_of[wrong], column] = sums[below, column] = np.nan
     return sums
 
 

@@ -6,7 +6,7 @@ is then exact on these, and nothing that depends on how the rest is split is ask
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -26,6 +26,7 @@ from .recorded_steps import ROUNDING, ROW_OFF, Header, Recording, Shard, checked
 Probability = Annotated[float, msgspec.Meta(ge=0, le=1 + 1e-4)]
 Token = Annotated[int, msgspec.Meta(ge=0, lt=2**31 - 1)]
 Top = list[tuple[Token, Probability]]
+Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 RULES = ("token", "equality", "greedy", "unknown")
 """Rules that lists are enough for: of the others a coin depends on whole rows."""
@@ -40,7 +41,7 @@ PRECISE = 1000
 class DumpHead(msgspec.Struct, forbid_unknown_fields=True):
     """The first line of a dump, if it is about all others. drafts: how tokens were drafted."""
 
-    vocabulary: Annotated[int, msgspec.Meta(ge=1)] = 0
+    vocabulary: Annotated[int, msgspec.Meta(ge=1, lt=2**31 - 1)] = 0
     rule: str = "unknown"
     drafts: str = "unknown"
     dtype: str = "float32"
@@ -75,9 +76,9 @@ class DumpedStep(msgspec.Struct, forbid_unknown_fields=True):
 
     tokens: list[DumpedToken]
     next: DumpedNext
-    request: int = 0
-    place: int = 0
-    slot: int = -1
+    request: Number = 0
+    place: Number = 0
+    slot: Number = -1
 
     @property
     def kept(self) -> int:
@@ -129,6 +130,9 @@ class StepLines(Recording):
                 raise InputError(f"{path}: {name} {value!r}, expected for JSON lines one of {', '.join(allowed)}")
         checked_numbers(first.settings, f"{path}, line 1")
         unit, dtype = _digits(lines.values(), first.dtype)
+        _check_sums(lines, str(path), ROW_OFF[dtype], unit)
+        if first.settings.get("temperature") == 0 or (rule or first.rule) == "greedy":
+            _check_lists(lines, str(path))
         largest = max(max(_ids(line), default=0) for line in lines.values())
         if first.vocabulary and largest >= first.vocabulary:
             raise InputError(f"{path}: a token {largest}, expected 0..{first.vocabulary - 1}")
@@ -178,7 +182,11 @@ class StepLines(Recording):
         least = PRECISE * self.unit * (len(top or []) + 1)
         while kept and 1 - sum(p for _, p in kept) < least and self.unit:
             kept.pop()
-        return {**dict(kept), self.other: max(1 - sum(p for _, p in kept), 0.0)}
+        return {**dict(kept), self.other: self._rest(p for _, p in kept)}
+
+    def _rest(self, listed: Iterable[float]) -> float:
+        """Return the most that all other tokens can have: what is listed in full is rounded as the row's type does."""
+        return max(1 - sum(listed), 0.0) + (0.0 if self.unit else 2 * ROUNDING[self.header.dtype])
 
     def _lumped(self, line: DumpedStep) -> "LumpedStep":
         """Return a step up to the first drafted token whose probabilities are not known well enough."""
@@ -197,7 +205,7 @@ class StepLines(Recording):
                 break
             row = {} if how == DRAFT_ROW else self._lump(token.top)
             row = {x: value for x, value in row.items() if x not in (token.token, self.other)} | {token.token: p}
-            row[self.other] = max(1 - sum(row.values()), 0.0)
+            row[self.other] = self._rest(row.values())
             draft = {token.token: q, self.other: 1 - q if how == DRAFT_ROW else 0.0}
             rows.append(LumpedRow(row, draft, off + (1 / PRECISE if self.unit else 0.0), how))
             drafts.append(token.token)
@@ -211,15 +219,21 @@ class StepLines(Recording):
         return LumpedStep(drafts, [*drafts[:kept], last], rows, [token.uniform for token in line.tokens[: len(drafts)]])
 
     def _whole(self, line: DumpedStep) -> "LumpedStep":
-        """Return a step whose rows have their real tokens, and a rest: for the most probable token."""
+        """Return a step whose rows have their real tokens, and a rest: for the most probable token.
+
+        A token that a list lacks, and whose probability is not given, may have as much as the least that is listed,
+        since a list may have some of several equals. Where there is no list, nothing is asked of the token.
+        """
         rows = []
         for k in range(len(line.tokens) + 1):
             given = line.tokens[k] if k < len(line.tokens) else line.next
             row = dict(given.top or [])
+            least = min(row.values(), default=1.0)
             own = {line.next.token: line.next.p} if k == line.kept else {}
             own |= {given.token: given.p}
-            row |= {x: p or 0.0 for x, p in own.items() if x not in row}
-            least = min((p for _, p in given.top or []), default=1.0)
+            for x, p in own.items():
+                most = min(least, max(1 - sum(row.values()), 0.0))
+                row.setdefault(x, most if p is None or not given.top else p)
             rows.append(LumpedRow(row, {}, 0.0, UNKNOWN if k < len(line.tokens) else NO_DRAFT_ROW, least))
         drafts = [token.token for token in line.tokens]
         return LumpedStep(
@@ -289,8 +303,8 @@ def _read(text: bytes, name: str) -> tuple[DumpHead, dict[int, DumpedStep]]:
             raise InputError(f"{where}: token {flags.index(False) + 2} is accepted behind a rejected one")
         for one in (*line.tokens, line.next):
             for top in (one.top, getattr(one, "draft_top", None)):
-                if top and (len(dict(top)) < len(top) or sum(p for _, p in top) > 1 + 1e-3):
-                    raise InputError(f"{where}: a list with a token twice, or probabilities that sum to more than 1")
+                if top and len(dict(top)) < len(top):
+                    raise InputError(f"{where}: a list with a token twice")
     _check_keys(lines, name, first.drafts)
     return first, dict(sorted(lines.items()))
 
@@ -310,6 +324,23 @@ def _check_keys(lines: Mapping[int, DumpedStep], name: str, drafts: str) -> None
                 raise InputError(f"{name}, line {number}: tokens[{k}]: expected 'p' or 'top', of the target")
             if drafts == "sampled" and token.q is None and token.draft_top is None:
                 raise InputError(f"{name}, line {number}: tokens[{k}]: expected 'q' or 'draft_top' of a sampled draft")
+
+
+def _check_sums(lines: Mapping[int, DumpedStep], name: str, allowed: float, unit: float) -> None:
+    """Check that no list has more than a row. allowed: what rounding of the row's type explains; unit: of digits."""
+    for number, line in lines.items():
+        for one in (*line.tokens, line.next):
+            for top in (one.top, getattr(one, "draft_top", None)):
+                if top and (total := sum(p for _, p in top)) > 1 + max(1e-3, allowed) + len(top) * unit:
+                    raise InputError(f"{name}, line {number}: probabilities that sum to {total:.6g}, expected at most 1")
+
+
+def _check_lists(lines: Mapping[int, DumpedStep], name: str) -> None:
+    """Check that drafted tokens up to the first rejected one have the target's list, as greedy steps need it."""
+    for number, line in lines.items():
+        for k, token in enumerate(line.tokens[: line.kept + 1]):
+            if not token.top:
+                raise InputError(f"{name}, line {number}: tokens[{k}]: expected 'top', of the target: steps are greedy")
 
 
 def _without(data: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,9 @@ def not_examined(recording: StepLines) -> list[str]:
         sentences.append(f"{cut:,} drafted tokens that are not known well enough, or are behind one that is not")
     if recording.rule == "token" and recording.drafts == "sampled":
         sentences.append("replacements, but for a rejected token that comes out: draft probabilities are lists")
-    if not any(True for _ in recording.listed("target")):
+    if recording.greedy:
+        unseen = sum(not line.next.top for line in recording.lines.values() if line.kept == len(line.tokens))
+        sentences += [f"{unseen:,} tokens behind all drafted ones: no list of the target's row"] if unseen else []
+    elif not any(True for _ in recording.listed("target")):
         sentences.append("whether texts follow the target: no list of its most probable tokens")
     return [*sentences, "what other rules would accept: it depends on whole rows"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.recorded_steps import ROW_OFF, Header, Recording, Shard, StepsPart, parts, row_sums
-from ....verifiers.conditional.form import DRAFT_ROW, UNKNOWN, joined
+from ....verifiers.conditional.form import DRAFT_ROW, NO_DRAFT_ROW, UNKNOWN, joined
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.steps import Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
@@ -140,7 +140,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
 def _with_law(part: StepsPart, wanted: Array, known: Array, header: Header, found: Found) -> Array:
     """Return which of the steps that are wanted are judged by their rule, [N], and note why others are not."""
     steps, every = part.steps, np.arange(part.steps.count)[:, None]
-    unknown = (steps.drafted & (known[every, steps.above] == UNKNOWN)).any(1)
+    unknown = (steps.drafted & np.isin(known[every, steps.above], (UNKNOWN, NO_DRAFT_ROW))).any(1)
     found.left_out["the draft's row is not known"] += int((wanted & unknown).sum())
     drafted = wanted & ~unknown
     if isinstance(steps, TreeSteps) and not header.siblings:

@@ -128,6 +128,8 @@ def test_a_uniform_that_decides_otherwise_is_a_difference(tmp_path):
     assert "follows-rule" in refuted(report) and report.steps["judged"]["replayed"] == 1
 
 
+GREEDY = '{"rule": "greedy"}\n'
+
 GOOD = '{"tokens": [{"token": 3, "accepted": true, "p": 0.2}], "next": {"token": 1}}\n'
 
 
@@ -148,7 +150,14 @@ GOOD = '{"tokens": [{"token": 3, "accepted": true, "p": 0.2}], "next": {"token":
             GOOD.replace("[{", '[{"token": 2, "accepted": false}, {'),
             "line 1: token 2 is accepted behind a rejected one",
         ),
-        (GOOD.replace('"p": 0.2', '"top": [[1, 0.9], [2, 0.2]]'), "line 1: a list with a token twice, or"),
+        (GOOD.replace('"p": 0.2', '"top": [[1, 0.901], [2, 0.202]]'), "line 1: probabilities that sum to 1.103, expected"),
+        (GOOD.replace('"p": 0.2', '"top": [[1, 0.3], [1, 0.2]]'), "line 1: a list with a token twice"),
+        (GREEDY + GOOD, "line 2: tokens[0]: expected 'top', of the target: steps are greedy"),
+        ('{"settings": {"temperature": 0}}\n' + GOOD, "line 2: tokens[0]: expected 'top', of the target"),
+        ('{"settings": {"temperature": NaN}}\n' + GOOD, "line 1: temperature is nan, expected a number"),
+        ('{"settings": {"top_p": 1e400}}\n' + GOOD, "line 1: top_p is inf, expected a number"),
+        (GOOD.replace("}}", '}, "request": 1000000000000000000000}'), "line 1: request"),
+        ('{"vocabulary": 100000000000000000000}\n' + GOOD, "line 1: vocabulary"),
         (GOOD.replace(', "p": 0.2', ""), "line 1: tokens[0]: expected 'p' or 'top', of the target"),
         (GOOD + GOOD.replace('"p": 0.2', '"top": [[3, 0.2]]'), "line 2: 'p' of some drafted tokens and not of others"),
         ('{"drafts": "sampled"}\n' + GOOD, "line 2: tokens[0]: expected 'q' or 'draft_top' of a sampled draft"),
@@ -162,3 +171,43 @@ def test_what_is_not_a_dump_is_one_line_with_its_number(text, says, tmp_path):
     with pytest.raises(InputError) as error:
         audit_steps(tmp_path / "a.jsonl")
     assert says in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("step", "wrong"),
+    [
+        ({"tokens": [{"token": 3, "accepted": True, "top": [[3, 0.5], [1, 0.2]]}], "next": {"token": 5}}, False),
+        ({"tokens": [], "next": {"token": 5, "p": 0.3}}, False),
+        ({"tokens": [{"token": 3, "accepted": False, "top": [[1, 0.4]]}], "next": {"token": 7}}, False),
+        ({"tokens": [{"token": 3, "accepted": True, "p": 0.4, "top": [[1, 0.4]]}],
+          "next": {"token": 5, "top": [[5, 0.3], [6, 0.3]]}}, False),
+        ({"tokens": [{"token": 3, "accepted": False, "top": [[1, 0.6]]}], "next": {"token": 7}}, True),
+        ({"tokens": [{"token": 3, "accepted": False, "top": [[1, 0.5], [2, 0.5]]}], "next": {"token": 7}}, True),
+        ({"tokens": [{"token": 3, "accepted": True, "p": 0.3, "top": [[1, 0.4]]}], "next": {"token": 5}}, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_greedy_token_that_its_list_lacks_may_be_one_of_equals(step, wrong, tmp_path):
+    (tmp_path / "a.jsonl").write_text(GREEDY + json.dumps(step))
+    report = audit_steps(tmp_path / "a.jsonl")
+    assert (report.verdict == "refuted") == wrong
+    unseen = "top" not in step["next"] and len(step["tokens"]) == sum(t["accepted"] for t in step["tokens"])
+    assert any("no list of the target's row" in sentence for sentence in report.not_examined) == unseen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_list_that_rounds_to_1_excludes_no_other_token(dtype, tmp_path):
+    """A row in bfloat16 may list 1.0 and 0.0029296875, and still emit a token that is not listed."""
+    first = {"rule": "token", "drafts": "certain", "dtype": dtype}
+    top = [[3, 1.0], [4, 0.00091552734375]] if dtype == "bfloat16" else [[3, 0.99999994039], [4, 0.00000005960464]]
+    step = {"tokens": [{"token": 3, "accepted": False, "top": top}], "next": {"token": 9}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(first) + "\n" + json.dumps(step))
+    report = audit_steps(tmp_path / "a.jsonl")
+    assert report.verdict != "refuted" and report.steps["judged"]["steps"] == 1
+
+
+def test_lists_of_few_digits_may_sum_to_more_than_1(tmp_path):
+    top = [[x, 0.11] for x in range(9)] + [[9, 0.05]]
+    step = {"tokens": [{"token": 3, "accepted": True, "top": top}], "next": {"token": 9}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(step))
+    assert audit_steps(tmp_path / "a.jsonl").verdict != "refuted"
