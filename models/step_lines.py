@@ -332,7 +332,9 @@ def _check_sums(lines: Mapping[int, DumpedStep], name: str, allowed: float, unit
         for one in (*line.tokens, line.next):
             for top in (one.top, getattr(one, "draft_top", None)):
                 if top and (total := sum(p for _, p in top)) > 1 + max(1e-3, allowed) + len(top) * unit:
-                    raise InputError(f"{name}, line {number}: probabilities that sum to {total:.6g}, expected at most 1")
+                    raise InputError(
+                        f"{name}, line {number}: probabilities that sum to {total:.6g}, expected at most 1"
+                    )
 
 
 def _check_lists(lines: Mapping[int, DumpedStep], name: str) -> None:

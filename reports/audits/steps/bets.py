@@ -127,9 +127,11 @@ def bets_on_steps(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilo
     possible = (stops > -np.inf) & (tokens > -np.inf)
     stops, tokens = np.maximum(stops, np.log(IMPOSSIBLE)), np.maximum(tokens, np.log(IMPOSSIBLE))
     logs = np.empty((len(against), steps.count))
+    # Where equal siblings may go on together or not, the bound is that of (place, Y): a place alone bets on nothing.
+    alone = (steps.apart == steps.parents).all(1) if isinstance(steps, TreeSteps) else True
     for k, other in enumerate(against):
         own, token = other.log_likelihood(steps)
-        logs[k] = own - stops if token is None else own + token - stops - tokens
+        logs[k] = np.where(alone, own - stops, 0.0) if token is None else own + token - stops - tokens
     return LogBets(logs, possible)
 
 

@@ -89,6 +89,20 @@ def test_no_hypothesis_bets_more_than_it_has(listed, rows):
             assert in_all == pytest.approx(1, abs=1e-12), law.name
 
 
+@pytest.mark.parametrize("listed", [1, 2])
+def test_no_tilt_of_greedy_block_verification_bets_more_than_it_has(listed):
+    """Its weights p_tau M_b - M_s may be above every probability: p_tau is not capped."""
+    rng = np.random.default_rng(37)
+    target, draft = rng.dirichlet(np.full(5, 0.5), size=3), rng.dirichlet(np.full(5, 0.5), size=2)
+    drafts = (int(rng.integers(5)), int(rng.integers(5)))
+    outcomes = [(*drafts[:tau], y) for tau in range(3) for y in range(5)]
+    count = len(outcomes)
+    steps = steps_of(np.tile(target, (count, 1, 1)), np.tile(draft, (count, 1, 1)), [drafts] * count, outcomes, listed)
+    for law in tilts(RULES["greedy-block"], 2):
+        stops, tokens = law.log_likelihood(steps)
+        assert tokens is None or np.exp(stops + tokens).sum() <= 1 + 1e-12, law.name
+
+
 def test_few_listed_tokens_leave_the_law_of_token_verification_as_it_is():
     rng = np.random.default_rng(6)
     target, draft = rng.dirichlet(np.full(400, 0.3), size=(50, 3)), rng.dirichlet(np.full(400, 0.3), size=(50, 2))

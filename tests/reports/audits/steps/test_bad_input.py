@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from draftproof.recording import Recorder
+from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.reports.commands.in_process import draftproof as run
 
 from .recordings import record
@@ -37,6 +38,27 @@ def too_many(arrays):
     arrays["emitted_offsets"][-1] += 4
 
 
+def of_another_type(arrays):
+    arrays["target"] = (1000 * arrays["target"]).astype(np.int32)
+
+
+def one_column_short(arrays):
+    arrays["rest_draft"] = arrays["rest_draft"][:, 1:].copy()
+
+
+def logits_without_their_rest(arrays):
+    arrays["logits"] = np.zeros_like(arrays["target"])
+
+
+def more_natural_than_listed(arrays):
+    arrays["natural"][3] = 2**20
+
+
+def less_than_nothing(arrays):
+    arrays["rest_target"][0, 3] = -0.25
+    arrays["rest_target"][0, 4] += 0.25
+
+
 def of_another_engine(folder):
     record(folder.parent / "other", steps=20, shard_steps=20, engine="another", seed=5)
     (folder.parent / "other" / SHARD).rename(folder / SHARD)
@@ -57,6 +79,21 @@ DAMAGE = {
     ),
     "more emitted than drafted plus one": (
         lambda folder: rewritten(folder, too_many), "of 3 drafted, expected one more at most", 20,
+    ),
+    "an array of another type": (
+        lambda folder: rewritten(folder, of_another_type), f"{SHARD}: target is int32 of shape", 20,
+    ),
+    "an array that lacks a column": (
+        lambda folder: rewritten(folder, one_column_short), "expected real numbers in 34 columns", 20,
+    ),
+    "logits of listed tokens alone": (
+        lambda folder: rewritten(folder, logits_without_their_rest), "one of 'logits' and 'logits_rest' alone", 20,
+    ),
+    "more natural tokens than listed": (
+        lambda folder: rewritten(folder, more_natural_than_listed), "natural of row 3 is 1048576, expected 0 to", 20,
+    ),
+    "a mass below 0": (
+        lambda folder: rewritten(folder, less_than_nothing), f"{SHARD}, step 0: a row of the target sums to nan", 39,
     ),
     "a shard of another engine": (of_another_engine, f"{SHARD}: of another recording than header.json", 20),
     "a process killed while it wrote": (half_written, "steps-000002.safetensors: cannot be read", 40),
@@ -108,6 +145,17 @@ def test_a_rule_that_the_steps_cannot_have_is_named(tmp_path):
     assert run("steps", tmp_path / "greedy", "--jobs", 1).status == 1, "sampled steps do not follow the greedy rule"
 
 
+def test_a_drafted_token_without_a_row_of_the_draft_is_left_out(tmp_path):
+    def no_row(arrays):
+        arrays["draft_known"][:] = 0
+
+    record(tmp_path, steps=40, shard_steps=40)
+    rewritten(tmp_path, no_row)
+    report = audit_steps(tmp_path)
+    assert report.verdict != "refuted" and report.steps["judged"]["steps"] == 0
+    assert report.steps["left_out"]["the draft's row is not known"] == 40
+
+
 def test_a_rule_that_is_not_claimed_is_unknown(tmp_path):
     record(tmp_path, "M11", steps=40, rule="unknown")
     ended = run("steps", tmp_path, "--jobs", 1, "--json", tmp_path / "report.json")
@@ -129,6 +177,7 @@ FULL = """
 import resource, signal, sys
 import numpy as np
 from draftproof.recording import Recorder
+from draftproof.reports.audits.steps.run import audit_steps
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = Recorder(sys.argv[1], 50, rule="unknown", shard_steps=5)
@@ -176,6 +225,7 @@ import sys
 import time
 import numpy as np
 from draftproof.recording import Recorder
+from draftproof.reports.audits.steps.run import audit_steps
 
 recorder = Recorder(sys.argv[1], 50, rule="unknown", shard_steps=5)
 rows = np.full((1, 50), 0.02)

@@ -150,7 +150,10 @@ GOOD = '{"tokens": [{"token": 3, "accepted": true, "p": 0.2}], "next": {"token":
             GOOD.replace("[{", '[{"token": 2, "accepted": false}, {'),
             "line 1: token 2 is accepted behind a rejected one",
         ),
-        (GOOD.replace('"p": 0.2', '"top": [[1, 0.901], [2, 0.202]]'), "line 1: probabilities that sum to 1.103, expected"),
+        (
+            GOOD.replace('"p": 0.2', '"top": [[1, 0.901], [2, 0.202]]'),
+            "line 1: probabilities that sum to 1.103, expected",
+        ),
         (GOOD.replace('"p": 0.2', '"top": [[1, 0.3], [1, 0.2]]'), "line 1: a list with a token twice"),
         (GREEDY + GOOD, "line 2: tokens[0]: expected 'top', of the target: steps are greedy"),
         ('{"settings": {"temperature": 0}}\n' + GOOD, "line 2: tokens[0]: expected 'top', of the target"),

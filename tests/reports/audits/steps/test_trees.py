@@ -1,5 +1,7 @@
 """Recorded draft trees: right rules are not refuted, wrong ones are, within few steps, and the bug is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from draftproof.tests.reports.commands.in_process import draftproof as run
 from draftproof.tests.verifiers.conditional.test_laws_of_trees import steps_of_trees, wide
 from draftproof.verifiers.conditional.drawing import drawn
 from draftproof.verifiers.conditional.tree_rules import TREE_RULES, WAYS
-from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree
 from draftproof.verifiers.zoo.building_blocks import draw, excess, ratio
 from draftproof.verifiers.zoo.controls_trees import multi_round, without_replacement
 from draftproof.verifiers.zoo.tree_building_blocks import descent, one_after_another
@@ -260,3 +262,24 @@ def test_a_bet_is_worth_at_most_one_under_the_rule(rule, how):
         bets = bets_on_steps(law, against.laws(True), steps, epsilon)
         assert bets.possible[own > 1e-9].all()
         assert (own * np.exp(np.minimum(bets.logs, 700)) * bets.possible).sum(1).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("rule", ["naive", "top-tokens", "spec-infer"])
+def test_a_bet_is_worth_at_most_one_whichever_of_equal_siblings_goes_on(rule):
+    """Of two siblings with one token the second has a child. An engine may let the first alone go on."""
+    target = np.array([[0.588, 0.412], [0.629, 0.371], [0.629, 0.371], [0.852, 0.148]])
+    draft = np.array([[0.902, 0.098], [0.902, 0.098], [0.144, 0.856]])
+    tree, law = DraftTree(target, draft, (0, 0, 0), (-1, -1, 1), IID), TREE_RULES[rule]
+    texts = [(*path, y) for path in ((), (0,), (0, 0)) for y in range(2)]
+    for listed in (1, 256):
+        steps = steps_of_trees([tree] * len(texts), texts, IID, listed)
+        whole = steps_of_trees([tree] * len(texts), texts, IID)
+        first = replace(whole.other, emitted=np.maximum(whole.other.emitted, 0), apart=whole.other.parents)
+        readings = {
+            "together": np.exp(sum(law.log_likelihood(replace(whole, apart=whole.parents)))),
+            "first alone": np.exp(sum(law.log_likelihood(first))) * (whole.other.emitted >= 0),
+        }
+        bets = bets_on_steps(law, Against.of(rule, IID).laws(True), steps, 2.0**-53)
+        for own in readings.values():
+            assert own.sum() == pytest.approx(1) and bets.possible[own > 1e-9].all()
+            assert (own * np.exp(np.minimum(bets.logs, 700)) * bets.possible).sum(1).max() <= 1 + 1e-9
