@@ -96,6 +96,6 @@ def test_a_document_does_not_certify_the_bug(bug):
     Path("plan.toml").write_text(written("certify.md", "plan.toml"))
     done = run(command_of("certify.md", "compliance run"))
     assert (
-        re.search(r"^R1 +refuted", done.output, re.M)
+        re.search(r"^  Refuted +R1:", done.output, re.M)
         and "draftproof: met" not in Path("document/badge.svg").read_text()
     )

@@ -109,7 +109,7 @@ def test_the_closed_form_of_products_is_that_of_arrival_times():
     [
         ("sums", "more than one number at a time"),
         ("two_rows", "more than one row of noise"),
-        ("capped", "otherwise than by a race"),
+        ("capped", "does not decide by a race"),
         ("draws_itself", "answered differently"),
     ],
 )

@@ -116,4 +116,4 @@ def test_noise_below_a_floor_runs_no_race():
         racing = Racing(lambda weights, hazards, x, floor=floor: first(weights, np.maximum(hazards, floor)))
         measurement, lossless, _ = judged(racing, drawn(3, 2, "generic"))
         assert not measurement.known and lossless.verdict == "no-evidence"
-        assert "otherwise than by a race" in measurement.reason
+        assert "does not decide by a race" in measurement.reason

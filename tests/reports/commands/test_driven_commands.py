@@ -32,7 +32,7 @@ def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_m
     assert (status, report["verdict"]) == (0, "holds")
     assert "driven on the lattice" in text
     assert "to a resolution of TV 0.0012" in text
-    assert f"decisions that {laws.CONFIRMATIONS:,} random requests a problem did not meet" in text
+    assert f"decisions that {laws.CONFIRMATIONS:,} random requests a problem did not reach" in text
     item = report["evidence"][0]
     assert item["method"] == "driving" and item["bound"] > item["detail"]["missed"] > 0
     numbers = {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 24}

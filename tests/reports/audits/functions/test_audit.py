@@ -100,7 +100,7 @@ def test_check_verifier_raises_with_the_witness_and_the_replay_command(monkeypat
     monkeypatch.setattr(functions, "audit_battery", lambda: [toy(2)])
     monkeypatch.setattr(functions, "own_problems", lambda seed: [])
     check_verifier(written(TOKEN))
-    with pytest.raises(AssertionError, match=r"(?s)lossless is refuted on .*replay: draftproof audit"):
+    with pytest.raises(AssertionError, match=r"(?s)lossless is refuted\n.*Reproduce +draftproof audit"):
         check_verifier(written(SAMPLES_THE_TARGET))
     with pytest.raises(AssertionError, match="optimal is refuted"):
         check_verifier(written(TOKEN), ["optimal"])
