@@ -77,7 +77,7 @@ def run(name: str, pair: Path, steps: Path, settings: dict[str, Any], tokens: in
     options = {
         "-m": pair / "target.gguf", "-md": pair / "draft.gguf", "-p": "0", "-n": tokens, "-c": tokens + 64,
         "--seed": seed, "--spec-draft-n-max": GAMMA, "--temp": settings["temperature"], "--top-k": settings["top_k"],
-        "--top-p": settings["top_p"], "--min-p": settings["min_p"],
+        "-t": 1, "--top-p": settings["top_p"], "--min-p": settings["min_p"],
     }  # fmt: skip
     if name == EQUALITY:
         options["--spec-type"] = "draft-simple"
