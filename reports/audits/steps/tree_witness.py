@@ -1,23 +1,19 @@
 """The step of a draft tree that speaks most against a rule, cut to what matters, as a problem for draftproof audit."""
 
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ....verifiers.conditional.laws import StepLaw
-from ....verifiers.conditional.sparse import EDGES
 from ....verifiers.conditional.steps import Array, PairRows
 from ....verifiers.conditional.tree_steps import TreeSteps
 from ....verifiers.trees.draft_tree import TOP, drafting_by_parents
 from .bets import bets_on_steps
+from .cut_rows import NEARLY, cut_row, whole_row
 
 MOST_TREES = 10_000
 """Trees, at most, that a problem may draw: an audit enumerates them all."""
-
-NEARLY = 0.9
-"""Share of the evidence of a step, its logarithm, that a part of it must have."""
 
 
 def tree_problem(steps: TreeSteps, rule: StepLaw, seen: StepLaw | None, epsilon: float) -> dict[str, Any]:
@@ -103,30 +99,9 @@ def _problem(steps: TreeSteps) -> dict[str, Any]:
 
 def _cut(steps: TreeSteps, place: int, drafted: list[int], wide: int) -> Array:
     """Return p and q of the tokens at a place, [wide + 3, 2]. Of certain tokens q falls from one to the next."""
-    ids, p, q = steps.rows.ids[0, place], steps.rows.target[0, place], steps.rows.draft[0, place]
-    which = np.where(p > q, wide + 1, wide + 2)
-    if place == steps.emitted[0]:
-        which[ids == steps.last[0]] = wide
-    for label, token in enumerate(drafted):
-        which[ids == token] = label
-    row = np.stack([np.bincount(which, values, wide + 3) for values in (p, q)], axis=1)
-    above = np.arange(len(EDGES) + 1) > np.searchsorted(EDGES, 1.0)
-    for column, rest in enumerate((steps.rows.rest_target[0, place], steps.rows.rest_draft[0, place])):
-        row[wide + 1 :, column] += rest[above].sum(), rest[~above].sum()
+    last = {int(steps.last[0]): wide} if place == steps.emitted[0] else {}
+    row = cut_row(steps, place, {**last, **{token: label for label, token in enumerate(drafted)}}, wide + 3)
     if steps.how == TOP:
         row[:, 1] = 0.0
         row[: max(len(drafted), 1), 1] = 0.5 ** np.arange(max(len(drafted), 1))
     return row
-
-
-DENOMINATOR = 10**9
-"""Rows of a problem are rounded to multiples of 1 / DENOMINATOR, so that they sum to exactly 1."""
-
-
-def whole_row(row: Array) -> list[str]:
-    """Return a row as fractions that sum to exactly 1: the largest takes what rounding leaves."""
-    if not row.any():
-        return ["1", *["0"] * (len(row) - 1)]
-    parts = [round(float(value) * DENOMINATOR) for value in row / row.sum()]
-    parts[int(np.argmax(row))] += DENOMINATOR - sum(parts)
-    return [str(Fraction(part, DENOMINATOR)) for part in parts]

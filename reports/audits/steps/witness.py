@@ -9,13 +9,13 @@ import numpy as np
 
 from ....models.recorded_steps import Recording, parts
 from ....verifiers.conditional.laws import StepLaw
-from ....verifiers.conditional.sparse import EDGES
-from ....verifiers.conditional.steps import Array, PairRows, Steps
+from ....verifiers.conditional.steps import PairRows, Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
 from ....verifiers.evidence import LawEntry, Witness
 from .bets import Against, bets_on_steps
+from .cut_rows import NEARLY, cut_row, whole_row
 from .shard import Place, Shown
-from .tree_witness import NEARLY, tree_problem, whole_row
+from .tree_witness import tree_problem
 
 MOST_DRAFTED = 5
 """Drafted tokens of the longest step that is written as a problem: its rows are up to 4^gamma."""
@@ -117,7 +117,9 @@ def _problem(steps: Steps) -> dict[str, Any]:
     gamma = int(steps.lengths[0])
     if not 0 < gamma <= MOST_DRAFTED:
         return {}
-    rows = [_cut(steps, depth, gamma) for depth in range(gamma + 1)]
+    last = int(steps.last[0])
+    labels = [*({last: 1, drafted: 0} for drafted in steps.tokens[0, :gamma].tolist()), {last: 1}]
+    rows = [cut_row(steps, depth, of_row, 4) for depth, of_row in enumerate(labels)]
     used = [k for k in range(4) if any(row[k].any() for row in rows)]
     form: dict[str, Any] = {"vocabulary": len(used), "gamma": gamma, "name": "recorded-step"}
     for column, (name, longest) in enumerate((("target", gamma), ("draft", gamma - 1))):
@@ -127,16 +129,3 @@ def _problem(steps: Steps) -> dict[str, Any]:
             for length in range(longest + 1) for prefix in product(range(len(used)), repeat=length)
         }  # fmt: skip
     return form
-
-
-def _cut(steps: Steps, depth: int, gamma: int) -> Array:
-    """Return p and q of the four tokens at a depth, [4, 2]."""
-    drafted = int(steps.tokens[0, depth]) if depth < gamma else -2
-    ids, last = steps.rows.ids[0, depth], int(steps.last[0])
-    p, q = steps.rows.target[0, depth], steps.rows.draft[0, depth]
-    which = np.select([ids == drafted, ids == last, p > q], [0, 1, 2], 3)
-    found = np.stack([np.bincount(which, values, 4) for values in (p, q)], axis=1)
-    above = np.arange(len(EDGES) + 1) > np.searchsorted(EDGES, 1.0)
-    for column, rest in enumerate((steps.rows.rest_target[0, depth], steps.rows.rest_draft[0, depth])):
-        found[2:, column] += rest[above].sum(), rest[~above].sum()
-    return found

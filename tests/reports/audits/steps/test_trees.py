@@ -266,7 +266,7 @@ def test_a_bet_is_worth_at_most_one_under_the_rule(rule, how):
 
 @pytest.mark.parametrize("rule", ["naive", "top-tokens", "spec-infer"])
 def test_a_bet_is_worth_at_most_one_whichever_of_equal_siblings_goes_on(rule):
-    """Of two siblings with one token the second has a child. An engine may let the first alone go on."""
+    """Two siblings have one token, and the second has a child; an engine may let the first alone go on."""
     target = np.array([[0.588, 0.412], [0.629, 0.371], [0.629, 0.371], [0.852, 0.148]])
     draft = np.array([[0.902, 0.098], [0.902, 0.098], [0.144, 0.856]])
     tree, law = DraftTree(target, draft, (0, 0, 0), (-1, -1, 1), IID), TREE_RULES[rule]
