@@ -101,7 +101,7 @@ def statistics(page: str) -> str:
 SITE = Path(__file__).parents[1] / "corpus" / "site"
 
 REPOSITORY = "https://github.com/draftproof/draftproof/"
-"""Where the source is."""
+"""Address of the repository."""
 
 CHANGELOG = Path(__file__).parents[1] / "CHANGELOG.md"
 
@@ -315,7 +315,7 @@ FOR_ALL_READERS = (
 
 CELL = re.compile(r"<td\b[^>]*>.*?</td>", re.DOTALL)
 SIGNS = re.compile(r"(?<=\w)([_./:=,-]+|[\[\]()]+)(?=[A-Za-z])|(?<=[A-Za-z])([_/:=]+)(?=\d)")
-"""Where a word may end a line: after a sign within it, but never within a number."""
+"""Places in a word at which a line may end: after a sign, but never within a number."""
 LONG_WORD, HUMP = re.compile(r"\w{17,}"), re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 """A word that may end a line at its inner capitals too, and such a place."""
 VERDICTS = {

@@ -1,4 +1,4 @@
-"""Where there is no fork: one line, and no traceback."""
+"""A platform without fork: every command ends with one line, and no traceback."""
 
 import subprocess
 import sys
