@@ -3,6 +3,7 @@
 import io
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -83,12 +84,13 @@ def show_verdict(
     rows: each with its name. written: the files that hold everything. whole: whether to print all lines.
     """
     console.print()
-    console.print(headline, soft_wrap=not console.is_terminal)
+    first = _wrapped(headline, console.width) if console.is_terminal else [headline]
+    for line in first:
+        console.print(line, soft_wrap=True)
     console.print()
     last = _lines("Report", ", ".join(written), console) if written else []
     every = [_lines(label, text, console) for label, text in rows]
-    head = len(headline.wrap(console, console.width)) if console.is_terminal else 1
-    room = MOST_LINES - head - 1 - len(last)
+    room = MOST_LINES - len(first) - 1 - len(last)
     lines, total = [], sum(map(len, every))
     for k, row in enumerate(every):
         if total > room and len(lines) + len(row) >= room and not whole:
@@ -98,6 +100,21 @@ def show_verdict(
         lines += row
     for line in lines + last:
         console.print(escape(line), soft_wrap=True, highlight=False)
+
+
+def _wrapper(width: int, **options: Any) -> textwrap.TextWrapper:
+    """Return what breaks lines between words: a link and a path are one."""
+    return textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False, **options)
+
+
+def _wrapped(text: Text, width: int) -> list[Text]:
+    """Return the lines of a text, in its styles."""
+    lines, at = [], 0
+    for line in _wrapper(width, expand_tabs=False, replace_whitespace=False).wrap(text.plain):
+        at = text.plain.index(line, at)
+        lines.append(text[at : at + len(line)])
+        at += len(line)
+    return lines
 
 
 def headline(name: str, word: str, colour: str, text: str) -> Text:
@@ -286,9 +303,7 @@ def _lines(label: str, text: str, console: Console) -> list[str]:
     for k, line in enumerate(text.split("\n")):
         start = other if k else f"  {label:<{NAME}} "
         if console.is_terminal and len(line) + len(start) > console.width:
-            wrapper = textwrap.TextWrapper(console.width, initial_indent=start, subsequent_indent=other,
-                                           break_on_hyphens=False)  # fmt: skip
-            wrapper.break_long_words = False  # a link is one
+            wrapper = _wrapper(console.width, initial_indent=start, subsequent_indent=other)
             lines += wrapper.wrap(line)
         else:
             lines.append(start + line)

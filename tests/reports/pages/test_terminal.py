@@ -61,6 +61,14 @@ def test_the_verdict_is_the_first_line_and_fifteen_lines_of_80_columns_are_enoug
     fits_a_terminal(golden_report(name))
 
 
+@pytest.mark.parametrize("length", [70, 79, 81, 170])
+def test_a_name_that_is_longer_than_a_line_is_not_broken(length):
+    report = golden_report("wrong")
+    report.subject["name"] = name = f"/{'f' * (length - 13)}/mine.py:wrong"
+    lines = fits_a_terminal(report)
+    assert name in [word for line in lines for word in line.split()]
+
+
 def test_a_night_and_a_document_have_their_verdict_first_in_fifteen_lines(capsys):
     night = golden("nightly")
     many = night | {"failures": [{"subject": f"{k}.py:f", "kind": "load", "message": "no " * 60} for k in range(20)]}
