@@ -18,6 +18,10 @@ FIRST_WAIT = 0.1
 LONGEST_PAUSE = 5.0
 """Seconds between two attempts at most, if the server asks for no other."""
 
+LONGEST_END = 5.0
+"""Seconds at most for which requests in flight are waited for after a failure: a connection that is being made when the
+client closes is closed by nobody."""
+
 MOST_LOST = 10
 """Lost answers of one kind of request that a run goes on with; or a tenth of its requests, if that is more."""
 
@@ -49,7 +53,8 @@ class Sampler:
         """
         kind, journal = requests.kind, self.journal
         slots, width = iter(journal.left(kind.name, until or samples)), self.settings.at_once if kind.together else 1
-        workers = [Thread(target=self._work, args=(requests, samples, slots), daemon=True) for _ in range(width)]
+        work = (requests, samples, slots)
+        workers = [Thread(target=self._work, args=work, name="requests", daemon=True) for _ in range(width)]
         try:
             for worker in workers:
                 worker.start()
@@ -62,6 +67,9 @@ class Sampler:
             self._stop.set()
             raise
         if self._failure:
+            end = time.monotonic() + LONGEST_END
+            for worker in workers:
+                worker.join(max(0.0, end - time.monotonic()))
             raise self._failure
 
     def _work(self, requests: SentRequests, samples: int, slots: Iterator[int]) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,6 +179,7 @@ def test_a_server_that_cannot_be_judged_is_status_3_in_one_line(fault, faulty, p
     status, report, said = faulty(fault, 8, *(["--without", plain] if fault == "an id beyond" else []))
     assert (status, report["evidence"]) == (3, [])
     assert UNJUDGED[fault] in report["failure"]["message"], said
+    assert not [thread for thread in threading.enumerate() if thread.name == "requests"]
 
 
 def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
