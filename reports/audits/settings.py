@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...models.problem import AnyProblem
 from ...models.wide import WideProblem
 from ...proofs.sandbox import MEMORY
+from ...verifiers.evidence import Evidence
 
 QUICK_REQUESTS = 60_000
 """Requests with ``quick`` to a subject whose random numbers are inputs. The rest confirms laws, 400 at least."""
@@ -16,6 +17,10 @@ Progress = Callable[[str, int, int], None]
 
 def silent(stage: str, done: int, total: int) -> None:
     """Show no progress."""
+
+
+def unseen(refutation: Evidence) -> None:
+    """Show no first refutation."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class AuditSettings:
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.
+    refuted: called with the first refutation of each dtype, as soon as real calls confirm it. The audit goes on.
     """
 
     problems: Sequence[AnyProblem] = ()
@@ -58,3 +64,4 @@ class AuditSettings:
     stop_at_first: bool = False
     explain: bool = True
     progress: Progress = silent
+    refuted: Callable[[Evidence], None] = unseen

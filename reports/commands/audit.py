@@ -100,7 +100,9 @@ def command(
     from ..audits.settings import AuditSettings
 
     with progress_bar() as progress:
-        asked = AuditSettings(problems=loaded, drafting=drafting or (), progress=progress, **settings)
+        asked = AuditSettings(
+            problems=loaded, drafting=drafting or (), progress=progress, refuted=progress.refuted, **settings
+        )
         report = run_audit(spec, asked)
     output.finish(report, require_decision)
 

@@ -20,6 +20,7 @@ from .parameters import kept_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ...verifiers.evidence import Evidence
     from ..audits.report import Report
 
 STANDARD_OUTPUT = "-"
@@ -118,12 +119,28 @@ def verdict_stands(what: str) -> Iterator[None]:
         )
 
 
-@contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show a bar on standard error while the work lasts, if that is a terminal.
+class Bar:
+    """A bar of progress: ``bar(stage, done, total)`` moves it."""
 
-    Yields a function that moves it: ``progress(stage, done, total)``.
-    """
+    def __init__(self, move: Callable[[str, int, int | None], None], console: Console):
+        self.move, self.console, self.said = move, console, False
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        self.move(stage, done, total)
+
+    def refuted(self, shown: Evidence) -> None:
+        """Print the first refutation above it, once, if standard error is a terminal."""
+        if self.console.is_terminal and not self.said:
+            from ..pages.terminal import show_first
+
+            self.said = True
+            with verdict_stands("the first refutation"):
+                show_first(shown, self.console)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Bar]:
+    """Show a bar on standard error while the work lasts, if that is a terminal."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TimeElapsedColumn
@@ -136,7 +153,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         def progress(stage: str, done: int, total: int | None) -> None:
             bar.update(task, description=escape(stage), completed=done, total=total)
 
-        yield progress
+        yield Bar(progress, bar.console)
 
 
 def say_what_was_made(preset: str | None) -> None:

@@ -194,6 +194,13 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
         yield "Failed", report.failure["message"]
 
 
+def show_first(shown: Evidence, console: Console) -> None:
+    """Print the first refutation of an audit that goes on."""
+    console.print(Text.from_markup(f"[bold red]REFUTED[/] on {escape(str(shown.problem))}; the audit goes on"))
+    for label, text in _witness_rows(shown) if shown.witness else ():
+        _row(label, text, console)
+
+
 def refutation(report: Report, shown: Evidence) -> str:
     """Return why one claim is refuted, for a failing test: the smallest case, the bug, the line and the command."""
     console = Console(width=80, file=io.StringIO(), force_terminal=True)

@@ -147,7 +147,8 @@ def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, se
         examine(report, parts)
         report.subject["calls"] = sandbox.calls
         report.notice(sandbox.side_effects())
-    if not session.trees:  # regions are those of blocks
+    ends = settings.stop_at_first and session.decided(*session.laws)
+    if not session.trees and not ends:  # regions are those of blocks, and of audits that go on to their end
         report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.laws if m.known)
     late = report.findings.get(TOO_LONG)
     # Laws that there was no time to check for state were examined, and are withheld.

@@ -9,9 +9,9 @@ from ....proofs.laws.small_law import Measurement
 from ....proofs.time_limits import NOT_REACHED
 from ....verifiers.evidence import Evidence
 from .hints import drafting_hint, padding_hint
-from .session import FunctionSession
+from .session import FEW_REAL_CALLS, FunctionSession
 from .state import withdraw_for_state
-from .withdrawal import confirmed_by_real_calls, withdrawn_if_not_repeated
+from .withdrawal import confirmed_by_real_calls, contradiction, withdrawn_if_not_repeated
 
 NOT_ASKED = "the exact route was not asked for"
 """The reason for which there is no law where the level excludes it."""
@@ -40,7 +40,7 @@ class ExactLaws:
 
     def __init__(self, session: FunctionSession):
         self.session = session
-        self.checked = False
+        self.checked = self.shown = False
 
     def run(self) -> None:
         session = self.session
@@ -49,6 +49,7 @@ class ExactLaws:
         session.laws = confirmed(session, session.laws)
         session.report.notice(padding_hint(session.laws))
         decided = session.decided(*session.laws)
+        self._show_refutation(session.laws)
         if not decided:
             session.laws = withdraw_for_state(session, session.laws)
         session.report.notice(drafting_hint(session.laws, compared=not decided))
@@ -91,8 +92,33 @@ class ExactLaws:
                 law = self._lawless(problem, reason)
             session.laws.append(law)
             session.report.notice(law.findings)
-            if session.settings.stop_at_first and session.decided(law):
-                break
+            if session.decided(law) and not self.shown:
+                if session.settings.stop_at_first:
+                    break
+                if self._follows_its_law(law):
+                    self._show_refutation([law])
+
+    def _follows_its_law(self, law: Measurement) -> bool:
+        """Return whether a few real calls agree with a law. A quick audit of a driven subject has no calls left."""
+        session = self.session
+        if session.driven and session.settings.quick:
+            return False
+        try:
+            return not contradiction(law, session.sample(law.problem, FEW_REAL_CALLS))
+        except RunFailed as failure:
+            session.failed(failure, f"real calls on problem {law.problem.name}")
+            if session.sandbox.ended:
+                self._restarted()
+            return False
+
+    def _show_refutation(self, laws: Sequence[Measurement]) -> None:
+        """Show the first refutation of these laws, unless one was shown."""
+        session = self.session
+        law = None if self.shown else next(filter(session.decided, laws), None)
+        if law:
+            self.shown = True
+            first = next(e for e in judge(law) if e.refuted and e.claim in session.settings.claims)
+            session.settings.refuted(session.with_replay(first))
 
     def _measure(self, problem: Problem) -> Measurement:
         session = self.session

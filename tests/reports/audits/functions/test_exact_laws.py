@@ -53,6 +53,23 @@ def test_a_wrong_law_is_refuted_on_every_problem_and_a_claim_that_decides_can_en
     assert len(session.laws) == 2 and any(e.refuted and e.claim == "lossless" for e in evidence)
 
 
+@pytest.mark.parametrize("stop_at_first", [False, True])
+def test_the_first_refutation_is_shown_once_real_calls_agree_with_it_and_before_the_other_problems(stop_at_first):
+    said = []
+
+    def progress(stage, done, total):
+        said.append(stage)
+
+    settings = {"stop_at_first": stop_at_first, "progress": progress, "refuted": said.append}
+    examined(KnownLaws(from_the_draft), **settings)
+    shown = [one for one in said if not isinstance(one, str)]
+    assert [(one.problem, one.claim, bool(one.witness)) for one in shown] == [(NAMES[0], "lossless", True)]
+    assert (said.index(shown[0]) < said.index(NAMES[1])) if not stop_at_first else NAMES[1] not in said
+    said.clear()
+    examined(KnownLaws(from_the_draft, called=block), **settings)
+    assert said and all(isinstance(one, str) for one in said)
+
+
 def test_accepting_more_than_the_optimum_proves_bias_without_a_look_at_the_law():
     everything = KnownLaws(lambda problem: {(0,) * (problem.gamma + 1): 1})
     _, evidence = examined(everything, PROBLEMS[:1])
