@@ -114,7 +114,7 @@ class DeclaredModel:
             if self.law.grammar and self.law.grammar.law == "conditional":
                 row = [p * self._stays((*prefix, t)) if p != 0 else p for t, p in enumerate(row)]
             if sum(row) == 0:
-                raise InputError(f'law: nothing may follow the text "{prefix_key(prefix)}"')
+                raise InputError(f'law: no token may follow "{prefix_key(prefix)}"')
             self._rows[prefix] = tuple(normalised(row))
         return self._rows[prefix]
 

@@ -45,24 +45,24 @@ SETTINGS = {
     "typical_p": Setting("number", "the fewest tokens nearest to the entropy whose mass reaches it stay"),
     "epsilon_cutoff": Setting("number", "tokens with at least this probability stay"),
     "eta_cutoff": Setting("number", "tokens of at least min(e, sqrt(e) exp(-entropy)) stay"),
-    "repetition_penalty": Setting("number", "scores of tokens of prompt and text are divided by it, or multiplied if "
-                                  "they are negative"),
-    "presence_penalty": Setting("number", "taken off the scores of the text's tokens"),
-    "frequency_penalty": Setting("number", "taken off the scores of the text's tokens for each time they came"),
+    "repetition_penalty": Setting("number", "scores of tokens in the prompt and output are divided by it, or "
+                                  "multiplied if they are negative"),
+    "presence_penalty": Setting("number", "subtracted from the scores of output tokens"),
+    "frequency_penalty": Setting("number", "subtracted from the scores of output tokens, once for each occurrence"),
     "logit_bias": Setting("numbers by token", "added to the scores of these tokens"),
-    "banned": Setting("tokens", "never written"),
-    "allowed": Setting("tokens", "no others are written"),
+    "banned": Setting("tokens", "never emitted"),
+    "allowed": Setting("tokens", "no other token is emitted"),
     "grammar": Setting("tokens by token", "what may follow a token; tokens that are not named may be followed by all"),
-    "no_repeat_ngram": Setting("whole", "no sequence of so many tokens comes twice in prompt and text"),
-    "eos": Setting("tokens", "they end a text, which has them at its end"),
-    "min_tokens": Setting("whole", "before so many tokens no text ends by eos"),
-    "forced_eos": Setting("tokens", "the last token of a text that reaches its cap is the first of these"),
-    "stop": Setting("texts", "a text ends behind these tokens, however they lie in blocks"),
-    "n": Setting("whole", "independent texts of one request"),
+    "no_repeat_ngram": Setting("whole", "no sequence of this many tokens occurs twice in prompt and output"),
+    "eos": Setting("tokens", "each of these tokens ends an output, and is its last token"),
+    "min_tokens": Setting("whole", "eos ends no output before this many tokens"),
+    "forced_eos": Setting("tokens", "the last token of an output that reaches its cap is the first of these"),
+    "stop": Setting("texts", "an output ends after these tokens, wherever blocks end"),
+    "n": Setting("whole", "independent outputs of one request"),
     "together": Setting("requests", "further requests of the same batch, each its settings"),
-    "prompt": Setting("tokens", "read behind the start token, before the text"),
+    "prompt": Setting("tokens", "read after the start token, before the output"),
     "logprobs": Setting("yes or no", "yield (tokens, logprobs) in place of tokens", law=False),
-    "lookup": Setting("yes or no", "draft from the text itself, without the draft model", law=False),
+    "lookup": Setting("yes or no", "draft from the prompt and output, without the draft model", law=False),
     "earlier": Setting("texts", "prompts decoded before, by the same engine", law=False),
 }  # fmt: skip
 """By name; an engine says which it has, and may have others of its own, on which the law does not depend."""
@@ -114,7 +114,7 @@ def softmax(scores: Sequence[float]) -> Row:
     """Return exp(score) over their sum; -inf is 0."""
     top = max(scores)
     if top == -inf:
-        raise NoTextLaw("the settings leave no token that may be written")
+        raise NoTextLaw("the settings exclude every token")
     weights = [exp(s - top) for s in scores]
     return [w / sum(weights) for w in weights]
 
@@ -317,7 +317,7 @@ def note_logprobs(reported: ReportedLogprobs, text: Prefix, logprobs: Row) -> No
     """
     low, high = reported.setdefault(text, (logprobs, logprobs))
     if len(logprobs) != len(low):
-        raise ValueError(f"it reports {len(logprobs)} logprobs, and before {len(low)}, for one text")
+        raise ValueError(f"for one output it reports {len(logprobs)} logprobs, and earlier {len(low)}")
     reported[text] = [*map(min, low, logprobs)], [*map(max, high, logprobs)]
 
 
@@ -362,7 +362,7 @@ def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = No
     for other in settings.get("together") or ():
         checked_settings(other, has)
     if settings.get("logprobs") and len(requests_of(settings)) > 1:
-        raise InputError("logprobs of several texts are not judged; expected logprobs without n and together")
+        raise InputError("logprobs of several outputs are not judged; expected logprobs without n and together")
 
 
 def named_tokens(settings: Mapping[str, Any]) -> set[int]:

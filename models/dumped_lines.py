@@ -93,7 +93,9 @@ def read_dump(text: bytes, name: str) -> tuple[DumpHead, dict[int, DumpedStep]]:
         *tokens, (_, number, last) = group
         where = f"{name}, line {number}"
         if "accepted" in last:
-            raise InputError(f"{where}: step {step!r} ends with a drafted token, expected the one that came out behind")
+            raise InputError(
+                f"{where}: step {step!r} ends with a drafted token, expected the token that was emitted after it"
+            )
         common = {key: last.pop(key) for key in ("request", "place", "slot") if key in last}
         drafted = [convert(DumpedToken, _without(data, common), f"{name}, line {at}") for _, at, data in tokens]
         lines[number] = convert(DumpedStep, {"tokens": [], "next": last, **common, "request": request}, where)
@@ -104,7 +106,7 @@ def read_dump(text: bytes, name: str) -> tuple[DumpHead, dict[int, DumpedStep]]:
         where = f"{name}, line {number}"
         flags = [token.accepted for token in line.tokens]
         if flags != sorted(flags, reverse=True):
-            raise InputError(f"{where}: token {flags.index(False) + 2} is accepted behind a rejected one")
+            raise InputError(f"{where}: token {flags.index(False) + 2} is accepted after a rejected one")
         for one in (*line.tokens, line.next):
             for top in (one.top, getattr(one, "draft_top", None)):
                 if top and len(dict(top)) < len(top):

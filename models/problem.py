@@ -164,7 +164,7 @@ def _model(data: ModelForm, vocabulary: int, longest: int, where: str) -> Model:
         form = convert(MarkovForm, data, where)
         after = _rows(form.after, vocabulary, f"{where}.after")
         if wrong := set(after) ^ {(t,) for t in range(vocabulary)}:
-            raise InputError(f'{where}.after: expected a row for each token; "{prefix_key(min(wrong))}" is amiss')
+            raise InputError(f"{where}.after: {prefix_key(min(wrong))!r} has no row or is no token")
         start = checked_row(form.start, vocabulary, f"{where}.start")
         return Markov(start, tuple(after[t,] for t in range(vocabulary)))
     rows = _rows(data, vocabulary, where)
@@ -200,7 +200,7 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
 def without_law(problem: Problem) -> Problem:
     """Check that a problem asks for the target's law, and return it. Raises: InputError if it declares a law."""
     if problem.law:
-        raise InputError(f"{problem.name}: it declares a law, which `audit` and `law` judge; expected none here")
+        raise InputError(f'{problem.name}: it declares a "law", which `audit` and `law` judge; expected none here')
     return problem
 
 

@@ -1,4 +1,4 @@
-"""Results kept in a file as they become known: stopped or killed, the same command goes on from there.
+"""Results kept in a file as they become known: stopped or killed, the same command resumes from there.
 
 The file has JSON lines, each with a checksum: the first says what its rows are of and which settings all of them depend
 on; every other one is a row with its key and the digest of what else it depends on.

@@ -101,7 +101,7 @@ def sequential_test(
         seen = dict(checked_counts(draw(wanted), law))
         fresh = np.array([seen.pop(outcome, 0) for outcome in law])
         if seen:
-            raise InputError(f"counts of {next(iter(seen))!r}, which the law does not list")
+            raise InputError(f"counts of {next(iter(seen))!r}, which the distribution does not list")
         if fresh.sum() != wanted:
             raise InputError(f"{fresh.sum()} draws were counted, expected {wanted}")
         counts += fresh
@@ -131,7 +131,7 @@ def assert_sequential(draw: Callable[[int], Counts], law: Law, **options: Any) -
         seen = zip(row, result.counts.tolist(), strict=True)
         outcome, times = max(seen, key=lambda o: abs(o[1] / result.draws - row[o[0]]))
         witness = f"{outcome!r} was seen {times} times, expected {result.draws * row[outcome]:.6g}"
-        raise Refuted(f"not the law: log E = {result.log_e:.4g} after {result.draws} draws; {witness}", result)
+        raise Refuted(f"not the distribution: log E = {result.log_e:.4g} after {result.draws} draws; {witness}", result)
     return result
 
 

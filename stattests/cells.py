@@ -37,7 +37,7 @@ class Cells(NamedTuple):
         return float(self.expected[several].sum() / self.expected.sum())
 
 
-def checked_law(law: Law, where: str = "the law") -> dict[Hashable, float]:
+def checked_law(law: Law, where: str = "the distribution") -> dict[Hashable, float]:
     """Return a law as floats that add up to 1.
 
     Raises: InputError for a negative, broken or missing probability and a sum that is not 1.
@@ -76,11 +76,11 @@ def checked_counts(
     if law is not None:
         kinds = {_kind(outcome) for outcome in law}
         if not isinstance(counts, Mapping) and len(row) != len(law):
-            raise InputError(f"{where}: {len(row)} counts, expected {len(law)} as in the law")
+            raise InputError(f"{where}: {len(row)} counts, expected {len(law)} as in the distribution")
         for outcome in row:
             if _kind(outcome) not in kinds:
                 known = " or ".join(sorted(kinds))
-                raise InputError(f"{where}: {outcome!r} is {_kind(outcome)}, expected {known} as in the law")
+                raise InputError(f"{where}: {outcome!r} is {_kind(outcome)}, expected {known} as in the distribution")
     return {outcome: int(n) for outcome, n in row.items()}
 
 

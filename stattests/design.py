@@ -114,7 +114,9 @@ def assert_goodness(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
     if fit.impossible is not None:
         raise Refuted(certain_message(*fit.impossible), fit)
     if fit.p_value <= alpha:
-        raise Refuted(f"not the law: p = {fit.p_value:.2g} ({fit.method}); {largest_token_deviation(counts, law)}", fit)
+        raise Refuted(
+            f"not the distribution: p = {fit.p_value:.2g} ({fit.method}); {largest_token_deviation(counts, law)}", fit
+        )
     return fit
 
 
@@ -151,7 +153,7 @@ def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6) -> Ho
     checked_rates(alpha)
     result = homogeneity(counts, other)
     if result.p_value <= alpha:
-        raise Refuted(f"not one law: p = {result.p_value:.2g} ({result.method}); {result.witness}", result)
+        raise Refuted(f"not one distribution: p = {result.p_value:.2g} ({result.method}); {result.witness}", result)
     return result
 
 

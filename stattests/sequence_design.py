@@ -28,7 +28,7 @@ def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float =
     fortune = SetBetting(list(bets), alpha, slack).observe(bets)
     if fortune.refuted_at is not None:
         bet = f"bets on {fortune.family!r} turned 1 into 1 / {alpha:g} by step {fortune.refuted_at}"
-        raise Refuted(f"not the target's conditional law: {bet}", fortune)
+        raise Refuted(f"not the target's conditional distribution: {bet}", fortune)
     return fortune
 
 

@@ -34,7 +34,7 @@ class Claim:
     everyday: bool = False
 
 
-UNSAID = "Something that it has to do, it does not do: see the witness."
+UNSAID = "It does not do what the claim says: see the witness."
 
 
 def _of_loops(statement: str) -> Claim:
@@ -104,13 +104,15 @@ CLAIMS = {
         fault="reported logprobs are not those of the emitted tokens",
         everyday=True,
     ),
-    "rows": _of_loops("each block is verified with both models' rows of its own text, under the settings asked for"),
-    "drafts": _of_loops("draft tokens are drawn from the draft's rows of their own text"),
+    "rows": _of_loops(
+        "each block is verified with both models' rows after its own context, under the settings asked for"
+    ),
+    "drafts": _of_loops("draft tokens are drawn from the draft's rows after their own context"),
     "noise": _of_loops("no random number is used twice: by two rows, streams or purposes"),
     "follows-rule": Claim(
-        statement="given the drafted tokens and the rows, what a step emits follows the law of the rule claimed",
-        refuted="The engine does not verify as it says: given what it had drafted, some outcomes come more often, and "
-        "others less often, than its rule has them.",
+        statement="given the drafted tokens and the rows, the emitted tokens follow the claimed rule's distribution",
+        refuted="The engine does not verify as it says: given the drafted tokens, some outcomes are more frequent, and "
+        "others less frequent, than under its rule.",
         glossary="The claim that each recorded step emits what its rule gives, on its rows and drafted tokens.",
         runs=(STEPS,),
         fault="recorded steps do not follow the verification rule that the engine claims",

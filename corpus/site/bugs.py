@@ -48,7 +48,7 @@ def _rows(shown: Gallery) -> str:
 
 def _witness(entry: ZooEntry, shown: Gallery) -> str:
     if shown.refuted is None or shown.refuted.witness is None:
-        return f"{entry.refutes[0]}: no exact law, refuted by samples"
+        return f"{entry.refutes[0]}: no exact distribution, refuted by samples"
     claim, witness = shown.refuted.claim, shown.refuted.witness
     if claim == "batch":
         return f"{witness.sequence}: emits {witness.observed}, alone {witness.expected}"

@@ -7,8 +7,8 @@ from draftproof.verifiers.evidence import HOLDS, REFUTED, Evidence
 
 
 class CellState(NamedTuple):
-    """What became of a cell. word: "holds", "refuted", "sampled" or "no law". why: the limit, the witness or the
-    reason.
+    """What became of a cell. word: "holds", "refuted", "sampled" or "no distribution". why: the limit, the witness or
+    the reason.
 
     deviation: the largest, of the two claims about its law.
     """
@@ -40,9 +40,9 @@ def state(found: Sequence[Evidence]) -> CellState:
         said += [f"{e.claim}: {e.detail.reason}" for e in judged if e.detail.reason]
         return CellState("sampled", "; ".join(said), limits["lossless"])
     if open_ := next((e for e in judged if e.verdict != HOLDS), None):
-        return CellState("no law", f"{open_.claim}: {open_.detail.reason}", None)
+        return CellState("no distribution", f"{open_.claim}: {open_.detail.reason}", None)
     rare = next((e for e in found if e.claim == "support" and e.verdict == REFUTED), None)
-    beside = f"; a text ruled out comes with probability {_size(rare):.1g}" if rare else ""
+    beside = f"; an output that is ruled out has probability {_size(rare):.1g}" if rare else ""
     limit = max((float(e.bound) for e in judged if e.claim in ("lossless", "same-as-plain")), default=0.0)
     off = max((_size(e) for e in judged if e.claim in ("lossless", "same-as-plain")), default=0.0)
     return CellState("holds", f"TV {off:.1g}, allowed {limit:.1g}{beside}", off)

@@ -138,7 +138,7 @@ def _by_hand(evidence: Evidence) -> Iterator[str]:
         limit = (
             f", where {float(evidence.bound):.2g} is within rounding or chance" if evidence.bound is not None else ""
         )
-        yield f"Total variation between the two laws: {float(evidence.total_variation):.3g}{limit}."
+        yield f"Total variation between the two distributions: {float(evidence.total_variation):.3g}{limit}."
 
 
 def _how(report: Report, evidence: Evidence) -> Iterator[str]:

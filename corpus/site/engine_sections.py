@@ -49,7 +49,7 @@ OF_MODES = {
 
 
 def fresh(clean: Sequence[str], counts: Sequence[SeedCount]) -> list[str]:
-    """Return what fresh seeds say of rows of others whose text is not refuted.
+    """Return what fresh seeds say of rows of others whose output is not refuted.
 
     clean: their names. counts: of these and others.
     """
@@ -57,8 +57,8 @@ def fresh(clean: Sequence[str], counts: Sequence[SeedCount]) -> list[str]:
     wrong = sorted({count.name for count in counts if count.name in clean and count.other})
     whole = [name for name in clean if len(audited[name]) >= FRESH]
     said = (
-        f"{len(whole)} of the {len(clean)} rows of others whose text is not refuted were audited again with {FRESH} or "
-        "more other seeds, which draw other problems. "
+        f"{len(whole)} of the {len(clean)} rows of others whose output is not refuted were audited again with {FRESH} "
+        "or more other seeds, which draw other problems. "
     )
     said += f"Refuted otherwise than above: {', '.join(wrong)}." if wrong else "None was refuted otherwise than above."
     fewer = [f"- `{name}`: {len(audited[name])} fresh seeds" for name in clean if name not in whole]

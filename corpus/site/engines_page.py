@@ -27,9 +27,9 @@ from draftproof.verifiers.adapters.registry import Engine
 from draftproof.verifiers.evidence import Evidence, merge_verdicts
 
 HEAD = """\
-An engine is a program that emits text, an adapter a function of one, audited as a verifier; its code is the engine's
-own, unpacked by `make engines` or installed, and not edited but as its report records. The problems are few (the
-paper's example, and rows with zeros; fewer under Triton's interpreter): `draftproof audit NAME` has the battery.
+An engine is a program that generates tokens, an adapter a function of one, audited as a verifier; its code is the
+engine's own, unpacked by `make engines` or installed, and not edited but as its report records. The problems are few
+(the paper's example, and rows with zeros; fewer under Triton's interpreter): `draftproof audit NAME` has the battery.
 *Not refuted* speaks of these problems, to the limit stated under the name, and is no proof; a CPU ran everything, and
 no kernel was compiled for a GPU. Loops around the verifiers, samplers and temperatures are examined only from outside,
 on forged models, by samples: these never show that something is right. Written by
@@ -47,7 +47,7 @@ COLUMNS = ("engine", "release", "mode", "verdict", "finding")
 """Columns of the table with one line for each."""
 
 FAULTS = {
-    "lossless": "the text does not follow the target",
+    "lossless": "the output does not follow the target",
     "support": "a token of probability 0 can come out",
     "batch": "what a request emits depends on the others of its batch",
 }

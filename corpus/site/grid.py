@@ -47,7 +47,10 @@ def _cells(report: Report) -> dict[tuple[str, str], CellState]:
 def _counts(grids: dict[str, Report]) -> Iterator[str]:
     for name, report in grids.items():
         found = [*_cells(report).values()]
-        words = {word: sum(state.word == word for state in found) for word in ("holds", "refuted", "no law", "sampled")}
+        words = {
+            word: sum(state.word == word for state in found)
+            for word in ("holds", "refuted", "no distribution", "sampled")
+        }
         if report.server is not None:
             yield _of_server(name, report, words, [state for state in found if state.word == "sampled"])
             continue
@@ -55,7 +58,8 @@ def _counts(grids: dict[str, Report]) -> Iterator[str]:
         versions = ", ".join(f"{p} {v}" for p, v in report.environment.items() if p == name)
         yield (
             f"- **{name}**{f' ({versions})' if versions else ''}: {len(found)} cells, {words['holds']} exact and hold "
-            f"(largest deviation TV {largest:.1g}), {words['refuted']} refuted, {words['no law']} without a law."
+            f"(largest deviation TV {largest:.1g}), {words['refuted']} refuted, "
+            f"{words['no distribution']} without an exact distribution."
         )
 
 
@@ -63,13 +67,13 @@ def _of_server(name: str, report: Report, words: Mapping[str, int], passed: Sequ
     """Return what was counted of a server."""
     assert report.server is not None
     kinds, limits = report.server["kinds"].values(), [state.deviation or 1.0 for state in passed]
-    texts = f"{max((kind['asked'] for kind in kinds), default=0):,} texts of each kind of request"
+    texts = f"{max((kind['asked'] for kind in kinds), default=0):,} outputs of each kind of request"
     drafts = report.server["speculation"]
     seen = f", {drafts['accepted']:,} of {drafts['drafted']:,} drafted tokens accepted" if "drafted" in drafts else ""
     between = f" (limits TV {min(limits):.2g} to {max(limits):.2g})" if limits else ""
     return (
         f"- **{name}**: {texts}{seen}; {sum(words.values())} cells, {words['sampled'] + words['holds']} not refuted"
-        f"{between}, {words['refuted']} refuted, {words['no law']} without an answer."
+        f"{between}, {words['refuted']} refuted, {words['no distribution']} without an answer."
     )
 
 
@@ -95,7 +99,7 @@ def _shown(state: CellState | None) -> str:
         return f"**refuted**, logprobs off by {state.deviation:.2g}"
     if state.word == "refuted":
         return f"**refuted**, TV {state.deviation:.2g}" if state.deviation else "**refuted**"
-    return "no law"
+    return "no distribution"
 
 
 def _reasons(grids: dict[str, Report]) -> Sequence[str]:

@@ -78,7 +78,7 @@ class CachedModel:
         mask = self.mask()
         if mask is not None:
             if mask.shape[1] > self.window:
-                outgrown = f"texts of a batch have outgrown its sliding window of {self.window}"
+                outgrown = f"sequences of a batch are longer than its sliding window of {self.window}"
                 raise InputError(f"{self.name}: {outgrown}; expected shorter ones or a batch of one")
             given["attention_mask"] = mask.long().to(self.device)
         if self.has_positions:

@@ -67,7 +67,7 @@ def decode(
     prompts = [[start, *one.get("prompt", ())] for one in (settings, *others)]
     settings.pop("prompt", None)
     if any(set(other) - {"prompt"} for other in others):
-        raise ValueError("requests of one batch have one setting for all")
+        raise ValueError("requests of one batch must have the same settings")
     models = _model(target), draft and _model(draft)
     given: dict[str, Any] = settings | {"gamma": gamma, "max_new_tokens": tokens}
     for seed in seeds:

@@ -70,7 +70,7 @@ DISCOVERIES = 24
 
 
 MOST_DISCOVERIES = 8
-"""Largest number of searches for a law, each begun because a call asked for a new key."""
+"""Largest number of searches for its distribution, each begun because a call asked for a new key."""
 
 
 class NoLaw(Exception):
@@ -175,7 +175,7 @@ class DrivenLaws:
                 return
             except NewKeys:
                 self.answers, self.laws, self.known = {}, {}, {}
-        raise NoLaw(f"its generator was asked for new keys after {MOST_DISCOVERIES} searches for a law")
+        raise NoLaw(f"its generator was asked for new keys after {MOST_DISCOVERIES} searches for its distribution")
 
     def _find(self) -> None:
         often = REPEATED if self.most >= CONFIRMATIONS else REPEATED_OF_FEW
@@ -188,7 +188,7 @@ class DrivenLaws:
                 answered(joint([about(block, self._block(block)) for block in chunk]), self._ask)
             self._confirm()
         except TooManyLeaves:
-            raise NoLaw("its decisions depend on more than one number at a time, in a form that is not known") from None
+            raise NoLaw("its decisions depend on more than one number at a time, in an unknown form") from None
         except NotARace as why:
             raise NoLaw(f"noise does not decide by a race of weights: {why}") from None
 
@@ -256,9 +256,7 @@ class DrivenLaws:
                 if self.until >= self.subject.latest:
                     raise NoLaw(NOT_REACHED)
                 made, limit = self.subject.calls, self.subject.limits.timeout
-                raise NoLaw(
-                    f"its law takes more calls than the time allowed has room for ({made:,}, --timeout {limit:g})"
-                )
+                raise NoLaw(f"its distribution needs more calls than the time allows ({made:,}, --timeout {limit:g})")
             requests = [Request(block, self.layouts[block], point) for block, point in questions[k : k + AT_ONCE]]
             for outcome in self.subject.outcomes(self.rows, requests):
                 kinds.append(kind_of(outcome))
@@ -360,7 +358,7 @@ class DrivenLaws:
                 if self.laws[block].foretold(point)[0] != outcome:
                     answered(about(block, self._refined(block, point)), self._ask)
         raise NoLaw(
-            f"random requests contradict its law still after it was refined {ROUNDS} times: {len(wrong)} of the last"
+            f"random requests still contradict its distribution after {ROUNDS} refinements: {len(wrong)} of the last"
         )
 
     def _require_steady(self, asked: Sequence[tuple[tuple[int, ...], Point, Any]]) -> None:

@@ -90,7 +90,7 @@ class Pipes(LineProcess):
         if self.used() - self._used > self._seconds:
             raise self._out_of_time(waited=False)
         if self._idle() > WAITING:
-            how = f"nothing in {WAITING:g} s, in which it took no processor time"
+            how = f"no answer in {WAITING:g} s, during which it used no processor time"
             raise RunFailed("timeout", f"{self._doing}: {how}; does it flush its output after each line?")
 
     def _out_of_time(self, waited: bool) -> RunFailed:
@@ -243,7 +243,7 @@ def _first_line(line: bytes) -> Hello:
     try:
         hello = parse(line, "its first line")
     except InputError:
-        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+        raise RunFailed("crash", f"it wrote a line that is not JSON: {_quoted(line)}") from None
     if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
         raise NotASubject(
             f'its first line is {_quoted(line)}; expected {{"protocol": "{PROTOCOL}", "random": [...], ...}}'
@@ -257,7 +257,7 @@ def _answer(line: bytes) -> tuple[int, Outcome]:
         answer = LINE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if not isinstance(error, msgspec.ValidationError):
-            raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+            raise RunFailed("crash", f"it wrote a line that is not JSON: {_quoted(line)}") from None
         answer = ProgramAnswer(0)
     if answer.error is not msgspec.UNSET:
         return answer.id, Raised("error", readable(ValueError(answer.error)))

@@ -92,9 +92,7 @@ def received(content: str) -> Any:
         return _Received(io.BytesIO(base64.b64decode(content))).load()
     except BaseException as error:
         why = f"{type(error).__name__}: {readable(error)}"
-        raise NotASubject(
-            f"the object handed over cannot be made in a child process ({why}): hand over its name"
-        ) from None
+        raise NotASubject(f"the object cannot be made in a child process ({why}): pass its name") from None
 
 
 class _Received(pickle.Unpickler):

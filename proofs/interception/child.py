@@ -54,7 +54,9 @@ class ProcessBefore:
             changed.append(f"the recursion limit is {depth}, it was {self._depth}")
         changed += [f"sys.{n} is another" for n, o in self._output.items() if getattr(sys, n, None) is not o]
         changed += [f"{FILES[f]} is another file, or closed" for f, i in self._files.items() if _identity(f) != i]
-        changed += [f"the module {name} is forgotten" for name in self._modules if name not in sys.modules]
+        changed += [
+            f"the module {name} is removed from sys.modules" for name in self._modules if name not in sys.modules
+        ]
         if (more := threading.active_count() - self._threads) >= FEWEST_THREADS:
             changed.append(f"{more:,} more threads run")
         return changed
@@ -166,11 +168,11 @@ def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[s
 
 WORK = {
     "batches": (_batches, "calling it with batches"),
-    "law": (_law, "measuring its law"),
+    "law": (_law, "measuring its distribution"),
     "repeated": (_repeated, "calling it again"),
     "again": (again, "calling it again"),
-    "kept": (kept, "looking at what it keeps"),
-    "surroundings": (surroundings, "looking at what it asked"),
+    "kept": (kept, "inspecting what it keeps"),
+    "surroundings": (surroundings, "inspecting what it read"),
 }
 """What is done for a request other than sampling, and its name in messages."""
 
@@ -179,9 +181,9 @@ def _noticed(before: ProcessBefore) -> dict[str, str]:
     """Return what calls have done other than answer, as findings."""
     noticed = {}
     if changes := before.changes():
-        noticed["process"] = f"after its calls {'; '.join(changes[:5])}"
+        noticed["process"] = f"after its calls, {'; '.join(changes[:5])}"
     if COPIES.ended:
-        noticed["forks"] = f"{COPIES.ended:,} copies of its process came back from its calls, and were ended"
+        noticed["forks"] = f"{COPIES.ended:,} copies of its process returned from its calls, and were ended"
     return noticed
 
 

@@ -98,7 +98,7 @@ class FollowedDecoder:
         with filled_memory(fill):
             texts = [*self.decode(*self.given, [seed], **self.settings)]
         if len(texts) != 1:
-            raise ValueError(f"it yields {len(texts)} texts for one seed")
+            raise ValueError(f"it yields {len(texts)} outputs for one seed")
         (text,) = texts
         reported = None
         if self.settings.get("logprobs"):
@@ -106,7 +106,7 @@ class FollowedDecoder:
         several = not isinstance(text, str) and len(text) > 0 and np.ndim(text[0]) != 0
         outcomes = [tokens_of(one) if len(one) else () for one in (text if several else [text])]
         if len(outcomes) != len(requests_of(self.settings)):
-            raise ValueError(f"it yields {len(outcomes)} texts for {len(requests_of(self.settings))} requests")
+            raise ValueError(f"it yields {len(outcomes)} outputs for {len(requests_of(self.settings))} requests")
         if any(BETWEEN_TEXTS in one for one in outcomes):
             raise ValueError(f"it yields {BETWEEN_TEXTS}, which is no token")
         outcome = joined(outcomes)

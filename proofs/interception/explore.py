@@ -122,7 +122,7 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
                 continue
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
-                tracer.give_up("it does not repeat itself when its random numbers are repeated")
+                tracer.give_up("with the same random numbers it returned different results")
             law[outcome] = law.get(outcome, 0) + tracer.probability
             if exploration.decisions is not None:
                 path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
@@ -184,7 +184,7 @@ def replay(
             tracer.replay(which)
             if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
                 tracer.notice("state", STATE)
-                tracer.give_up("it does not repeat itself when its random numbers are repeated")
+                tracer.give_up("with the same random numbers it returned different results")
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )

@@ -55,7 +55,7 @@ class NeverReturned(BaseException):
         self.waited = waited
 
 
-OVER_KEYS = "its noise is decided by a key, drawn anew in each call: laws are averages over keys"
+OVER_KEYS = "its noise depends on a key, drawn anew for each call: distributions are averages over keys"
 
 
 class Subject:
@@ -205,9 +205,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
         _set_timers(0, 0)
         COPIES.settle()
         if COPIES.ended > MOST_COPIES:
-            raise RunFailed(
-                "crash", f"it forks: more than {MOST_COPIES} copies of its process came back from its calls"
-            )
+            raise RunFailed("crash", f"it forks: more than {MOST_COPIES} copies of its process returned from its calls")
 
 
 def offered(function: Any, given: Sequence[Any], problems: list[Problem]) -> str:

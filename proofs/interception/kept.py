@@ -96,4 +96,4 @@ def _digest(value: Any) -> str:
     try:
         return content_digest(value)
     except Exception:  # third-party objects decide what happens when one looks at them
-        return "cannot be looked at"
+        return "cannot be inspected"

@@ -160,7 +160,8 @@ class Traced:
             if len(source.sites) > 1:
                 where = ", then ".join("{}:{}".format(*earlier) for earlier in source.sites)
                 tracer.notice(
-                    "uniform-reused", f"one uniform decides at two places ({where}); the law takes it into account"
+                    "uniform-reused",
+                    f"one uniform decides at two places ({where}); the distribution takes it into account",
                 )
         whole = source.weight(source.low, source.high)
         shares = [source.weight(a, b) / whole for a, b in pairwise(edges)]

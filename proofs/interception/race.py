@@ -94,7 +94,7 @@ def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
     """Return who comes first on this path. error: by how much the law of that may be wrong."""
     law, tracer = ladder.law, runners[0].source.tracer
     if error > LARGEST_ERROR:
-        tracer.give_up(f"the law of the race at {place()} is known only to within {error:.1g}")
+        tracer.give_up(f"the distribution of the race at {place()} is known only to within {error:.1g}")
     tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners), ladder.between)
     heaviest = max(law)
     # What is far below the resolution cannot be distinguished from nothing, nor replayed on the generator's lattice.
@@ -151,7 +151,7 @@ class _Runner:
     def rank(self, position: int) -> float:
         score = self.score(self.point(position))
         if math.isnan(score):
-            self.source.tracer.give_up(f"a NaN amid the scores of the argmax at {place()}")
+            self.source.tracer.give_up(f"a NaN among the scores of the argmax at {place()}")
         return _rank(score, self._largest)
 
     def hazard(self, position: int) -> float:

@@ -184,7 +184,7 @@ class WideTracer(Tracer):
         if before != digest and not self.nested:
             self.leave_retrace()
             self.notice("state", STATE)
-            self.give_up("it does not repeat itself when its random numbers are repeated")
+            self.give_up("with the same random numbers it returned different results")
         base = None
         if ordinal in self.splits:
             weights, base = self._split(weights, total)

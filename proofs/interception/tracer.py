@@ -241,7 +241,7 @@ class Tracer(Branching):
             self.leave_retrace()
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)
-            self.give_up("it does not repeat itself when its random numbers are repeated")
+            self.give_up("with the same random numbers it returned different results")
         return super().choose(probabilities)
 
     def leave_retrace(self) -> None:

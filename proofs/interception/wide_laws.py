@@ -136,7 +136,7 @@ class WideCall:
             outcome = following_once(tracer, self.call)
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
-                tracer.give_up("it does not repeat itself when its random numbers are repeated")
+                tracer.give_up("with the same random numbers it returned different results")
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
             times = self.ids_of.replays or (len(ENDS) if several else self.exploration.times)

@@ -80,7 +80,7 @@ def iterated_law(problem: Problem, verifier: Reference | TreeReference, iteratio
     loop, law = IteratedLaw(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):
         if len(law) > MOST_STATES:
-            many = f"more than {MOST_STATES:,} different texts"
+            many = f"more than {MOST_STATES:,} different outputs"
             raise InputError(f"{iterations} iterations: {many}; expected fewer iterations")
         after: dict[Decoded, Any] = {}
         for decoded, mass in law.items():
@@ -99,7 +99,7 @@ def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
     """
     if modifies_target:
         if problem.law:
-            raise InputError(f"{problem.name}: greedy block verification is judged by the target's law alone")
+            raise InputError(f"{problem.name}: greedy block verification is judged by the target's distribution alone")
         return modified(problem.target, problem.draft, (0,), problem.gamma), problem.gamma
     return problem.asked, problem.gamma + 1
 

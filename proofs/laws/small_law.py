@@ -303,7 +303,7 @@ class Measurement(Law):
     def _above(self, accepted: Any, slack: float) -> str:
         """Return what it means to accept more than the optimum."""
         why = "certificate" if self.draws_trees else "Theorem 2"
-        above = f"more than any valid verifier accepts ({why}): bias is proved without a look at the law"
+        above = f"more than any valid verifier accepts ({why}): that alone proves bias"
         if not self.draws_trees and as_float(accepted - sum(coupling_bound(self.in_use.as_asked).values())) > slack:
             above += "; more than any coupling allows (Lemma 10)"
         return above

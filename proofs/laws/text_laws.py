@@ -99,7 +99,7 @@ class TextsLaw(Law):
     def why_unknown(self) -> str:
         """Return the reason why the law cannot show that a claim holds."""
         kept = f"it keeps what changes with every call: {', '.join([*self.keeps][:3])}"
-        return self.reason or (f"it asks its surroundings: {'; '.join([*self.reads][:3])}" if self.reads else kept)
+        return self.reason or (f"it reads its environment: {'; '.join([*self.reads][:3])}" if self.reads else kept)
 
     def of_request(self, problem: Problem, request: TextsRequest) -> "TextsLaw":
         """Return the law of one request, ready to be judged."""
@@ -151,14 +151,14 @@ class TextsLaw(Law):
         plain = self.asked.plain
         assert plain is not None
         if not plain.known or plain.masses is None:
-            return self._against(f"the law without speculation is not known: {plain.why_unknown}")
+            return self._against(f"the distribution without speculation is not known: {plain.why_unknown}")
         return self._against(plain.masses, plain.resolution, plain.missed)
 
     def _against(self, other: TextMasses | str, resolution: float = 0.0, missed: float = 0.0) -> Departure:
         """Return the departure from another law, or an open one if there is none (a reason stands in its place)."""
         if self.masses is None and (unwritten := self.findings.get(UNWRITTEN)):
             texts = unwritten.partition(": ")[2]
-            entry = LawEntry("one call, repeated", "one text, whatever memory held before", texts)
+            entry = LawEntry("one call, repeated", "one output, whatever memory held before", texts)
             return Departure(inf, witness=lambda: self.shown(entry, why=unwritten))
         if self.masses is None or isinstance(other, str):
             return Departure(open=self.why_unknown if self.masses is None else str(other))
@@ -213,7 +213,7 @@ class TextsLaw(Law):
                     worst = max(worst, (inf if off != off else off, entry), key=lambda found: found[0])
         off, entry = worst
         if off < 0:
-            return Departure(open="no logprob of a text with a law was reported")
+            return Departure(open="no logprob was reported for an output with a known distribution")
         return Departure(off, LOGPROBS_OFF, LOGPROBS_OFF, lambda: self.shown(entry), LOGPROBS_OFF, stated=True,
                          known=True)  # fmt: skip
 
@@ -243,7 +243,7 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
     if seen:
         texts = "; ".join(seen["texts"])
         kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
-        text = f"the same call gives other texts {seen['differs']}: with seed {seen['seed']} {texts}"
+        text = f"the same call gives different outputs {seen['differs']}: with seed {seen['seed']} {texts}"
         findings = {kind: text, **findings}
     if answer["law"] is not None:
         masses = {tuple(text): p for text, p in answer["law"]} | dict(answer["raised"])

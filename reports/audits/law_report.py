@@ -28,7 +28,7 @@ def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str
     law = laws.iterated_law(exact, chosen, iterations)
     length = problem.gamma if chosen.modifies_target else problem.gamma + 1
     if problem.law and (iterations > 1 or chosen.modifies_target):
-        raise InputError(f"{problem.name}: a declared law is judged in one iteration, of verifiers of the plain loop")
+        raise InputError(f'{problem.name}: a "law" is judged in one iteration, of verifiers of the plain loop')
     completed = laws.completed_after_modification(law, replace(exact, target=exact.asked), length)
     deviation = laws.total_variation(completed, laws.joint_law(exact.asked, length))
     bound = {"transport_bound": str(transport_bound(exact.as_asked))} if isinstance(chosen, TreeReference) else {}

@@ -48,7 +48,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append("several requests in one call")
     others = [dtype for dtype in DTYPES if dtype not in known.numbers]
     if report.server is not None:
-        sentences.append("in which numbers the server computes: its answers do not show it")
+        sentences.append("the server's dtype: its answers do not show it")
     elif others and known.numbers != ["exact"]:
         sentences.append(f"rows in {', '.join(others)}")
     if report.end_to_end is None and report.campaign is None and "convention" in report.subject:
@@ -178,8 +178,8 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         "bugs that act only in some regions of the rows: of decoders they are not counted; --problem takes rows of "
         "your own",
         f"prompts of other lengths than {ranges(lengths)}, and other prompts of those lengths",
-        "what a decoder mistakes further back than the last token, in its cache or its positions: a forged model's row "
-        "depends on that token alone (draftproof e2e has models with more)",
+        "mistakes about tokens before the last one, in the cache or in positions: a forged model's row depends on the "
+        "last token only (draftproof e2e has models with more)",
         "several seeds in one call, what one request leaves for another one, and what only the first call of a process "
         "does",
     ]

@@ -94,7 +94,8 @@ def subject_from(
             return SubjectSpec(name, None, target, TREE_REFERENCES[name].source, dtypes, own_rule=own)
         lossy = "" if TREE_REFERENCES[name].lossless else ", a lossy one"
         raise InputError(
-            f"{name} is one of our own rules for several drafts{lossy}: draftproof law {name} has its exact law"
+            f"{name} is one of our own rules for several drafts{lossy}: draftproof law {name} shows its exact "
+            "distribution"
             + ("; no audit draws independent paths alone" if paths else "; in floating point: --dtype float32")
         )
     if name.endswith(".py") and Path(name).is_file():

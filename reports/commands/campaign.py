@@ -29,7 +29,7 @@ def command(subject: str, problem: str, checkpoint: str | None, array: str | Non
     """Sample SUBJECT (a reference verifier, package.module:function or path/to/file.py:function) on one problem, and
     compare the counts with the target's law. The counts depend on neither the workers nor interruptions."""
     if settings["workers"] and settings["cluster"]:
-        raise click.UsageError("either --workers, or --cluster, whose size decides")
+        raise click.UsageError("give --workers or --cluster, not both")
     check_cluster(settings["cluster"])
     spec = subject_from(subject, array, (dtype,))
     if spec.reference and (array or dtype != "float64"):

@@ -26,7 +26,7 @@ def command() -> None:
 def init(file: str) -> None:
     """Write a plan, with comments, for what is installed and for the verifiers and histories in the current folder."""
     if file != "-" and Path(file).exists():
-        raise InputError(f"{file}: is there already; expected a new name (--out)")
+        raise InputError(f"{file}: exists already; expected a new name (--out)")
     from ..pages.compliance.first_plan import first_plan
 
     write_text(file, first_plan(Path.cwd()))
@@ -48,7 +48,7 @@ def _missing_for_the_document() -> str | None:
 @command.command()
 @click.argument("plan", metavar="PLAN.toml")
 @click.option("--out", "folder", required=True, metavar="DIR",
-              help="The folder to write; the same command goes on from what is finished there.")  # fmt: skip
+              help="The folder to write; the same command resumes from what is finished there.")  # fmt: skip
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a requirement is open, or sampled only.")
 @verbose_option
 def run(plan: str, folder: str, require_decision: bool) -> None:
@@ -75,7 +75,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
         document, no_pdf = write_folder(out, loaded, collected)
     except KeyboardInterrupt:
         finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
-        stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
+        stop(f"interrupted; {finished}, and the same command resumes from there", INTERRUPTED)
     from rich.console import Console
 
     not_kept = []
@@ -121,7 +121,7 @@ def show_document(
 @click.option("--code", default=".", show_default=True, metavar="DIR",
               help="The folder of the plan, in which the audited files are looked for.")  # fmt: skip
 @click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-              help="The plan that was agreed on: refused if it is another than that of the run.")  # fmt: skip
+              help="The agreed plan. If the run had another one, verification fails.")  # fmt: skip
 @click.option(
     "--load",
     is_flag=True,

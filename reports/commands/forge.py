@@ -30,7 +30,9 @@ def command(problem: str, folder: str, vocabulary_size: int | None, dtype: str, 
     forged = forge(given, folder, vocabulary_size, dtype, form == "gguf", shards)
     for path, model in ((forged.target, given.target), (forged.draft, given.draft)):
         off = _furthest(law_of_checkpoint(path), as_markov(model, given.vocabulary, path.name))
-        click.echo(f"{path}: Llama, {dtype}; read back, its law is within {off:.1e} of the problem's, entry by entry")
+        click.echo(
+            f"{path}: Llama, {dtype}; read back, its distribution is within {off:.1e} of the problem's, entry by entry"
+        )
     if form == "gguf":
         click.echo(
             f"{folder}/target.gguf, {folder}/draft.gguf: the same weights; token k is the character {CHARACTERS[:4]}..."

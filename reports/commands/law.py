@@ -22,17 +22,17 @@ from .parameters import exec_option, json_option, meant, problem_option
 @click.option("--draft", metavar="P,..", help="A context-independent draft row.")
 @click.option("--gamma", type=click.IntRange(min=1), help="Length of a draft block, with --target and --draft.")
 @click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True, help="Iterations of the loop.")
-@json_option("the law")
+@json_option("the distribution")
 def command(verifier: str | None, program: str | None, problem: str | None, target: str | None, draft: str | None,
             gamma: int | None, iterations: int, json_file: str | None) -> None:  # fmt: skip
-    """Print the exact law of a reference VERIFIER (token, block, ..; draftproof list verifiers) on one problem.
+    """Print the exact distribution of a reference VERIFIER (token, block, ..; draftproof list verifiers).
 
     Or of a third-party one, path/to/file.py:function or a program (--exec), as far as it can be measured.
     A problem may say how a tree of several drafts is drawn: "drafting": {"children": [3, 2], "how": "iid"}.
     """
     third_party = program is not None or ":" in (verifier or "")
     if third_party and iterations != 1:
-        raise click.UsageError("the law of a third-party verifier is that of one iteration")
+        raise click.UsageError("the distribution of a third-party verifier is that of one iteration")
     if (verifier is None) == (program is None):
         raise click.UsageError("expected a VERIFIER, or --exec")
     if not third_party and verifier not in REFERENCES | TREE_REFERENCES:
@@ -43,7 +43,7 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
     output = Output(json_file)
     if third_party and given.drafting:
         raise InputError(
-            f"{given.name}: the law of a third-party verifier is measured on single paths, not on draft trees"
+            f"{given.name}: the distribution of a third-party verifier is measured on single paths, not on draft trees"
         )
     from ..audits.law_report import law_report
 

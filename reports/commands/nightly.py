@@ -59,8 +59,8 @@ def command() -> None:
 @click.option(
     "--subject-version",
     metavar="TEXT",
-    help="What SUBJECT's version is called: needed where its code cannot be "
-    "digested, added to the digest otherwise. A new one begins new e-processes.",
+    help="Name of SUBJECT's version: needed if its code cannot be digested, "
+    "else added to the digest. A new one begins new e-processes.",
 )
 @click.option(
     "--lifetime-alpha",

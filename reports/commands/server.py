@@ -23,12 +23,14 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.option("--grid", is_flag=True, help="With --target: examine every setting that the server has.")
 @click.option("--reference", metavar="DIR", help="Real weights that the server serves, in place of --target.")
 @click.option("--without", metavar="URL", help="With --grid or --reference: the same server without speculation.")
-@click.option("--draft", metavar="DIR", help="With --reference: the draft's weights; its share in texts is bet on.")
+@click.option(
+    "--draft", metavar="DIR", help="With --reference: the draft's weights; its share in the output is tested."
+)
 @click.option("--device", metavar="NAME",
               help="With --reference: where its rows are computed, cpu or cuda.  [default: cpu]")  # fmt: skip
 @click.option("--model", metavar="NAME", help="The model's name in requests.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N",
-              help="Texts of a kind of request.  [default: 1000; 4000 with --grid, 64 with --reference]")  # fmt: skip
+              help="Outputs of each kind of request.  [default: 1000; with --grid 4000; --reference 64]")  # fmt: skip
 @click.option("--kinds", type=Comma(KINDS), help=f"Kinds of requests.  [default: {','.join(KINDS)}]")
 @click.option("--gamma", type=click.IntRange(1), metavar="N",
               help="Length of a draft block.  [default: the problem's]")  # fmt: skip
@@ -43,7 +45,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.option("--request-timeout", type=Finite(min=0.1), metavar="S", help="Seconds for one request.  [default: 60]")
 @click.option("--patience", type=Finite(min=0), metavar="S",
               help="Seconds for which a refused request is sent again.  [default: 30]")  # fmt: skip
-@click.option("--checkpoint", metavar="FILE", help="Keep what is counted here; the same command goes on from it.")
+@click.option("--checkpoint", metavar="FILE", help="Keep what is counted here; the same command resumes from it.")
 @seed_option
 @timeout_option(600.0, 1, "Seconds of wall-clock time for all requests.")
 @report_options

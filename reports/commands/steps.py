@@ -45,10 +45,10 @@ def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs
     from ..audits.steps.run import audit_steps
 
     if jobs and cluster:
-        raise click.UsageError("either --jobs, or --cluster, whose size decides")
+        raise click.UsageError("give --jobs or --cluster, not both")
     output = Output(json_file, html_file, sarif_file, witness=witness, checkpoint=checkpoint)
     require_writable(checkpoint)
-    kept = f"what was judged is in {checkpoint}, and the same command goes on from there" if checkpoint else (
+    kept = f"what was judged is in {checkpoint}, and the same command resumes from there" if checkpoint else (
         "nothing was kept (--checkpoint FILE keeps what is judged)")  # fmt: skip
     try:
         with progress_bar() as progress:

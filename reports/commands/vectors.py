@@ -40,7 +40,9 @@ def export_command(folder: str) -> None:
     for path in export(folder):
         click.echo(path)
     made = suite()
-    click.echo(f"{len(made['vectors'])} vectors of a block, {len(made['laws'])} of a law, digest {made['digest']}")
+    click.echo(
+        f"{len(made['vectors'])} vectors of a block, {len(made['laws'])} of a distribution, digest {made['digest']}"
+    )
 
 
 @command.command(name="check")

@@ -151,8 +151,8 @@ def by_prefix(prefixes: Sequence[tuple[str, float, float]]) -> str | None:
     with plt.rc_context(STYLE):
         figure, (above, below) = plt.subplots(2, 1, figsize=(max(3.2, 0.34 * len(names) + 1.6), 3.6), sharex=True,
                                               height_ratios=(1.2, 1))  # fmt: skip
-        above.bar([p - 0.2 for p in places], expected, width=0.38, color=BLOCK, label="target's law")
-        above.bar([p + 0.2 for p in places], observed, width=0.38, color=BAD, label="subject's law")
+        above.bar([p - 0.2 for p in places], expected, width=0.38, color=BLOCK, label="target's distribution")
+        above.bar([p + 0.2 for p in places], observed, width=0.38, color=BAD, label="subject's distribution")
         above.set_ylabel("probability")
         above.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         below.bar(places, [o - e for e, o in zip(expected, observed)], width=0.6, color=BAD)

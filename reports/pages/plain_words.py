@@ -16,7 +16,7 @@ NO_PROOF = "This speaks of the problems examined, in the precisions named below;
 STATES = {
     "quiet": "Nothing was noticed so far. That is no proof: a deviation below the detection limit may have been "
     "missed.",
-    "watch": "Something looks unusual, and is not decided: right code comes here now and then.",
+    "watch": "Something looks unusual, and is not decided: correct code gets here occasionally.",
     "alarm": "Something is wrong: right code looks like this with a probability that is at most the error rate below, "
     "in the whole life of this history.",
 }  # fmt: skip

@@ -30,7 +30,9 @@ def sarif(report: Report) -> dict[str, Any]:
     notes = [report.failure["message"]] if report.failure else []
     decided = any(e.claim in report.claims for e in certain)
     if report.verdict == "refuted" and len(certain) < len(refuted) and not decided:
-        notes.append("refuted by samples, at the error rate of the report: not certain, so no result stands here")
+        notes.append(
+            "refuted by samples, at the error rate of the report: not certain, so it is not listed as a result"
+        )
     if report.verdict == "inconclusive":
         notes.append(report.reading)
     if report.scope and report.scope.not_decided:

@@ -94,7 +94,7 @@ def _alone(e: Evidence, deviation: str, bound: str) -> Columns | None:
     judged = TOO_WIDE if e.detail.too_wide else bound
     match e.detail:
         case LoopLawDetail() as d:
-            return f"exact law of {d.tokens} tokens", deviation, bound
+            return f"exact distribution of {d.tokens} tokens", deviation, bound
         case MeanDetail() as d:
             worst = "{:.4g}, not {:.4g}" if e.refuted else "{:.4g} ({:.4g})"
             limit = f"{d.detection_limit or 0:.2g} tokens"
@@ -102,12 +102,12 @@ def _alone(e: Evidence, deviation: str, bound: str) -> Columns | None:
         case ArgmaxDetail() as d:
             agreed = f"agrees on {d.distinct_tokens - d.ties_excused:,} tokens, {d.ties_excused} ties excused "
             worst = f"{d.disagreements} differ" if e.refuted else f"{agreed}({d.share_excused:.1%})"
-            how = f"argmax, {d.distinct_tokens:,} tokens of {d.distinct_texts:,} texts"
+            how = f"argmax, {d.distinct_tokens:,} tokens of {d.distinct_texts:,} outputs"
             return how, worst, "" if e.bound is None else f"{e.bound:.2g} of the tokens"
         case BettingDetail() as d:
             return f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", judged
         case EndsDetail() as d:
-            return f"ends of {d.texts:,} texts", f"{d.wrong_ends} wrong", ""
+            return f"ends of {d.texts:,} outputs", f"{d.wrong_ends} wrong", ""
         case BiasDetail():
             return "closed form", f"TV {e.total_variation:.3g}", "lossy by name"
         case ReportedDetail() as d:
@@ -139,7 +139,7 @@ def _by_samples(group: Sequence[Evidence]) -> Columns:
     details = [e.detail for e in group if isinstance(e.detail, SamplesDetail)]
     first = details[0]
     if isinstance(first, TextsDetail) and first.law:  # texts of a decoding loop
-        return f"chi-square, {first.samples:,} texts", f"p = {first.p_value:.1g}", _variation(group[0].bound)
+        return f"chi-square, {first.samples:,} outputs", f"p = {first.p_value:.1g}", _variation(group[0].bound)
     p_values = [d.p_value for d, e in zip(details, group) if e.refuted]
     worst = f"p = {min(p_values):.1g}" if p_values else _variation(_largest(e.total_variation for e in group))
     pooled = [e for e in group if isinstance(e.detail, TextsDetail) and (e.detail.sampling or "").startswith("pooled")]
@@ -159,7 +159,7 @@ def _how(group: Sequence[Evidence]) -> str:
         return "not asked for"
     if {e.detail.reason for e in group} == {NOT_REACHED}:
         return "not reached in time"
-    return "driven, no law" if group[0].method is Method.DRIVING else "not interceptable"
+    return "driven, no distribution" if group[0].method is Method.DRIVING else "not interceptable"
 
 
 def _deviation(group: Sequence[Evidence]) -> Columns:
@@ -249,7 +249,7 @@ def allowance(report: Report) -> str:
             missed = e.detail.by_calls.missed if e.detail.by_calls else 0.0
             widest[e.dtype] = max(float(e.bound) - missed, widest.get(e.dtype, 0.0))
     open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
-    return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == HOLDS else ""
+    return f"{', '.join(open_)} cannot be distinguished from rounding" if open_ and report.verdict == HOLDS else ""
 
 
 def reasons(report: Report) -> list[str]:
@@ -337,7 +337,7 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
     names = [server["header"], *(f"model {name}" for name in server["answered_as"]), *server["fingerprints"]]
     kinds, drafts, seeds = server["kinds"].items(), server["speculation"], server.get("same_seed")
     counted = ", ".join(f"{name} {kind['counted']:,} of {kind['asked']:,}" for name, kind in kinds)
-    resumed = f"; the run went on {server['resumed']} times" if server["resumed"] else ""
+    resumed = f"; resumed {server['resumed']} times" if server["resumed"] else ""
     figures = {"drafted": "tokens drafted", "accepted": "accepted", "tokens_per_event": "tokens an event"}
     seen = ", ".join(f"{drafts[key]:,} {unit}" for key, unit in figures.items() if key in drafts)
     lines = [
@@ -347,7 +347,7 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if pair := server["together_against_alone"]:
         lines.append(("together", f"against alone p = {pair['p_value']:.2g}, detection limit TV {pair['limit']:.2g}"))
-    return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same text")] if seeds else [])
+    return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same output")] if seeds else [])
 
 
 UNITS = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}

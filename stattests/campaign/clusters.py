@@ -50,7 +50,7 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
     import joblib
 
     if cluster is not None and workers is not None:
-        raise InputError("either workers, or a cluster, whose size decides how many there are")
+        raise InputError("give workers or a cluster, not both")
     if workers is not None and workers < 1:
         raise InputError(f"workers: expected at least 1, got {workers}")
     home = None if cluster else os.getpid()

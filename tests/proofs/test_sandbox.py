@@ -111,7 +111,7 @@ def test_processes_that_a_call_starts_and_waits_for_are_its_own(tmp_path):
         assert measured(PROBE[0], "float64", box.law(PROBE[0])).known
         assert box._child and processes_of(box._child._process.pid) <= 2  # the last copy may still be ending
         made = box.side_effects()["forks"]
-    assert re.fullmatch("[1-9][0-9]* copies of its process came back from its calls, and were ended", made)
+    assert re.fullmatch("[1-9][0-9]* copies of its process returned from its calls, and were ended", made)
 
 
 def test_processes_that_stay_are_counted_and_ended(tmp_path, monkeypatch):

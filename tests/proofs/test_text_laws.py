@@ -63,7 +63,7 @@ def test_logprobs_are_judged_whether_or_not_the_law_is_known(reported, verdict):
     ("found", "reason"),
     [
         (law(None, reason="too long", exactness=Strength.NONE), "too long"),
-        (law(reads=("the clock",)), "it asks its surroundings: the clock"),
+        (law(reads=("the clock",)), "it reads its environment: the clock"),
         (law(keeps=("CALLS",)), "it keeps what changes with every call: CALLS"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_law_that_is_not_known_shows_nothing_that_holds_and_can_be_refuted(fou
 
 
 def test_texts_of_unwritten_memory_are_refuted_without_a_law():
-    findings = {UNWRITTEN: "the same call gives other texts: 0; 1"}
+    findings = {UNWRITTEN: "the same call gives different outputs: 0; 1"}
     found = verdicts(law(None, exactness=Strength.NONE, findings=findings))
     assert found["lossless"].verdict == REFUTED and found["lossless"].total_variation is None
     assert found["support"].verdict == NO_EVIDENCE

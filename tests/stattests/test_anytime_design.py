@@ -104,7 +104,7 @@ def test_where_only_the_impossible_can_deviate_one_draw_is_enough():
 def test_an_audit_refutes_what_its_limit_says_and_passes_what_follows_the_law():
     law, rng, n, beta = uniform(8), np.random.default_rng(3), 20_000, 0.02
     other = spread(law, min_detectable_sequential(n, 8, beta=beta))
-    with pytest.raises(Refuted, match="not the law: log E") as refutation:
+    with pytest.raises(Refuted, match="not the distribution: log E") as refutation:
         assert_sequential(lambda m: rng.multinomial(m, other), law, max_draws=n)
     assert refutation.value.result.log_e >= math.log(1e6)
     assert not assert_sequential(lambda m: rng.multinomial(m, law), law, max_draws=n).refuted

@@ -45,7 +45,7 @@ WRONG = [
     # a sequential test, and the draws that it gets
     (lambda: sequential_test(lambda n: [n, 0, 0], HALF), "3 counts, expected 2"),
     (lambda: sequential_test(lambda n: [n - 1, 0], HALF), "999 draws were counted, expected 1000"),
-    (lambda: sequential_test(lambda n: {0: n - 1, 7: 1}, HALF), "counts of 7, which the law does not list"),
+    (lambda: sequential_test(lambda n: {0: n - 1, 7: 1}, HALF), "counts of 7, which the distribution does not list"),
     (lambda: sequential_test(lambda n: [n, 0], HALF, alpha=0), "0 < alpha < 1"),
     (lambda: sequential_test(lambda n: [n, 0], HALF, bound=2), "0 < bound < 1"),
     (lambda: sequential_test(lambda n: [n, 0], HALF, max_draws=0), "max_draws >= 1"),

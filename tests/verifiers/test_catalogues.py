@@ -34,7 +34,7 @@ def test_a_catalogue_is_read_without_importing_its_package(package):
 
 @pytest.mark.parametrize("text", ["[", '[{"name": 1}]', json.dumps([ROW | {"unknown": 1}])])
 def test_a_damaged_catalogue_is_named_and_left_out(package, text):
-    with pytest.warns(UserWarning, match=r"adapters\.json: .*; what it names is left out"):
+    with pytest.warns(UserWarning, match=r"adapters\.json: .*; its entries are skipped"):
         assert catalogue(package(text), "adapters", Adapter) == []
 
 

@@ -145,7 +145,7 @@ def plan_call(function: Any, name: str) -> CallPlan:
     by_name = keywords - set(by_place) >= set(ARGUMENT_NAMES)
     if random in by_place or (PARENTS in by_place and by_place[3:4] != [PARENTS]):
         wrong = random if random in by_place else PARENTS
-        raise NotASubject(f"{name} takes {wrong!r} by position alone; expected it by name: {EXPECTED_SIGNATURE}")
+        raise NotASubject(f"{name} takes {wrong!r} by position only; expected it by name: {EXPECTED_SIGNATURE}")
     room = sum(p.kind != p.KEYWORD_ONLY for p in single) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
     if len(needed) > 3 or (by_name and set(needed) - set(ARGUMENT_NAMES)):
         required = f"{len(needed)} required arguments ({', '.join(needed)})"

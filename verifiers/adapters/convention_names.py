@@ -8,7 +8,7 @@ CONVENTIONS = {
     "accepted": "returns (tokens, number accepted): the first number + 1 tokens are emitted",
     "mask": "returns (mask of accepted drafts, token): the drafts before the first False, and the token",
     "vllm": "vLLM's rejection_sample(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, ...)",
-    "jax": "needs key, a key of jax.random, made anew in each call: its law is sampled",
+    "jax": "needs key, a new jax.random key for each call: its distribution is sampled",
 }
 """The conventions by name, each in a line."""
 

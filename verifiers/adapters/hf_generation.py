@@ -84,7 +84,7 @@ def sample(
     ids = torch.tensor([[start, *prompt]])
     if others := given.pop("together", None):
         if any(set(other) - {"prompt"} for other in others):
-            raise ValueError("requests of one batch have one setting for all")
+            raise ValueError("requests of one batch must have the same settings")
         rows = [[start, *prompt], *([start, *other.get("prompt", ())] for other in others)]
         widest = max(map(len, rows))
         ids = torch.tensor([[start] * (widest - len(row)) + row for row in rows])

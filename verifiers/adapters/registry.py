@@ -86,7 +86,7 @@ def catalogue(package: str, kind: str, row: type[Row]) -> list[Row]:
             try:
                 return [msgspec.convert(one, row) for one in msgspec.json.decode(file.read_bytes())]
             except msgspec.DecodeError as error:  # of another distribution: no reason to end every command
-                warnings.warn(f"{file}: {error}; what it names is left out", stacklevel=2)
+                warnings.warn(f"{file}: {error}; its entries are skipped", stacklevel=2)
     return []
 
 

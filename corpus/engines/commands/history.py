@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out/history"),
               show_default=True, metavar="DIR",
-              help="Where files and results are kept: the same command goes on from there.")  # fmt: skip
+              help="Where files and results are kept: the same command resumes from there.")  # fmt: skip
 @click.option("--json", "json_file", metavar="FILE",
               help="Write the history as JSON: what the page is made of.")  # fmt: skip
 @click.option("--since", metavar="VERSION", help="Releases from this one on.")

@@ -55,7 +55,7 @@ class EngineProcess(LineProcess):
         try:
             answer = json.loads(line)
         except ValueError:
-            raise RunFailed("crash", f"the engine's answer is no JSON: {line[:80]!r}") from None
+            raise RunFailed("crash", f"the engine's answer is not JSON: {line[:80]!r}") from None
         if "error" in answer:
             raise RunFailed("crash", answer["error"])
         return answer
@@ -87,7 +87,7 @@ class DrivenDecoder:
         facts: dict[str, Any] = {"exactness": "driven", "law": None, "raised": [], "findings": {}}
         try:
             if seen := self._seen():
-                return facts | {"seen": seen, "reason": "its text depends on memory that was never written"}
+                return facts | {"seen": seen, "reason": "its output depends on memory that was never written"}
             laws = [self._law(k) for k in range(len(self.requests))]
         except NoTreeOfDraws as why:
             return facts | {"reason": str(why), "calls": self.asked}
@@ -102,7 +102,9 @@ class DrivenDecoder:
     def _batch(self, k: int, texts: Sequence[Mapping[str, Any]], fill: float | None, **more: Any) -> dict[str, Any]:
         """Texts of request k decoded together, and one of each other request beside them."""
         if self.engine.seconds() > self.until:
-            raise NoTreeOfDraws(f"its law takes more processor time than there is (--timeout {self.seconds:g})")
+            raise NoTreeOfDraws(
+                f"its distribution needs more processor time than the limit (--timeout {self.seconds:g})"
+            )
         self.batches += 1
         own, others = self.requests[k], [r for j, r in enumerate(self.requests) if j != k]
         asked: dict[str, Any] = {

@@ -174,7 +174,7 @@ class TextLaw:
                     self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / count)
                     return
                 self._refine(wrong[:MOST_REFINED])
-        raise NoTreeOfDraws(f"random texts contradict its law still after it was refined {ROUNDS} times")
+        raise NoTreeOfDraws(f"random outputs still contradict its distribution after {ROUNDS} refinements")
 
     def law(self) -> dict[Outcome, float]:
         """Text -> probability."""
@@ -264,7 +264,7 @@ class TextLaw:
         texts = self._texts([node.numbers(point) for node, point in asked.values()]) if asked else []
         for ((_, outcome), (node, point)), stages in zip(asked.items(), texts):
             if stages[node.depth].outcome != outcome:
-                raise NoTreeOfDraws("the same numbers, handed in again, came to another text")
+                raise NoTreeOfDraws("the same numbers, supplied again, gave another output")
             if len(stages) == node.depth + 1:
                 node.children[outcome] = None
                 continue
@@ -286,7 +286,7 @@ class TextLaw:
                 return None if near else (node, point, stage.outcome)
             node = node.children[foretold]
         if node is not None:
-            raise NoTreeOfDraws("some texts end where others with the same tokens go on")
+            raise NoTreeOfDraws("some outputs end where others with the same tokens go on")
         return None
 
     def _refine(self, wrong: Sequence[tuple[Node, Point, Outcome]]) -> None:
@@ -297,8 +297,8 @@ class TextLaw:
             (here,) = self._asked([(node, point)])
             if here != outcome:
                 raise NoTreeOfDraws(
-                    f"after {node.text} the same numbers came to {outcome} in one text and to {here} in another: what "
-                    "was decided before, or what stands beside it, is not all in the tokens"
+                    f"after {node.text} the same numbers gave {outcome} in one output and {here} in another: what "
+                    "it does depends on more than the tokens, such as earlier decisions or its neighbours"
                 )
             answered(about(node, self._refined(node, point)), self._asked)
             touched.append(node)

@@ -65,7 +65,7 @@ class Text:
             values = self.random.random(count) if kind == "uniform" else self.random.exponential(size=count)
             given = (values if kind == "uniform" else values.astype(np.float32)).tolist()
         elif len(given) != count:
-            raise ValueError(f"draw {self.taken} has {count} numbers, {len(given)} were handed in")
+            raise ValueError(f"draw {self.taken} has {count} numbers, {len(given)} were supplied")
         self.steps[-1]["draws"].append({"kind": kind, "at": place, "numbers": given})
         return given
 

@@ -51,7 +51,7 @@ def changes(old: States, new: States) -> list[Change]:
         made += _of_rates(name, old.rates.get(name), new.rates.get(name))
     for name in {**old.sizes, **new.sizes}:
         before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
-        made += [Change(WORSE, name, "", _listed(before - after), "examined no more")] if before - after else []
+        made += [Change(WORSE, name, "", _listed(before - after), "no longer examined")] if before - after else []
         made += [Change(BETTER, name, "", "not examined", _listed(after - before))] if after - before else []
     return made
 
@@ -110,7 +110,7 @@ def _changes(old: States, new: States, key: tuple[str, str], now_alone: tuple[st
         absent = "not claimed" if key in old.unclaimed else "not examined"
         yield Change(WORSE if bad else KNOWN if after.decided else BETTER, what, problem, absent, str(after))
     elif before:
-        yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "examined no more")
+        yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "no longer examined")
 
 
 def _between(what: str, problem: str, before: State, after: State) -> Iterator[Change]:
@@ -135,7 +135,7 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
             if not limit.value or not now.value or not (another or limit.moves_with_the_draw_to(now)):
                 yield from _numbers(what, problem, f"{method}: limit", limit.value, now.value)
         elif before.known == after.known and not before.refuted and not method.endswith(REAL_CALLS):
-            yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: not any more")
+            yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: no longer")
 
 
 def _numbers(what: str, problem: str, name: str, before: float | None, after: float | None) -> Iterator[Change]:

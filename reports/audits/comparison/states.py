@@ -204,7 +204,7 @@ def _report(states: States, data: Mapping[str, Any]) -> None:
         if isinstance(e.detail, CampaignDetail) and e.detail.accepted:
             states.rates[f"accepted draft tokens on {e.problem}"] = (*e.detail.accepted["interval"],)
     if called := len({(e.problem, e.dtype) for e in report.evidence if e.law.real_calls}):
-        states.rates[f"laws compared with {REAL_CALLS}"] = (called, called)
+        states.rates[f"distributions compared with {REAL_CALLS}"] = (called, called)
     if report.scope:
         _scope(states, report, report.scope)
 

@@ -27,7 +27,7 @@ NOT_SAID = (
     "anything of a decoder with another configuration, of other versions of the code, or of other models",
     "anything of what runs around the parts that were examined: a verifier that is lossless can stand in a loop that "
     "is not",
-    "that the code is safe to run, or that its texts are true or harmless",
+    "that the code is safe to run, or that its outputs are true or harmless",
 )
 """What no compliance document says, whatever its verdicts."""
 

@@ -142,9 +142,9 @@ def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]
         if name == "versions" or known == wanted:
             continue
         if known is None:
-            unrecorded.append(f"it does not record its {name}, asked is {_shown(wanted)}")
+            unrecorded.append(f"it does not record its {name}; the plan asks for {_shown(wanted)}")
         else:
-            other.append(f"its {name} is {_shown(known)}, asked is {_shown(wanted)}")
+            other.append(f"its {name} is {_shown(known)}; the plan asks for {_shown(wanted)}")
     why = "; ".join([*other, *unrecorded])
     return replace(row, counts=False, why=why, unplaced=not other) if why else row
 

@@ -236,7 +236,7 @@ def _overstated(required: Requirement) -> Iterator[str]:
 def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
     """Return a line for each repeated id. Ids that differ in case alone would be one file on some systems."""
     low = [entry.id.lower() for entry in entries]
-    return [f"{what} {entry.id} is there twice" for k, entry in enumerate(entries) if low[k] in low[:k]]
+    return [f"{what} {entry.id} is given twice" for k, entry in enumerate(entries) if low[k] in low[:k]]
 
 
 STATES = DONE, FAILED = "done", "failed"

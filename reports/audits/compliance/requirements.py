@@ -154,12 +154,12 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
     if row.verdict == ERROR:
         return f"{row.part}: {row.why or 'it ended in an error'}"
     if row.strength == "none":
-        return f"{row.part} has no law and no samples on {row.on}" + (f": {row.why}" if row.why else "")
+        return f"{row.part} has no distribution and no samples on {row.on}" + (f": {row.why}" if row.why else "")
     sampled = row.strength is Strength.SAMPLED
     if (sampled or (row.strength.decides and row.verdict == HOLDS)) and not _shows(row, wanted):
         left = "states no limit" if row.limit is None else f"leaves {row.limit:.3g} ({row.unit})"
-        asked = f", asked is {wanted:g}" if wanted is not None else ""
+        asked = f"; the plan asks for {wanted:g}" if wanted is not None else ""
         return f"{row.part} {left}{asked}" + (": more samples are needed" if sampled else "")
     if row.strength in ("sampled", "observed"):
-        return f"{row.part}: an exact law in place of {row.strength.kind}"
+        return f"{row.part}: an exact distribution in place of {row.strength.kind}"
     return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"

@@ -123,14 +123,18 @@ def audit_engine(
         if not complete or last or not exact.without:
             return report
     elif engine.driver:
-        raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")
+        raise InputError(
+            f"{engine.name}: draftproof supplies its random numbers; expected --level exact, without --samples"
+        )
     elif "statistical" not in levels:
         raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")
     changed = [n for n, v in settings.items() if n in SETTINGS and SETTINGS[n].law and (n, v) not in NEUTRAL]
     if changed:  # samples are judged against the target's own law
         if report.evidence:
             return report
-        raise InputError(f"{changed[0]} changes the law, which samples are not judged by; expected --level exact")
+        raise InputError(
+            f"{changed[0]} changes the expected distribution, by which samples are not judged; expected --level exact"
+        )
     run = EngineTexts(engine, problems or engine_problems(), plain, samples or engine.samples, timeout, memory,
                       settings, report, progress)  # fmt: skip
     examine(report, [run])

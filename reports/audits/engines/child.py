@@ -56,7 +56,7 @@ def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], number
                 send_counts()
                 since = time.monotonic()
         if taken != len(job["seeds"]):
-            failure = "crash", f"it gave {taken} texts for {len(job['seeds'])} seeds"
+            failure = "crash", f"it gave {taken} outputs for {len(job['seeds'])} seeds"
     except MemoryError:
         failure = "memory", "it needs more memory than its limit (--memory)"
     except Exception as error:

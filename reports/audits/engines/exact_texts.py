@@ -34,7 +34,7 @@ from .cells import TextCell
 DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 """The claims that decide the verdict on a decoder. If one is refuted, a diagnosis is looked for."""
 
-WHAT = "laws of a decoder's texts"
+WHAT = "distributions of a decoder's outputs"
 """What a checkpoint's rows are of."""
 
 

@@ -12,7 +12,7 @@ from ....models.errors import InputError
 from ....proofs.interception.by_value import by_value
 from ....proofs.interception.loading import dotted_name
 
-NAME_IT = "give it a name in a module, such as 'verify = ...' at the top level of mine.py, and hand over mine.verify"
+NAME_IT = "give it a name in a module, such as 'verify = ...' at the top level of mine.py, and pass mine.verify"
 WRITE_IT = "put '%%writefile mine.py' first in its cell, run it, and audit 'mine.py:verify'"
 """Advice for a notebook, whose functions belong to no file."""
 
@@ -42,9 +42,7 @@ def handed_over(subject: Callable) -> dict[str, Any]:
     try:
         return by_value(subject)
     except TypeError as error:
-        raise InputError(
-            f"{_described(subject)} cannot be handed over as an object ({error}): hand over its name"
-        ) from None
+        raise InputError(f"{_described(subject)} cannot be passed as an object ({error}): pass its name") from None
 
 
 def _names(subject: Any) -> Iterator[tuple[types.ModuleType, str]]:

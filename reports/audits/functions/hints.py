@@ -39,7 +39,7 @@ def drafting_hint(laws: Sequence[Measurement], compared: bool) -> dict[str, str]
         + " and ".join(right)
         + ("" if compared else " (calls of one problem after another were not compared)")
     )
-    return {"drafting": f"{text}; if it is made for the latter alone, judge it by them: --drafting {','.join(right)}"}
+    return {"drafting": f"{text}; if it is meant for the latter only, audit it with --drafting {','.join(right)}"}
 
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:

@@ -79,13 +79,15 @@ def _refuse(
     """Raise InputError for problems that the subject is not made for."""
     if subject.modifies_target and (asking := next((p for p in small if p.law), None)):
         raise InputError(
-            f"{asking.name}: it declares a law, and {subject.name} modifies the target; expected none here"
+            f'{asking.name}: it declares a "law", and {subject.name} modifies the target; expected none here'
         )
     wanted = ways_asked_for(settings)
     if subject.reference is None:
         return
     if given and not small:
-        raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
+        raise InputError(
+            f"{given[0].name}: the distributions of reference verifiers are exact; wide problems have rows of floats"
+        )
     if wanted:
         raise InputError(f"{subject.name} verifies blocks, and no trees are drawn for it; expected no drafting")
     if tree := next((p for p in small if not p.tree.chain), None):

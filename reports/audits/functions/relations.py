@@ -59,7 +59,7 @@ class Relations:
         law = session.law_from(problem, session.sandbox.law(problem, scales=(target, draft)))
         how = f"target x {target:.8g}, draft x {draft:.8g}"
         if not law.known:
-            return f"{how}: no law ({law.reason})"
+            return f"{how}: no distribution ({law.reason})"
         raised = next((o for o in law.outcomes() if isinstance(o, str)), None)
         if raised:
             return f"{how}: {raised}"

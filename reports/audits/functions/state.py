@@ -113,7 +113,7 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
     known = [m for m in laws if m.known]
     if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
         return laws
-    session.settings.progress("calling it again in other surroundings", 0, 1)
+    session.settings.progress("calling it again in another environment", 0, 1)
     problem, found = ALONE, Examined(None)
     try:
         for original in _originals(session, known) or [session.measure(ALONE)]:
@@ -249,7 +249,7 @@ def _at_the_end(all_: Repetition) -> Iterator[Difference]:
         again = repeated.measurement
         blocks = {block: law for block, law in original.blocks.items() if block in again.blocks}
         if not replace(original, blocks=blocks).agrees_with(again):
-            reason = f"its law on {original.problem.name} is another one after {all_.calls:,} calls"
+            reason = f"its distribution on {original.problem.name} differs after {all_.calls:,} calls"
             yield Difference(reason, problems=all_.session.settings.problems)
 
 
@@ -366,7 +366,7 @@ CHECKS = (
     StateCheck("the same process, a call on each variant in turn", "calls", _in_turn),
     StateCheck(
         "a fresh process, another clock, host, environment and hash seed, arrays with gaps",
-        "laws and calls",
+        "distributions and calls",
         _elsewhere,
     ),
     StateCheck("every path, noted once", "what is asked: nothing may be", _reading),

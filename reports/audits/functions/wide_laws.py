@@ -45,7 +45,7 @@ SHARE = 0.9
 """Share of the audit's processor time, if it is limited, after which no further law is looked for."""
 
 MOST_SAMPLED = 2
-MODIFIES = "the law that a modified target continues (Lemma 8) is not computed on wide problems"
+MODIFIES = "the distribution that a modified target continues (Lemma 8) is not computed on wide problems"
 DRIVEN = "random numbers that are inputs are sent one by one: rows of small vocabularies alone"
 TREES = "wide problems draft blocks: trees are drawn over small vocabularies alone"
 GAVE_UP = 3
@@ -186,8 +186,8 @@ class WideLaws:
             return
         if not alone.lossless.refutes:
             replay = session.replays[problem.name] = session.replay_of([original, problem])
-            text = f"its law on {problem.name} is another one after calls on {original.name}, whose rows agree with its"
-            session.report.notice({"state": f"{text} in part: it takes one for the other"}, replay=replay)
+            text = f"its distribution on {problem.name} differs after calls on {original.name}, which shares some rows"
+            session.report.notice({"state": f"{text}: it confuses the two"}, replay=replay)
 
     def _until_refuted(
         self, laws: Iterable[WideMeasurement], problems: Sequence[WideProblem] = ()

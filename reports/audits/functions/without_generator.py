@@ -34,7 +34,7 @@ class WithoutGenerator:
             self.law = replace(law, problem=replace(problem, name=problem.name + SUFFIX))
             session.replays[self.law.problem.name] = session.replay_of([problem])
         else:
-            why = f"raises: {next(iter(law.outcomes()))}" if raised else f"has no law: {law.reason}"
+            why = f"raises: {next(iter(law.outcomes()))}" if raised else f"has no known distribution: {law.reason}"
             session.report.notice({"optional-generator": f"called without a generator it {why}"})
 
     def evidence(self, complete: bool) -> list[Evidence]:

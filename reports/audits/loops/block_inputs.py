@@ -34,7 +34,7 @@ class BlockInputs:
         self.session, self.drift = session, drift
         self.observations = Observations(self.bet, warp=session.warp)
         self.bets = TokenBets(BET_FAMILIES, alpha, drift)
-        self.problem = "a batch of several lengths" if session.batch_size > 1 else "one text"
+        self.problem = "a batch of several lengths" if session.batch_size > 1 else "one output"
 
     def run(self) -> None:
         session = self.session

@@ -107,7 +107,7 @@ ROUNDING_PER_TOKEN = 1e-6
 
 
 class EnumeratedLaw:
-    """An enumeration of the law of the first tokens, with the verifier's exact form, on every random path.
+    """An enumeration of the distribution of the first tokens, with the verifier's exact form, on every random path.
 
     ``TextCounts`` and ``written_texts`` examine the loop's own random streams and its batched verifier.
     """
@@ -140,7 +140,7 @@ class EnumeratedLaw:
             return [self.forged.text(tokens, self.length) for tokens in written.tokens]
 
         def few(done: int, begun: int) -> bool:
-            session.step(f"the exact law of {self.length} tokens", done, done + begun)
+            session.step(f"the exact distribution of {self.length} tokens", done, done + begun)
             return done + begun <= MAX_PATHS
 
         return batched_law_of(texts, few)
@@ -198,7 +198,7 @@ class TextCounts:
             done = sum(self.texts.values())
             if done >= self.samples or (done and self.session.past(COUNTS_SHARE)):
                 return
-            self.session.step("the law of the first tokens", done, self.samples)
+            self.session.step("the distribution of the first tokens", done, self.samples)
             written = self.session.decode([[self.forged.start]] * min(batch, self.samples - done), length, seed)
             self.texts.update(self.forged.text(text, length) for text in written.tokens)
             self.accepted.update(written.iterations[0].accepted)

@@ -61,7 +61,7 @@ def _examined(session: LoopSession) -> Report:
     versions = environment() | _device(session)
     report = Report(_subject(session), DECIDING_CLAIMS, options.seed, versions, end_to_end=run)
     if verifier.lossy:
-        lossy = f"{verifier.name} is lossy by name ({verifier.lossy}): it does not claim the target's law"
+        lossy = f"{verifier.name} is lossy by name ({verifier.lossy}): it does not claim the target's distribution"
         report.notice({"lossy": lossy})
     if options.loop:
         report.notice({"own loop": f"decoded by {options.loop} in the place of draftproof's loop"})
@@ -72,7 +72,12 @@ def _examined(session: LoopSession) -> Report:
         laws, enumerated = _laws(session, alpha)
         greedy = session.settings.greedy
         texts = GreedyTexts(session, drift, enumerated) if greedy else SampledTexts(session, drift, alpha)
-        parts = {"rows": [inputs], "the law of the first tokens": laws, "texts": [texts], "wall clock": [timing]}
+        parts = {
+            "rows": [inputs],
+            "the distribution of the first tokens": laws,
+            "texts": [texts],
+            "wall clock": [timing],
+        }
         done = list(takewhile(lambda name: examine(report, parts[name], MEMORY_HINT), parts))
         _in_the_time_given(report, session, [name for name, part in parts.items() if part and name not in done])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
@@ -95,7 +100,7 @@ def _in_the_time_given(report: Report, session: LoopSession, lacked: list[str]) 
 
 
 def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], EnumeratedLaw | None]:
-    """Return what examines the law of the first tokens of a forged pair; the enumerated law also apart, if any."""
+    """Return what examines the distribution of a forged pair's first tokens; the enumerated law also apart, if any."""
     if session.start is None or session.options.prompts is not None:
         return [], None
     law = forged_law(session, session.start)
@@ -122,7 +127,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
     setting = {
         "vocabulary": text_config(pair.target).vocab_size, "target": pair.names[0], "draft": pair.names[1],
         "device": pair.device, "dtype": pair.dtype,
-        "loop": f"{_decoding(session)}, gamma {options.gamma}, {sampled}, {rows} texts, "
+        "loop": f"{_decoding(session)}, gamma {options.gamma}, {sampled}, {rows} outputs, "
         f"{options.new_tokens} new tokens",
         "gamma": options.gamma, "paths": session.verifier.paths, **sampling, "eos": sorted(session.settings.end_tokens),
         "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy,

@@ -48,7 +48,7 @@ class WrittenTexts(ABC):
         self.count = self.tokens = 0
         self.wrong_ends: list[Witness] = []
         self.samples = session.options.samples if session.start is None and session.options.samples else WRITTEN_TEXTS
-        self.problem = f"texts of {session.options.new_tokens} tokens"
+        self.problem = f"outputs of {session.options.new_tokens} tokens"
 
     def run(self) -> None:
         session, rows, turn = self.session, min(self.session.batch_size, self.samples), 0
@@ -93,9 +93,9 @@ class WrittenTexts(ABC):
         """Return a notice if the time was up before all texts were written."""
         if not 0 < self.count < self.samples:
             return {}
-        done = f"{self.count} of {self.samples} texts, {self.tokens} tokens"
+        done = f"{self.count} of {self.samples} outputs, {self.tokens} tokens"
         limit = f"--timeout {self.session.options.timeout:g}"
-        return {"fewer texts": f"{done}, in the time given ({limit}); limits are as wide as that makes them"}
+        return {"fewer texts": f"{done}, in the time given ({limit}), so limits are wider"}
 
     def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
         """Return the logits before each token of a text."""
@@ -107,7 +107,7 @@ class WrittenTexts(ABC):
         length = next((at + 1 for at, token in enumerate(tokens) if token in ends), self.session.options.new_tokens)
         if len(tokens) != length:
             place = min(length, len(tokens)) - 1
-            self.wrong_ends.append(self.witness(prompt, place, "tokens of the text", str(length), str(len(tokens))))
+            self.wrong_ends.append(self.witness(prompt, place, "tokens of the output", str(length), str(len(tokens))))
 
     def ends_evidence(self) -> list[Evidence]:
         """Return the evidence of texts that end wrongly, if there are any."""
@@ -184,11 +184,11 @@ class GreedyTexts(WrittenTexts):
         """Return how far agreement at temperature 0 reaches."""
         if not self.distinct or self.wrong:
             return super().notices()
-        tokens, reach = sum(self.distinct.values()) - len(self.ties), "other texts were not examined"
+        tokens, reach = sum(self.distinct.values()) - len(self.ties), "other outputs were not examined"
         if self.enumerated and not self.ties:
             length = self.session.options.new_tokens
             reach = f"the exact distribution was enumerated for outputs of {length} tokens after the start token"
-        agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} texts"
+        agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} outputs"
         return super().notices() | {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
 
 

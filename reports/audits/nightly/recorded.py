@@ -62,7 +62,7 @@ def judge_night(
     before = shards.names
     present = {path.name: digest_of(path) for path in recording.shards}
     for name in sorted(before.keys() - present.keys()):
-        failures.append(_failure(subject, "gone", f"{name} was judged and is gone; what it showed stays"))
+        failures.append(_failure(subject, "gone", f"{name} was judged and is missing; its results stay"))
     shown, gains = list[Shown](), dict[int, np.ndarray]()
     for at, path in enumerate(recording.shards):
         progress(subject, at, len(recording.shards))

@@ -174,12 +174,12 @@ class ServerTexts(ServerExamination):
         sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
         if any(journal.redrawn.values()):
             sentences.append(
-                "what refused requests would have said: they were sent again, and the limits allow for any text of "
+                "what refused requests would have returned: they were sent again, and the limits allow for any text of "
                 "theirs"
             )
         stop = self.requests["stop"].stop
         if "stop" in kinds and not any(stop in text for t in journal.texts["stop"].values() for text in t):
-            sentences.append("what a stop string does: no text came to one")
+            sentences.append("what a stop string does: no output reached one")
         if not seen.drafts:
             sentences.append("whether the server speculates at all: its answers do not show it")
         if seen.choices["1"] and "choices" in kinds:

@@ -67,14 +67,14 @@ class Completion:
     def take(self, data: Any) -> None:
         """Add a JSON answer, or one event of a stream. Raises: Lost."""
         if not isinstance(data, dict) or "error" in data:
-            raise Lost(f"an error instead of a text: {_message(data)}")
+            raise Lost(f"an error in place of output: {_message(data)}")
         choices = data.get("choices")
         if not isinstance(choices, list):
             raise Lost("JSON without choices")
         for place, choice in enumerate(choices):
             text, index = (_text(choice), choice.get("index", place)) if isinstance(choice, dict) else (None, 0)
             if not isinstance(text, str | None) or not isinstance(index, int) or not 0 <= index < 1000:
-                raise Lost("a choice without a text")
+                raise Lost("a choice without text")
             while len(self.texts) <= index:
                 self.texts.append("")
                 for parts in (self.ended, self.logprobs, self.token_ids):
@@ -158,14 +158,14 @@ class Completions:
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             cause = _root(error)
             if isinstance(cause, ssl.SSLError):
-                raise Wrong(f"no TLS at {self.base} ({_short(cause)}); is it http:// that is meant?") from None
+                raise Wrong(f"no TLS at {self.base} ({_short(cause)}); did you mean http://?") from None
             raise Refused(f"no connection to {self.base} ({_short(cause)})", read=False) from None
         except httpx2.TimeoutException:
             raise Lost(f"no answer within {self.seconds:g} s") from None
         except httpx2.SSEError as error:
             raise Lost(f"a broken stream of events ({_short(error)})") from None
         except (httpx2.HTTPError, httpx2.StreamError, RuntimeError) as error:
-            raise Lost(f"the connection broke before the answer was whole ({_short(error)})") from None
+            raise Lost(f"the connection broke before the answer was complete ({_short(error)})") from None
 
     @property
     def address(self) -> str:
@@ -184,7 +184,7 @@ class Completions:
             raise Refused(f"status {status}", _wait(response.headers.get("retry-after")))
         if 300 <= status < 400:
             place = response.headers.get("location", "nowhere")
-            raise Wrong(f"{self.base} redirects to {place}; give the address it is at")
+            raise Wrong(f"{self.base} redirects to {place}; give that address")
         if kind.startswith("text/html") and (status == 200 or 400 <= status < 500):
             expected = f"expected the OpenAI completions API; status {status}"
             raise Wrong(f"{self.base} answers with a page (text/html); {expected}")
@@ -204,7 +204,7 @@ class Completions:
             if size > MOST_BYTES:
                 raise Lost(f"more than {MOST_BYTES:,} bytes")
             if time.monotonic() > until:
-                raise Lost(f"no whole answer within {self.seconds:g} s")
+                raise Lost(f"no complete answer within {self.seconds:g} s")
             yield part
 
     def _whole(self, response: httpx2.Response) -> Completion:
@@ -230,7 +230,7 @@ class Completions:
                     raise Lost(f"an event that is not JSON: {event.data[:40]!r}")
                 answer.take(data)
         if not answer.ended or None in answer.ended:
-            raise Lost("the stream ended before its text did")
+            raise Lost("the stream ended before its output did")
         return answer
 
 

@@ -38,7 +38,7 @@ WRITTEN = 1000
 TESTS = 3
 """Tests of a row at most: of the texts with speculation, of those without, and of both together."""
 
-LOST = "{} answers are lost or were drawn again"
+LOST = "{} answers were lost or requested again"
 """Reason of a row on which nothing is decided."""
 
 
@@ -72,9 +72,7 @@ class ServerGrid(ServerExamination):
     def begin(self) -> None:
         settings = self.settings
         if any(client.chat for client in self.clients):
-            raise InputError(
-                f"{self.url}: chats are not asked under every setting; expected the URL of the completions"
-            )
+            raise InputError(f"{self.url}: the grid has no chat requests; expected the URL of the completions")
         self.rows, self.problem = chosen_rows(settings.rows, SERVED), settings.problem(self.given["target"])
         self.modes: dict[str, Completions] = dict(zip((DRAFT, PLAIN), self.clients))
         dialect = dialect_of(self.header, settings.words)
@@ -109,7 +107,7 @@ class ServerGrid(ServerExamination):
             yield from self.journal.shown[row.name].values()
 
     def not_examined(self, seen: Seen) -> list[str]:
-        return ["chat, and what ends a text other than its cap and a stop sequence", *self.left_out]
+        return ["chat, and ends of outputs other than the cap and a stop sequence", *self.left_out]
 
     def _examined(self, row: GridRow, requests: Mapping[str, RowRequests]) -> list[Evidence]:
         """Send a row's requests; return what the answers are evidence of. Raises: RunFailed."""
@@ -191,7 +189,7 @@ class ServerGrid(ServerExamination):
         """Yield the shortest impossible text, if any came."""
         if seen.impossible:
             text = min(seen.impossible, key=lambda text: (len(text), text))
-            yield LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} texts")
+            yield LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} outputs")
 
     def _same(self, row: GridRow, answered: AnsweredRow, plain: AnsweredRow) -> Evidence:
         """Compare the tokens after each context with speculation and without."""
@@ -199,13 +197,15 @@ class ServerGrid(ServerExamination):
         n, lost = first.total(), answered.lost + plain.lost
         made = self._of_texts("same-as-plain", row, DRAFT, samples=self.settings.samples, tokens=n, seed=self.seed)
         if lost or not n:
-            return made.undecided(LOST.format(lost) if lost else "no context came to both")
+            return made.undecided(LOST.format(lost) if lost else "no context occurred in both")
         test = homogeneity(first, second)
         made = made.with_detail(p_value=test.p_value, cells=test.cells, p_value_by=test.method)
         if test.p_value > self.alpha:
             limit = min_detectable_homogeneity(n, max(2, test.cells), n, self.alpha, BETA)
             return replace(made, bound=min(1.0, limit))
-        return self._refuted(row, made, LawEntry("next tokens with speculation, without", "one law", test.witness))
+        return self._refuted(
+            row, made, LawEntry("next tokens with speculation, without", "one distribution", test.witness)
+        )
 
     def _logprobs(self, row: GridRow, mode: str, answered: AnsweredRow) -> Evidence:
         """Compare every reported logprob with its row."""
@@ -220,5 +220,5 @@ class ServerGrid(ServerExamination):
         if not check.off and not check.without:
             return replace(made, verdict=HOLDS)
         why = f"{check.off} of {check.compared} logprobs are off by more than {LOGPROBS_OFF:g}"
-        why += f"; {check.without} of {check.texts} texts have none" if check.without else ""
+        why += f"; {check.without} of {check.texts} outputs have none" if check.without else ""
         return self._refuted(row, made, check.worst, why=why)

@@ -237,8 +237,8 @@ class ReferenceTexts(ServerExamination):
             if time.monotonic() > self.until and last < total:
                 if not self.texts:
                     raise RunFailed("timeout", f"not done within {self.settings.timeout:g} s")
-                said = f"{self.texts} of {total} texts, in the time given (--timeout {self.settings.timeout:g})"
-                self.report.notice({"fewer texts": f"{said}; limits are as wide as that makes them"})
+                said = f"{self.texts} of {total} outputs, in the time given (--timeout {self.settings.timeout:g})"
+                self.report.notice({"fewer texts": f"{said}, so limits are wider"})
                 return
 
     def _requests(
@@ -352,7 +352,7 @@ class ReferenceTexts(ServerExamination):
         bound = None if witness else 1.0 if too_wide else max(limits[name] for name in LIMITED_BY)
         return [Evidence(
             claim="lossless", method=Method.BETTING, verdict=REFUTED if witness else NO_EVIDENCE, bound=bound,
-            problem=f"texts of {TEXT_TOKENS} tokens", detail=detail, witness=witness,
+            problem=f"outputs of {TEXT_TOKENS} tokens", detail=detail, witness=witness,
             replay=self.replay() if witness else "",
         )]  # fmt: skip
 
@@ -361,17 +361,15 @@ class ReferenceTexts(ServerExamination):
         return "a server without speculation" if self.settings.without else "the server itself, one token a request"
 
     def not_examined(self, seen: Seen) -> list[str]:
-        fault = "a fault smaller than the drift that the bets pay for, which was measured on " + self._measured_on
+        fault = "a fault smaller than the drift that the bets allow for, which was measured on " + self._measured_on
         model = "a model that differs from the reference as a whole: on the server itself that is drift"
-        drafts = "draft tokens taken unverified, below what shows in other bets: --draft names their model"
+        drafts = "draft tokens accepted unverified, too few to show in other bets: --draft names their model"
         left_out = {fault: True, model: not self.settings.without, drafts: not self.settings.draft,
                     "what lost answers would have been": bool(self.journal.lost["texts"])}  # fmt: skip
         return [sentence for sentence, there in left_out.items() if there]
 
     def section(self) -> dict[str, Any]:
-        return super().section() | {
-            "speculation": {"seen": "is not looked for: every token is judged, whoever drafted it"}
-        }
+        return super().section() | {"speculation": {"seen": "not looked for: every token is judged, drafted or not"}}
 
     def drift_notice(self) -> dict[str, str]:
         """Return a notice of how far the rows are apart, and what the bets pay for that."""

@@ -98,21 +98,21 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
         prompts = sum((Counter(kind["lost_prompts"]) for kind in kinds), Counter())
         why = "; ".join(f"{n} times: {reason}" for reason, n in reasons.most_common(SHOWN))
         after = ", ".join(f"{prompt[:40]!r} ({n})" for prompt, n in prompts.most_common(SHOWN))
-        said = f"{reasons.total()} answers are lost and were not drawn again ({why})"
+        said = f"{reasons.total()} answers were lost and not requested again ({why})"
         remarks["answers-lost"] = f"{said}; prompts: {after}" if after else said
     if server["refused"]:
         why = "; ".join(f"{n} times: {reason}" for reason, n in server["refused"].items())
         redrawn = sum(kind["redrawn"] for kind in kinds)
-        allowed = f"; the limits allow for {redrawn} refused with a status, which may hide a text" if redrawn else ""
+        allowed = f"; the limits allow for {redrawn} refused with a status, which may hide an output" if redrawn else ""
         remarks["refused"] = f"requests were not taken ({why}); they were sent again{allowed}"
     if server["longer_than_asked"]:
-        remarks["longer-texts"] = f"{server['longer_than_asked']} texts have more tokens than max_tokens"
+        remarks["longer-texts"] = f"{server['longer_than_asked']} outputs have more tokens than max_tokens"
     if model and server["answered_as"] not in ([], [model]):
         remarks["another-model"] = f"asked for {model!r}, the answers name {', '.join(server['answered_as'])}"
     elif len(server["answered_as"]) > 1:
         remarks["another-model"] = f"the answers name several models: {', '.join(server['answered_as'])}"
     if (pair := server["together_against_alone"]) and pair["p_value"] <= pair["false_alarm_rate"]:
-        remarks["together-differs"] = f"texts of requests sent together and alone differ (p = {pair['p_value']:.2g})"
+        remarks["together-differs"] = f"outputs of requests sent together and alone differ (p = {pair['p_value']:.2g})"
     if (seeds := server.get("same_seed")) and seeds["same"] < seeds["asked"]:
-        remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another text"
+        remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another output"
     return remarks

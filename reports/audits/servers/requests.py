@@ -177,7 +177,7 @@ class KindRequests(ForgedRequests):
         if len(tokens) < wanted:
             raise Lost(f"fewer tokens than asked for, with finish_reason {ended!r}")
         if answer.usage not in (None, len(tokens), sum(len(self.words.tokens(t)) for t in answer.texts)):
-            raise Lost(f"a text of {len(tokens)} tokens, and a count that says {answer.usage}")
+            raise Lost(f"an output of {len(tokens)} tokens, but usage says {answer.usage}")
         return tokens
 
     @property

@@ -121,7 +121,7 @@ class Sampler:
         nothing = not any(self.journal.texts.values())
         if len(lost) > (MOST_LOST if nothing else max(MOST_LOST, samples // 10)):
             plain = self.client.base.startswith("http://") and nothing
-            hint = "; is it https:// that is meant?" if plain and "connection broke" in why else ""
+            hint = "; did you mean https://?" if plain and "connection broke" in why else ""
             place = self._place(requests, samples)
             raise RunFailed("crash", f"{len(lost)} answers lost, the last one: {why}; {place}{hint}")
 
@@ -132,4 +132,4 @@ class Sampler:
 
     def _place(self, requests: SentRequests, samples: int) -> str:
         name = requests.kind.name
-        return f"after {len(self.journal.texts[name])} of {samples} texts of {name!r}"
+        return f"after {len(self.journal.texts[name])} of {samples} outputs of {name!r}"

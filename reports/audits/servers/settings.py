@@ -82,7 +82,7 @@ class AskedServer:
             if hasattr(self, name):
                 if self.fields.get(name) is not None:
                     option = f"--{name.replace('_', '-')}"
-                    raise InputError(f"--set {name}: give {option}, so that the law judged is that of its rows")
+                    raise InputError(f"--set {name}: give {option}, so that its rows are judged by it")
                 own[name] = getattr(self, name)
         return NEUTRAL | {name: value for name, value in own.items() if value is not None} | dict(self.fields)
 

@@ -36,7 +36,7 @@ class Words(NamedTuple):
             if piece not in known:
                 words = f"{self.words[0]} to {self.words[-1]}"
                 raise Unreadable(
-                    f"a text that is not of the target's tokens: {piece[:20]!r} is none of the words {words}"
+                    f"an output that is not made of the target's tokens: {piece[:20]!r} is none of the words {words}"
                 )
         return [known[piece] for piece in pieces]
 

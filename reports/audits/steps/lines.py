@@ -72,12 +72,12 @@ def not_examined(recording: StepLines) -> list[str]:
     if recording.drafts == "unknown" and recording.rule == "token":
         sentences.append("whether the engine follows its rule: the first line does not say how tokens were drafted")
     if cut:
-        sentences.append(f"{cut:,} drafted tokens that are not known well enough, or are behind one that is not")
+        sentences.append(f"{cut:,} drafted tokens that are not known well enough, or come after one that is not")
     if recording.rule == "token" and recording.drafts == "sampled":
-        sentences.append("replacements, but for a rejected token that comes out: draft probabilities are lists")
+        sentences.append("replacements, except a rejected token that is emitted: draft probabilities are lists")
     if recording.greedy:
         unseen = sum(not line.next.top for line in recording.lines.values() if line.kept == len(line.tokens))
-        sentences += [f"{unseen:,} tokens behind all drafted ones: no list of the target's row"] if unseen else []
+        sentences += [f"{unseen:,} tokens after all drafted ones: no list of the target's row"] if unseen else []
     elif not any(True for _ in recording.listed("target")):
-        sentences.append("whether texts follow the target: no list of its most probable tokens")
+        sentences.append("whether outputs follow the target: no list of its most probable tokens")
     return [*sentences, "what other rules would accept: it depends on whole rows"]

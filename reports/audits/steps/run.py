@@ -116,13 +116,15 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
     if judge.rule == UNKNOWN_RULE:
         sentences.append("whether the engine follows its rule: the recording claims none (--rule)")
     if judge.rule == "greedy-block":
-        sentences.append("whether texts follow the target: greedy block verification changes the rows of later steps")
+        sentences.append("whether outputs follow the target: greedy block verification changes the rows of later steps")
     for why, number in judge.left_out.items():
         sentences.append(f"{number:,} steps: {why}")
     if dropped := judge.counts.get("dropped"):
         sentences.append(f"{dropped:,} steps that the recorder had no time for")
     if header.chosen.one_of > 1:
-        sentences.append(f"steps that were not recorded: one of {header.chosen.one_of} was, chosen without looking")
+        sentences.append(
+            f"steps that were not recorded: one of {header.chosen.one_of} was, chosen regardless of content"
+        )
     if not judge.rows.checked:
         sentences.append("whether the recorded rows are those of the settings: no logits were recorded")
     elif judge.rows.left_out:

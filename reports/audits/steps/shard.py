@@ -113,7 +113,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
             accepted[tree].append(acceptance_of(steps, shard.arrays["request"][places]))
         law = against.law(tree)
         if against.names and law is None:
-            found.left_out[f"their rule: a tree, on which {rule} has no law"] += steps.count
+            found.left_out[f"their rule: {rule} has no distribution for trees"] += steps.count
         elif isinstance(steps, TreeSteps) and law is not None and law.longest and steps.twice.any():
             found.left_out["their rule: siblings with one token"] += int(steps.twice.sum())
             steps, places = steps.part(~steps.twice), places[~steps.twice]

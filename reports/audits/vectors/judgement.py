@@ -242,5 +242,5 @@ def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
     status = STATUSES[verdict_of_counts(found, slack)]
     if status == FAILED:
         apart = f"p = {found.p_value:.2g}, total variation at least {found.distance.lower:.3g}"
-        return FAILED, f"{n:,} counts do not follow the law: {apart}"
+        return FAILED, f"{n:,} counts do not follow the distribution: {apart}"
     return status, f"a total variation below {found.limit:.2g} can remain unseen in {n:,} counts"

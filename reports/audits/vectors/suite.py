@@ -42,7 +42,7 @@ CONVENTIONS = {
     "strict": "a sub-block passes if u < h: a uniform stands at its threshold, where u <= h gives another answer",
     "half-open": "uniforms are of [0, 1): one of them is 0",
     "bonus": "the whole block passes, and the verifier draws the token after it",
-    "padding": "behind a request's last draft token stand -1 and rows of 0",
+    "padding": "after a request's last draft token come -1 and rows of 0",
     "batch": "requests are verified in one call, by their place in the batch",
     "greedy": "a request at temperature 0: the target's argmax, which no row has twice",
 }

@@ -88,7 +88,7 @@ def _compare_files(folder: Path, made: Mapping[str, Any], files: Mapping[str, by
     """Compare each file but the PDF with what was made; the attestation too, and which files are there."""
     for place in sorted(folder.rglob("*")):
         if place.is_symlink() or not place.is_file():
-            yield f"{place.relative_to(folder).as_posix()}: is no plain file of a run"
+            yield f"{place.relative_to(folder).as_posix()}: is not a plain file of a run"
     failed = [f"{part['id']}.*.checkpoint" for part in made["parts"] if part["state"] != DONE]
     attested = {name: sha256(content).hexdigest() for name, content in files.items()}
     for name, digest in digests(folder).items():

@@ -120,7 +120,7 @@ def test_a_sentence_is_no_stronger_than_the_verdicts_and_the_worst_stand_first()
         "problems in float32."  # fmt: skip
     assert right.sentence == "Not refuted on 4 problems in float32."
     assert unknown.sentence == "Undecided: samples show no difference, and would not show one below TV 0.2."
-    driven = line(text="no-evidence, 1 of 2", how="driven, no law")
+    driven = line(text="no-evidence, 1 of 2", how="driven, no distribution")
     assert driven.sentence == "Undecided: one block at a time shows no difference above TV 0.2."
     half = EngineLine([*right.rows, *wrong.rows], [])
     assert half.sentence.startswith("Refuted") and "not refuted" not in half.sentence.lower()
@@ -136,7 +136,7 @@ def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it
     text = (written / "engines" / "vllm-ascend-block-lossless.md").read_text()
     assert text.startswith("# vllm-ascend 0.23.0.post1: sampled output does not follow the target model's distribution")
     for part in ("| target | always | 1/3, 2/3 |", "| 0 | 1/3 | 5/9 |", "```python", "Algorithm 2",
-                 "`pin` -> ``: there is no device", "Total variation between the two laws: 0.22",
+                 "`pin` -> ``: there is no device", "Total variation between the two distributions: 0.22",
                  "$ draftproof audit vllm-ascend-block"):  # fmt: skip
         assert part in text
     assert [file.name for file in (written / "engines").glob("*.md")] == ["vllm-ascend-block-lossless.md"]

@@ -51,11 +51,11 @@ STAYED = {
     ),  # its second call raises
     "takes its output away": (HOLDS, "process", "sys.stdout is another"),
     "starts threads": (None, "process", "more threads run"),  # refuted where the system allows no more: they raise
-    "forks": (ERROR, "failure", "it forks: more than 100 copies of its process came back from its calls"),
+    "forks": (ERROR, "failure", "it forks: more than 100 copies of its process returned from its calls"),
     "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),
     "goes elsewhere": (UNDECIDED, "surroundings", "os.chdir"),
     "stops collecting": (UNDECIDED, "surroundings", "gc.disable"),
-    "forgets a module": (REFUTED, "process", "the module json is forgotten"),  # its second call raises
+    "forgets a module": (REFUTED, "process", "the module json is removed from sys.modules"),  # its second call raises
     "limits its depth": (HOLDS, "process", "the recursion limit is 60, it was 1000"),
     "listens": (UNDECIDED, "surroundings", "sys.settrace"),
     "sets an alarm": (UNDECIDED, "surroundings", "signal.alarm"),

@@ -105,8 +105,8 @@ def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
 @pytest.mark.parametrize(
     ("how", "kind", "text"),
     [
-        ("no json", "crash", "a line that is no JSON: 'hello'"),
-        ("deep", "crash", "a line that is no JSON: '[[["),
+        ("no json", "crash", "a line that is not JSON: 'hello'"),
+        ("deep", "crash", "a line that is not JSON: '[[["),
         ("floods", "crash", "a line of more than 1,048,576 bytes: 'xxx"),
         ("leaves", "crash", "the program ended (exit status 1): no GPU here"),
         ("silent", "timeout", "its first line: not done within"),
@@ -115,7 +115,7 @@ def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
         ("twice", "crash", "a request "),
         ("no tokens", "crash", 'expected {"id": .., "emitted": [..]}'),
         ("huge text", "crash", 'it answers \'{"id": 0, "emitted": [999'),
-        ("not utf-8", "crash", "a line that is no JSON"),
+        ("not utf-8", "crash", "a line that is not JSON"),
         ("crashes", "crash", "killed by SIGABRT"),
         ("forks and leaves", "crash", "the program ended (exit status 0)"),
         ("closes", "crash", "it closed its output"),

@@ -204,7 +204,7 @@ UNFOLLOWED = {
     "not_monotone": "rises and falls",
     "two_races_with_one_noise": "used twice",
     "reads_the_system_entropy": "os.urandom",
-    "counts_its_calls": "does not repeat itself",
+    "counts_its_calls": "returned different results",
 }
 
 

@@ -88,7 +88,7 @@ def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
     with pytest.raises(InputError, match=r"its exact law; .*--dtype float32"):
         subject_from("k-seq")
     assert subject_from("judge", dtypes=("float32",)).own_rule is None
-    with pytest.raises(InputError, match=r"law greedy-multi-path has its exact law; no audit"):
+    with pytest.raises(InputError, match=r"law greedy-multi-path shows its exact distribution; no audit"):
         subject_from("greedy-multi-path", dtypes=("float32",))
 
 

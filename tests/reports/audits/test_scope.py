@@ -137,7 +137,7 @@ def test_without_evidence_it_speaks_of_nothing_and_rounding_is_what_a_clean_verd
     nothing = report_of()
     nothing.fail("load", "no such file")
     assert (nothing.scope, nothing.reading, nothing.not_examined) == (None, "error", ["anything: there is no evidence"])
-    assert allowance(report_of(A, HALF)) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
+    assert allowance(report_of(A, HALF)) == "in bfloat16 a bias below TV 0.023 cannot be distinguished from rounding"
 
 
 def test_a_loop_speaks_of_its_own_pair():

@@ -140,7 +140,7 @@ def test_ctrl_c_and_a_cancelled_job_keep_the_checkpoint_and_say_how_to_go_on(tmp
         (["--samples", 0], "no samples to draw (n = 0); expected at least 1"),
         (["--workers", 0], "0 is not in the range x>=1"),
         (["--cluster", "spark://a:1"], "cluster 'spark://a:1' is not known; expected dask://HOST:PORT"),
-        (["--cluster", "dask://a:1", "--workers", 2], "either --workers, or --cluster"),
+        (["--cluster", "dask://a:1", "--workers", 2], "give --workers or --cluster, not both"),
         (["--array", "list"], "--array and --dtype are for third-party functions"),
         (["--problem", "missing.json"], "missing.json: cannot be read"),
         (["--checkpoint", "/nowhere/campaign.json"], "cannot be written"),

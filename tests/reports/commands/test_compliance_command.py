@@ -49,7 +49,7 @@ def test_the_status_is_that_of_the_contract(run, tmp_path):
 
 def test_an_interruption_keeps_what_is_finished(run, tmp_path):
     done = run("run", "plan.toml", "--out", "out", mine=KeyboardInterrupt())
-    assert (done.status, "1 of 2 parts are in out, and the same command goes on from there" in done.err) == (130, True)
+    assert (done.status, "1 of 2 parts are in out, and the same command resumes from there" in done.err) == (130, True)
     before = (tmp_path / "out" / "parts.jsonl").read_text().splitlines()
     assert run("run", "plan.toml", "--out", "out").status == 0
     assert (tmp_path / "out" / "parts.jsonl").read_text().splitlines()[:2] == before

@@ -71,7 +71,7 @@ def test_the_law_of_a_program_has_the_form_of_a_reference_verifiers():
 def test_where_no_form_of_law_holds_an_audit_samples_and_law_says_why():
     report = audited(driven.two_rows, [toy(1)], explain=False, samples=500)
     assert report.verdict == "inconclusive"
-    assert "driven, no law" in {row.how for row in summaries(report)}
+    assert "driven, no distribution" in {row.how for row in summaries(report)}
     assert "more than one row of noise" in reasons(report)[0]
     assert draftproof("law", f"{SUBJECTS / 'driven.py'}:two_rows", "--problem", PAPER)[0] == 3
 

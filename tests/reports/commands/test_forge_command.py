@@ -21,7 +21,7 @@ def test_it_writes_target_and_draft_and_says_how_close_their_law_is(tmp_path):
     done = forge("--problem", PROBLEM, "--out", tmp_path / "out", "--vocabulary-size", 9)
     assert done.exit_code == 0, done.output
     target, draft, prompt = done.output.splitlines()
-    assert target.startswith(f"{tmp_path}/out/target: Llama, float32; read back, its law is within ")
+    assert target.startswith(f"{tmp_path}/out/target: Llama, float32; read back, its distribution is within ")
     assert draft.startswith(f"{tmp_path}/out/draft: Llama, float32")
     assert prompt == "prompt [2] (<s>), tokens 0 to 1; no other token is possible"
     for folder in ("target", "draft"):

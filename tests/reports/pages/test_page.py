@@ -104,7 +104,7 @@ def test_the_smallest_problem_is_shown_row_by_row(problem, rows):
         ("no-evidence", "lossless", {}, "Undecided", "No difference"),
         ("refuted", "lossless", {}, "It changes the output", "samples"),
         ("refuted", "lossless", {"method": "chi-square"}, "This was seen in samples", "No difference"),
-        ("refuted", "rows", {}, "Something that it has to do, it does not do", "changes the output"),
+        ("refuted", "rows", {}, "It does not do what the claim says", "changes the output"),
     ],
 )
 def test_plain_sentences_are_no_stronger_than_the_evidence(verdict, claim, detail, said, unsaid):

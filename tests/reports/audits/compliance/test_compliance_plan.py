@@ -20,7 +20,7 @@ def test_each_thing_that_does_not_fit_together_has_a_line(tmp_path):
         load_plan(file)
     lines = [line.removeprefix(f"{file}: ") for line in str(refused.value).splitlines()]
     assert lines[:3] == [
-        "part A is there twice", "part a: expected subject or exec, not both", "part b: target is missing",
+        "part A is given twice", "part a: expected subject or exec, not both", "part b: target is missing",
     ]  # fmt: skip
     assert lines[3].startswith("requirement R1: no claim 'magic'") and lines[4] == "requirement R1: no part 'zzz'"
 

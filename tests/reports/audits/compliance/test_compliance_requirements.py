@@ -138,31 +138,31 @@ def of_loop(**setting):
 
 
 OTHER_SCOPES = [
-    ({"dtype": "bfloat16"}, "its dtype is float64, asked is bfloat16"),
-    ({"temperature": 0.7}, "it does not record its temperature, asked is 0.7"),
-    ({"digest": "sha256:2"}, "its digest is sha256:1, asked is sha256:2"),
-    ({"subject": "g"}, "its subject is f, asked is g"),
-    ({"device": "cuda"}, "its device is cpu, asked is cuda"),
-    ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0, asked is 5.24.0"),
-    ({"versions": {"vllm": "1"}}, "it does not record its vllm, asked is 1"),
+    ({"dtype": "bfloat16"}, "its dtype is float64; the plan asks for bfloat16"),
+    ({"temperature": 0.7}, "it does not record its temperature; the plan asks for 0.7"),
+    ({"digest": "sha256:2"}, "its digest is sha256:1; the plan asks for sha256:2"),
+    ({"subject": "g"}, "its subject is f; the plan asks for g"),
+    ({"device": "cuda"}, "its device is cpu; the plan asks for cuda"),
+    ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0; the plan asks for 5.24.0"),
+    ({"versions": {"vllm": "1"}}, "it does not record its vllm; the plan asks for 1"),
 ]
 OWN_SCOPE = {"dtype": "float64", "digest": "sha256:1", "subject": "f", "device": "cpu",
              "versions": {"transformers": "5.23.0"}}  # fmt: skip
 OF_SERVERS = [
     ({}, {"temperature": 1.0}, None),
-    ({}, {"dtype": "float32"}, "it does not record its dtype, asked is float32"),
-    ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers, asked is 5.23.0"),
-    ({}, {"digest": "unknown"}, "it does not record its digest, asked is unknown"),
-    ({}, {"device": "cpu"}, "it does not record its device, asked is cpu"),
+    ({}, {"dtype": "float32"}, "it does not record its dtype; the plan asks for float32"),
+    ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers; the plan asks for 5.23.0"),
+    ({}, {"digest": "unknown"}, "it does not record its digest; the plan asks for unknown"),
+    ({}, {"device": "cpu"}, "it does not record its device; the plan asks for cpu"),
     ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
     ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
     ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
     ({"top_k": 1}, {"top_k": 1}, None),
-    ({"top_k": 1}, {"top_k": 2}, "its top_k is 1, asked is 2"),
-    ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature, asked is 1"),
+    ({"top_k": 1}, {"top_k": 2}, "its top_k is 1; the plan asks for 2"),
+    ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature; the plan asks for 1"),
 ]
 OTHER_MODEL = {"another-model": "the answers name other-7b"}
-NO_DTYPE = "it does not record its dtype, asked is float32"
+NO_DTYPE = "it does not record its dtype; the plan asks for float32"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ NO_DTYPE = "it does not record its dtype, asked is float32"
         *((got(item(REFUTED, witness=SMALLEST)), scope, OPEN, why) for scope, why in OTHER_SCOPES),
         (got(item()), OWN_SCOPE, MET, None),
         (of_loop(temperature=0.7, device="cuda"), {"temperature": 0.7, "device": "cuda"}, MET, None),
-        (of_loop(temperature=0.7), {"temperature": 1.0}, OPEN, "its temperature is 0.7, asked is 1"),
+        (of_loop(temperature=0.7), {"temperature": 1.0}, OPEN, "its temperature is 0.7; the plan asks for 1"),
         # settings that restrict the law have to be asked for
         (of_loop(temperature=1.0, top_k=50, top_p=1.0), {"temperature": 1.0}, OPEN,
          "its top_k is 50, and none is asked for"),
@@ -189,7 +189,8 @@ NO_DTYPE = "it does not record its dtype, asked is float32"
         (of_engine(sampling="plain"), {}, OPEN, "it was sampled without a draft: that is no speculation"),
         # a program may use any device
         (of_program(), {"device": "cpu"}, MET, None),
-        (of_program(program="kernel 1"), {"device": "cpu"}, OPEN, "it does not record its device, asked is cpu"),
+        (of_program(program="kernel 1"), {"device": "cpu"}, OPEN,
+         "it does not record its device; the plan asks for cpu"),
     ],
 )  # fmt: skip
 def test_evidence_counts_only_for_what_it_speaks_of_and_says_why_it_does_not(part, scope, expected, why):
@@ -314,7 +315,7 @@ def test_of_what_is_on_record_only_whole_claims_are_read_as_proved():
         # what would close it names no rows of other numbers beside rows that count
         ("lossless", [item(NO_EVIDENCE, "chi-square", bound=0.1), item(detail={"dtype": "float32"})],
          "sampled only: nothing was refuted; a total variation below 0.1 remains unseen",
-         "a: an exact law in place of sampled, with a detection limit"),
+         "a: an exact distribution in place of sampled, with a detection limit"),
         # without a token that is impossible nothing is shown of support
         ("support", [item(claim="support", detail={"zeros": False})], "open: not shown",
          "a does not count: no problem of it has a token that the target gives probability 0"),
@@ -333,8 +334,8 @@ def test_the_reading_and_what_would_close_it_say_no_more_than_the_evidence(claim
     ("evidence", "said"),
     [
         (item(NO_EVIDENCE, "chi-square", bound=0.1),
-         "leaves 0.1 (total variation), asked is 0.01: more samples are needed"),
-        (item(bound=0.5), "leaves 0.5 (total variation), asked is 0.01"),
+         "leaves 0.1 (total variation); the plan asks for 0.01: more samples are needed"),
+        (item(bound=0.5), "leaves 0.5 (total variation); the plan asks for 0.01"),
     ],
 )  # fmt: skip
 def test_what_leaves_more_unseen_than_is_asked_says_how_much(evidence, said):

@@ -115,7 +115,7 @@ def test_files_that_no_run_writes_and_files_that_are_missing_are_refused(folder)
     (folder / "junit.xml").unlink()
     assert {line for line in sealed(folder) if not line.startswith("attestation.json: line")} == {
         *(f"{name}: is no file that a run writes" for name in ("attestation.jsonX/report.pdf", "certificate.txt")),
-        *(f"{name}: is no plain file of a run" for name in ("attestation.jsonX", "file", "link")),
+        *(f"{name}: is not a plain file of a run" for name in ("attestation.jsonX", "file", "link")),
         "junit.xml: is missing",
     }  # fmt: skip
 

@@ -81,7 +81,7 @@ def test_an_end_token_behind_a_whole_block_is_seen_under_a_setting_alone():
 def test_requests_together_are_looked_at_like_one_and_logprobs_of_several_texts_refused():
     with pytest.raises(InputError, match="temperature 'hot': expected a number"):
         checked_settings({"together": [{"temperature": "hot"}]})
-    with pytest.raises(InputError, match="logprobs of several texts are not judged"):
+    with pytest.raises(InputError, match="logprobs of several outputs are not judged"):
         checked_settings({"logprobs": True, "n": 2})
 
 

@@ -44,7 +44,9 @@ def test_a_right_decoder_holds_exactly_and_a_wrong_one_is_refuted_with_its_laws_
 def test_levels_that_cannot_be_had_and_settings_that_an_engine_has_not_are_refused_in_one_line():
     with pytest.raises(InputError, match="cannot be followed; expected --level statistical"):
         audit_engine(_without_packages(), levels=("exact",))
-    with pytest.raises(InputError, match="temperature changes the law, which samples are not judged by"):
+    with pytest.raises(
+        InputError, match="temperature changes the expected distribution, by which samples are not judged"
+    ):
         audit_engine(_without_packages(), settings={"temperature": 0.5})
     with pytest.raises(InputError, match="it has no setting mirostat"):
         audit_engine(ENGINES["transformers"], levels=("exact",), settings={"mirostat": 2})
@@ -67,7 +69,7 @@ def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
     run.run()
     found = {row: state for row, _, state in states(run.evidence(True))}
     assert [found[t].word for t in ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6")] == [
-        "no law", "refuted", "no law", "no law", "refuted", "refuted",
+        "no distribution", "refuted", "no distribution", "no distribution", "refuted", "refuted",
     ]  # fmt: skip
     assert "a call did not return within" in found["0.1"].why
     assert "ValueError: no such temperature" in found["0.3"].why
@@ -82,7 +84,7 @@ def test_a_decoder_that_starts_a_process_or_asks_the_clock_shows_nothing_that_ho
     request = TextsRequest(1, 1, {(0,): 1.0}, facts={"sampling": "plain", "settings": {}})
     judged = judge(law.of_request(decoder_problem(), request))
     reasons = {e.claim: (str(e.verdict), e.detail.reason) for e in judged}
-    asked = "it asks its surroundings: processes (_posixsubprocess.fork_exec at d.py:3)"
+    asked = "it reads its environment: processes (_posixsubprocess.fork_exec at d.py:3)"
     assert reasons == {"lossless": ("no-evidence", asked), "support": ("no-evidence", asked)}
 
 

@@ -194,7 +194,7 @@ def test_generators_that_an_object_keeps_are_followed_in_the_child(imported, nam
 
 def test_what_cannot_be_copied_is_refused_and_says_what_to_do(mine, monkeypatch):
     monkeypatch.setattr(mine.right, "lock", threading.Lock(), raising=False)
-    with pytest.raises(InputError, match=r"cannot be handed over as an object .*lock.*: hand over its name"):
+    with pytest.raises(InputError, match=r"cannot be passed as an object .*lock.*: pass its name"):
         audit(mine.right, [toy(1)])
 
 

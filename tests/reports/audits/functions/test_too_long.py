@@ -14,7 +14,7 @@ from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
 pytestmark = pytest.mark.usefixtures("replayed")
-LATE = f"on problem {EQUAL.name}: measuring its law: not done within 1 s of processor time (--timeout 1)"
+LATE = f"on problem {EQUAL.name}: measuring its distribution: not done within 1 s of processor time (--timeout 1)"
 
 
 def of(name, problems, **settings):

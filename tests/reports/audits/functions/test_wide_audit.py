@@ -87,7 +87,7 @@ def test_a_cache_that_takes_rows_for_others_is_refuted_with_the_calls_before_and
     problem = wide(1003, 1)
     report = audited(f"{SUBJECTS}:residuals_by_every_64th", [problem, exchanged(problem)], explain=False)
     assert report.verdict == "refuted"
-    assert f"another one after calls on {problem.name}, whose rows agree" in report.findings["state"]
+    assert f"differs after calls on {problem.name}, which shares some rows" in report.findings["state"]
     replay = report.shown_refutation().replay
     assert replay == report.shown["state"]["replay"] and replay.count("--problem") == 2
     words = shlex.split(replay)

@@ -143,7 +143,7 @@ def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(traine
     assert item.verdict == NO_EVIDENCE
     assert (item.detail.texts, item.detail.distinct_texts, item.detail.distinct_tokens) == (8, 4, 4 * 12)
     assert item.bound == pytest.approx(np.log(1 / item.detail.miss_rate) / 48)
-    assert "agrees with the target's argmax on 48 tokens of 4 texts" in report.findings["reach"]
+    assert "agrees with the target's argmax on 48 tokens of 4 outputs" in report.findings["reach"]
 
 
 def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, monkeypatch):

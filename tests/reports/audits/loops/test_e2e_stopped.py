@@ -118,7 +118,7 @@ def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_lim
     assert 0 < bets[100_000].detail.texts < 64 == bets[64].detail.texts
     assert bets[100_000].bound > bets[64].bound
     said = report[100_000].findings
-    assert f"{bets[100_000].detail.texts} of 100000 texts" in said["fewer texts"]
+    assert f"{bets[100_000].detail.texts} of 100000 outputs" in said["fewer texts"]
     assert set(said) - set(report[64].findings) <= {"fewer texts", "fewer repeats"}
     assert "fewer texts" not in report[64].findings
 

@@ -99,7 +99,7 @@ def test_shards_that_changed_or_are_gone_or_cannot_be_read_are_named(whole, tmp_
     before = nights.report["checks"]
     (nights.folder / "steps-000000.safetensors").unlink()
     gone = nights.night(1)
-    assert gone.status == 0 and "steps-000000.safetensors was judged and is gone; what it showed stays" in gone.out
+    assert gone.status == 0 and "steps-000000.safetensors was judged and is missing; its results stay" in gone.out
     shutil.copy(whole / "steps-000007.safetensors", nights.folder / "steps-000001.safetensors")
     shard = shutil.copy(whole / "steps-000003.safetensors", nights.folder / "steps-000003.safetensors")
     shard.write_bytes(shard.read_bytes()[:-1])

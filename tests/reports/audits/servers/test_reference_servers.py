@@ -189,7 +189,7 @@ def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks)))
     status, report, _ = faulty("", 100_000, "--timeout", 3, "--at-once", 2)
     assert (status, report["verdict"]) == (0, "inconclusive")
-    assert "6 of 100000 texts, in the time given (--timeout 3)" in noticed(report)["fewer texts"]
+    assert "6 of 100000 outputs, in the time given (--timeout 3)" in noticed(report)["fewer texts"]
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_chats_are_asked_where_the_address_is_that_of_chats(audited, target):
         assert {name: kind["counted"] for name, kind in report.server["kinds"].items()} == dict.fromkeys(KINDS, 200)
         assert any("the API of completions" in sentence for sentence in report.not_examined)
         done = draftproof("server", f"{server.url}/v1/chat/completions", "--target", target, "--grid")
-        assert done.status == 2 and "chats are not asked under every setting" in done.err
+        assert done.status == 2 and "the grid has no chat requests" in done.err
     for loop, kind in (("accepts-everything", "choices"), ("prompt-of-32", "prompts"), ("past-the-stop", "stop")):
         with serving(THREE, loop, seed=3) as server:
             report = audited(server.url + "/v1/chat/completions/", kind, samples=400)
@@ -102,7 +102,7 @@ def test_a_temperature_is_judged_by_the_rows_under_it(audited):
     with serving(THREE) as server:
         report = audited(server.url, "together", temperature=0.4)
     assert (report.verdict, report.evidence[0].detail.settings["temperature"]) == ("refuted", 0.4)
-    with pytest.raises(InputError, match="--set temperature: give --temperature, so that the law judged"):
+    with pytest.raises(InputError, match="--set temperature: give --temperature, so that its rows"):
         audited(NOBODY, fields={"temperature": 2.0})
 
 
@@ -123,9 +123,9 @@ FAULTS = {
     "not UTF-8": lambda handler, body: handler.reply(b'{"choices": [{"text": "\xff\xfe"}]}'),
     "not JSON": lambda handler, body: handler.reply(b'{"choices": ['),
     "JSON without choices": lambda handler, body: handler.reply({}),
-    "an error instead of a text: full": lambda handler, body: handler.reply({"error": {"message": "full"}}),
+    "an error in place of output: full": lambda handler, body: handler.reply({"error": {"message": "full"}}),
     "fewer tokens": lambda handler, body: handler.complete(body, 0, lambda t: [(w[:-1], e) for w, e in t]),
-    "not of the target's tokens": lambda handler, body: handler.complete(body, 0, lambda t: [(["9"], e) for _, e in t]),
+    "made of the target's": lambda handler, body: handler.complete(body, 0, lambda t: [(["9"], e) for _, e in t]),
     "more than 4,000,000 bytes": lambda handler, body: handler.reply(b" " * 5_000_000),
 }  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_requests_that_are_refused_are_sent_again_when_the_server_says_so(audite
     assert time.monotonic() - began > 0.6
     assert report.server["refused"] == {"status 429": 2, "status 503": 1}
     assert report.server["kinds"]["alone"]["counted"] == 150 and report.verdict == "inconclusive"
-    assert any("what refused requests would have said" in sentence for sentence in report.not_examined)
+    assert any("what refused requests would have returned" in sentence for sentence in report.not_examined)
     (evidence,) = report.evidence
     assert (evidence.detail.redrawn, evidence.detail.lost) == (3, 0) and evidence.detail.lost_at_most > 3 / 150
 
@@ -164,7 +164,7 @@ def test_a_wrong_loop_that_hides_behind_refusals_is_not_said_to_be_seen(audited)
         report = audited(server.url, "together", samples=800)
     (evidence,) = report.evidence
     assert evidence.detail.redrawn > 200 and evidence.bound > evidence.detail.lost_at_most > 1 / 3
-    assert "refused with a status, which may hide a text" in report.findings["refused"]
+    assert "refused with a status, which may hide an output" in report.findings["refused"]
 
 
 OVER = Event()
@@ -191,7 +191,7 @@ def test_longer_texts_another_model_and_an_n_that_is_ignored_are_said_and_the_la
     with serving(THREE, fault=always(max_tokens=7), name="other") as server:
         report = audited(server.url, "together", model="forged")
     assert report.verdict == "inconclusive" and report.server["longer_than_asked"] == 300
-    assert report.findings["longer-texts"].startswith("300 texts have more tokens")
+    assert report.findings["longer-texts"].startswith("300 outputs have more tokens")
     assert report.findings["another-model"] == "asked for 'forged', the answers name other"
     two = report.server | {"answered_as": ["version-1", "version-2"]}
     assert findings(two, None)["another-model"] == "the answers name several models: version-1, version-2"
@@ -291,7 +291,7 @@ def test_the_command_has_the_exit_statuses_of_the_contract_by_both_its_names(tar
         assert run(server.url, "--require-decision", name="engine").status == 4
         assert "no problem.json in it or next" in draftproof("server", server.url, "--target", tmp_path).err
         tls = draftproof("server", server.url.replace("http", "https"), "--target", target)
-        assert tls.status == 2 and "is it http:// that is meant?" in tls.err
+        assert tls.status == 2 and "did you mean http://?" in tls.err
     assert json.loads(file.read_text())["server"]["kinds"]["stop"]["counted"] == 200
     with serving(THREE, "past-the-stop") as server:
         assert run(server.url).status == run(server.url, name="engine").status == 1

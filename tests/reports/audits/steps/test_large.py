@@ -90,7 +90,7 @@ def test_the_command_says_what_an_interruption_left(folder, tmp_path, monkeypatc
     kept = run("steps", folder, "--jobs", 1, "--checkpoint", "kept", cwd=tmp_path)
     assert kept.status == 130
     assert kept.lines == [
-        "draftproof: interrupted; what was judged is in kept, and the same command goes on from there"
+        "draftproof: interrupted; what was judged is in kept, and the same command resumes from there"
     ]
     assert "nothing was kept (--checkpoint FILE" in run("steps", folder, "--jobs", 1).err
 
@@ -138,7 +138,7 @@ def test_a_checkpoint_of_other_shards_is_refused(change, says, folder, tmp_path)
 
 def test_jobs_and_a_cluster_exclude_each_other(folder):
     ended = run("steps", folder, "--jobs", 2, "--cluster", "dask://127.0.0.1:1")
-    assert ended.status == 2 and ended.lines == ["draftproof: either --jobs, or --cluster, whose size decides (DP100)"]
+    assert ended.status == 2 and ended.lines == ["draftproof: give --jobs or --cluster, not both (DP100)"]
     assert run("steps", folder, "--cluster", "x").lines == [
         "draftproof: cluster 'x' is not known; expected dask://HOST:PORT"
     ]

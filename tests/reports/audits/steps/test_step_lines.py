@@ -148,7 +148,7 @@ GOOD = '{"tokens": [{"token": 3, "accepted": true, "p": 0.2}], "next": {"token":
         ('{"token": 3, "step": 1, "accepted": true}', "line 1: step 1 ends with a drafted token"),
         (
             GOOD.replace("[{", '[{"token": 2, "accepted": false}, {'),
-            "line 1: token 2 is accepted behind a rejected one",
+            "line 1: token 2 is accepted after a rejected one",
         ),
         (
             GOOD.replace('"p": 0.2', '"top": [[1, 0.901], [2, 0.202]]'),

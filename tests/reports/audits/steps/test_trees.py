@@ -207,7 +207,7 @@ def test_a_way_of_drawing_that_is_not_known_is_one_line(tmp_path):
 
 def test_a_rule_without_a_law_on_trees_is_said(tmp_path):
     record_trees(tmp_path, "D01", 5, rule="greedy-block")
-    assert "5 steps: their rule: a tree, on which greedy-block has no law" in audit_steps(tmp_path).not_examined
+    assert "5 steps: their rule: greedy-block has no distribution for trees" in audit_steps(tmp_path).not_examined
 
 
 def test_a_verifier_with_parents_records_itself(tmp_path):
