@@ -97,7 +97,7 @@ def test_what_means_no_law_is_refused(law, says):
 def test_where_nothing_may_follow_the_text_is_named():
     dead = tree_problem_from({**ROWS, "target": ["1", "0", "0"],
                               "law": {"grammar": {"allowed": {"0": [1]}, "law": "projected"}}})  # fmt: skip
-    with pytest.raises(InputError, match='nothing may follow the text "0"'):
+    with pytest.raises(InputError, match='no token may follow "0"'):
         dead.asked.row((0,))
 
 
@@ -113,7 +113,7 @@ def test_rules_are_judged_against_the_law_declared():
 
 def test_what_knows_the_target_alone_refuses_a_declared_law():
     text = {**ROWS, "law": {"top_k": 2}}
-    with pytest.raises(InputError, match="declares a law"):
+    with pytest.raises(InputError, match='declares a "law"'):
         problem_from(text)
     with pytest.raises(InputError, match="one iteration"):
         law("block", json.dumps(text), iterations=2)

@@ -19,7 +19,7 @@ one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
         (
             "mistral",
             [[3], [4, 5, 6, 7, 8]],
-            "outgrown its sliding window of 8; expected shorter ones or a batch of one",
+            "longer than its sliding window of 8; expected shorter ones or a batch of one",
         ),
         ("bloom", [[3], [4, 5]], "BloomForCausalLM takes no position_ids; expected a batch of one, got 2"),
         ("mamba", [[3]], "target: MambaForCausalLM keeps a state that cannot be rolled back; expected"),

@@ -48,7 +48,7 @@ def test_two_generators_of_one_seed_and_other_seeds_are_no_chance(name, why):
      ("floats", {}, "returned 0.7 among the tokens"),
      ("text", {}, "returned text"),
      ("no_logprobs", {"logprobs": True}, "it reports no logprobs"),
-     ("one_of_two", {"n": 2}, "it yields 1 texts for 2 requests")],
+     ("one_of_two", {"n": 2}, "it yields 1 outputs for 2 requests")],
 )  # fmt: skip
 def test_what_a_decoder_does_with_its_seed_and_yields_in_place_of_tokens_is_no_law(name, settings, why):
     found = law(name, **settings)

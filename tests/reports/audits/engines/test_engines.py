@@ -151,7 +151,7 @@ def test_a_wrong_engine_is_refuted_with_its_witness_and_a_command_that_shows_it_
     [
         ("raises_half_way", 600, "crash", "after 300 samples: RuntimeError: the cache is corrupt"),
         ("dies_half_way", 600, "crash", "the process ended (exit status 7): out of luck"),
-        ("stops_by_itself", 600, "crash", "after 17 samples: it gave 17 texts for 600 seeds"),
+        ("stops_by_itself", 600, "crash", "after 17 samples: it gave 17 outputs for 600 seeds"),
         ("hangs", 5, "timeout", "sampling: not done within 5 s of wall-clock time (--timeout 5)"),
         ("fills_the_memory", 600, "memory", "after 1 samples: it needs more memory than its limit (--memory)"),
         ("nowhere", 600, "load", "has no attribute 'nowhere'"),

@@ -118,7 +118,7 @@ def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
             drifts.run()
             assert [each.shape for each in drifts.drifts["target"]] == shapes
         else:
-            with pytest.raises(InputError, match="outgrown its sliding window of 8"):
+            with pytest.raises(InputError, match="longer than its sliding window of 8"):
                 drifts.run()
 
 

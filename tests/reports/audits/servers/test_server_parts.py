@@ -35,7 +35,7 @@ def test_texts_of_words_and_of_characters_are_read_back_exactly():
     for wrong in ("12", "0 \ufffd", "x"):
         with pytest.raises(Unreadable):
             words.tokens(wrong)
-    with pytest.raises(Lost, match="a text of 5 tokens, and a count that says 6"):
+    with pytest.raises(Lost, match="an output of 5 tokens, but usage says 6"):
         requests = KindRequests(KINDS["alone"], THREE, Words(tuple("012"), " "), 0, {})
         requests.texts(0, Completion(["0 0 0 0 0"], ["length"], usage=6))
 

@@ -138,7 +138,7 @@ def test_each_answer_that_is_lost_is_counted_with_its_reason_and_not_drawn_again
     said = report.server["kinds"]["together"]
     assert said["counted"] == 150 - len(FAULTS) and set(said["lost"].values()) == {1}
     assert [why for why in FAULTS if not any(why in reason for reason in said["lost"])] == []
-    assert "10 answers are lost" in report.findings["answers-lost"] and "<s>" in report.findings["answers-lost"]
+    assert "10 answers were lost" in report.findings["answers-lost"] and "<s>" in report.findings["answers-lost"]
     (evidence,) = report.evidence
     assert evidence.bound > evidence.detail.lost_at_most > len(FAULTS) / 150
 
@@ -171,7 +171,7 @@ OVER = Event()
 ENDS = {
     r"\d+ answers lost, the last one: no answer within 0\.3 s":
         (lambda handler, number, body: OVER.wait(600), {"request_timeout": 0.3}),
-    r"status 429, for 0\.5 s \(--patience\), after 30 of 300 texts of 'together'":
+    r"status 429, for 0\.5 s \(--patience\), after 30 of 300 outputs of 'together'":
         (lambda handler, number, body: number > 30 and handler.reply({}, 429), {"patience": 0.5, "at_once": 1}),
     "11 answers lost": (lambda handler, number, body: handler.reply({"hello": 1}), {"samples": 2000, "at_once": 1}),
 }  # fmt: skip
