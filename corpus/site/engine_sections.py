@@ -72,8 +72,8 @@ def _sampled(counts: Sequence[SeedCount]) -> str:
     """Return how a server was audited again, and what its texts would not show."""
     texts, limit = min(count.texts for count in counts), max(count.limit for count in counts)
     return (
-        f"a server, started on another forged pair of models for each seed; {texts:,} texts or more of each kind of "
-        f"request, which all together would not show a deviation below TV {limit:.2g}"
+        f"a server, started on another forged pair of models for each seed; {texts:,} outputs or more of each "
+        f"kind of request, which all together would not show a deviation below TV {limit:.2g}"
     )
 
 
