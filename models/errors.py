@@ -37,7 +37,7 @@ class OutOfMemoryError(InputError):
 class RunFailed(Exception):
     """A run could not be completed, for a reason that lies with its subject or with its limits.
 
-    kind: load, crash, timeout, memory, raises, version or interrupted.
+    kind: load, convention, crash, timeout, memory, raises, version or interrupted.
     message: one line.
     """
 

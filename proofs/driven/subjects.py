@@ -78,7 +78,8 @@ class DrivenSubject(ABC):
                     return self.convention
                 reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
         why = reasons[0] if reasons else "nothing"
-        raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
+        said = why if why.startswith("returned") else f"raises on every call: {why}"
+        raise NotASubject(f"{self.name} {said}", "raises")
 
     @property
     def convention(self) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
         convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
     except harness.NotASubject as refused:
         offered = "" if conventions or driven else harness.offered(function, given, request["problems"])
-        raise harness.NotASubject(f"{refused}{offered}") from None
+        kind = "convention" if offered else refused.kind
+        raise harness.NotASubject(f"{refused}{offered}", kind) from None
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout(request["problems"])
         let_time_pass()
@@ -224,7 +225,7 @@ def main(
                 server.answer(**answer)
             server.answer(done=True, calls=subject.calls, noticed=_noticed(before))
         except harness.NotASubject as error:
-            server.answer(error=str(error), kind="load")
+            server.answer(error=str(error), kind=error.kind)
         except harness.NeverReturned as late:
             server.answer(error=f"a call did not return {late}", kind="timeout")
         except RunFailed as failure:

@@ -213,7 +213,7 @@ def main() -> None:
             answer = law_of(FollowedDecoder(decode, server, request))
             server.answer(**answer, made_of=loaded_parts())
         except NotASubject as error:
-            server.answer(error=str(error), kind="load")
+            server.answer(error=str(error), kind=error.kind)
         except harness.NeverReturned as late:
             server.answer(error=f"a call did not return {late}", kind="timeout")
         except RunFailed as failure:

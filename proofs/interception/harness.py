@@ -119,7 +119,8 @@ class Subject:
         if late:
             raise late
         why = next(iter(refusals.values()))
-        raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
+        said = why if why.startswith("returned") else f"raises on every call: {why}"
+        raise NotASubject(f"{self.name} {said}", "raises")
 
     def mind_layout(self, problems: list[Problem]) -> None:
         """Hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""

@@ -105,7 +105,7 @@ class Finding(Closed, kw_only=True):
 class Failure(Closed, kw_only=True):
     """A reason why a run could not be completed."""
 
-    kind: Literal["load", "crash", "timeout", "memory", "interrupted", "raises", "version"]
+    kind: Literal["load", "convention", "crash", "timeout", "memory", "interrupted", "raises", "version"]
     message: str
 
 

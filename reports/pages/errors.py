@@ -1,6 +1,5 @@
 """The kinds of errors that end a command: what is wrong, an example, and what to do."""
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -8,11 +7,15 @@ import msgspec
 
 from ...models.json_files import read_file
 
-OF_KIND = {"load": "DP102", "raises": "DP104", "crash": "DP105", "timeout": "DP106", "memory": "DP107"}
-"""Codes of failures of a run, by ``RunFailed.kind``."""
-
-OF_LOADING = {"; with --convention ": "DP103", " raises on every call: ": "DP104"}
-"""Codes of a verifier that loads and cannot be called, by what the message says."""
+OF_KIND = {
+    "load": "DP102",
+    "convention": "DP103",
+    "raises": "DP104",
+    "crash": "DP105",
+    "timeout": "DP106",
+    "memory": "DP107",
+}
+"""Codes of failures of a run, by ``RunFailed.kind``. Other kinds have none."""
 
 
 class ErrorPage(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,11 +52,3 @@ class ErrorPage(msgspec.Struct, forbid_unknown_fields=True):
 def error_pages() -> dict[str, ErrorPage]:
     """Return the pages by code."""
     return read_file(dict[str, ErrorPage], Path(__file__).with_name("errors.json"))
-
-
-def code_of(failure: Mapping[str, str]) -> str:
-    """Return the code of a run's failure; empty for one of no common kind."""
-    if failure["kind"] == "load":
-        said = (code for words, code in OF_LOADING.items() if words in failure["message"])
-        return next(said, OF_KIND["load"])
-    return OF_KIND.get(failure["kind"], "")

@@ -15,7 +15,7 @@ from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict, Strength
 from ..audits.not_examined import left_out
 from ..audits.report import Report
-from .errors import code_of
+from .errors import OF_KIND
 from .plain_words import problem_rows
 from .summary import acceptance, allowance, also_refuted, examined, price, reasons, run_lines, speaks_of, summaries
 
@@ -149,7 +149,7 @@ def show(
 def _headline(report: Report) -> str:
     """Return what follows the verdict's word."""
     if report.verdict == ReportVerdict.ERROR and report.failure:
-        code = code_of(report.failure)
+        code = OF_KIND.get(report.failure["kind"])
         return report.failure["message"] + (f" ({code})" if code else "")
     words = report.reading.removeprefix(report.verdict).strip(": ")
     shown = report.shown_refutation()

@@ -26,10 +26,10 @@ def start(name, **limits):
 @pytest.mark.parametrize(
     ("name", "kind", "text"),
     [
-        ("raises_always", "load", "raises on every call: RuntimeError: no kernel"),
-        ("returns_text", "load", "returned text ('the next token')"),
-        ("returns_nothing", "load", "returned None"),
-        ("returns_no_tokens", "load", "returned no tokens"),
+        ("raises_always", "raises", "raises on every call: RuntimeError: no kernel"),
+        ("returns_text", "raises", "returned text ('the next token')"),
+        ("returns_nothing", "raises", "returned None"),
+        ("returns_no_tokens", "raises", "returned no tokens"),
         ("takes_four", "load", "takes 4 required arguments (target_probs, draft_probs, draft_tokens, temperature)"),
         ("takes_two", "load", "expected f(target_probs, draft_probs, draft_tokens[, rng | generator])"),
         ("NOT_A_FUNCTION", "load", "is an int, not a function"),

@@ -116,7 +116,9 @@ def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can
 @pytest.mark.parametrize("name", ["batch", "accepted", "mask"])
 def test_what_cannot_be_called_plainly_is_told_the_convention_by_which_it_can(file, name):
     failure = audit(f"{file}:{name}", [PROBLEM], samples=100).failure
-    assert failure["kind"] == "load" and failure["message"].endswith(f"; with --convention {name} it returns tokens")
+    assert failure["kind"] == "convention" and failure["message"].endswith(
+        f"; with --convention {name} it returns tokens"
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,14 @@ Values = Sequence | np.ndarray
 
 
 class NotASubject(Exception):
-    """An error: the subject cannot be called as a verifier. It says what is wrong, and what was expected."""
+    """An error: the subject cannot be called as a verifier. It says what is wrong, and what was expected.
+
+    kind: load if it cannot be loaded, raises if no call returns tokens, convention if another convention fits.
+    """
+
+    def __init__(self, message: str, kind: str = "load"):
+        super().__init__(message)
+        self.kind = kind
 
 
 class BadResult(Exception):

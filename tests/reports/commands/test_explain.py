@@ -9,7 +9,7 @@ import pytest
 
 import draftproof as package
 from draftproof.models.errors import InputError, of_kind
-from draftproof.reports.pages.errors import OF_KIND, OF_LOADING, code_of, error_pages
+from draftproof.reports.pages.errors import OF_KIND, error_pages
 from draftproof.tests.reports.commands.in_process import draftproof
 
 PAGES = error_pages()
@@ -63,5 +63,20 @@ def test_an_error_keeps_the_code_that_it_has_and_else_gets_that_of_its_kind():
         with pytest.raises(InputError) as raised, of_kind("DP203"):
             raise InputError("x", own)
         assert (raised.value.code, str(raised.value)) == (kept, "x")
-    assert code_of({"kind": "interrupted", "message": ""}) == ""
-    assert {*OF_KIND.values(), *OF_LOADING.values()} <= set(PAGES)
+    assert {*OF_KIND.values()} <= set(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("code", "source"),
+    [
+        ("DP102", "raise ImportError('f raises on every call: x; with --convention batch it returns tokens')"),
+        (
+            "DP104",
+            "def verify(target_probs, draft_probs, draft_tokens): raise ValueError('; with --convention batch it')",
+        ),
+    ],
+)
+def test_the_code_of_a_failure_does_not_depend_on_what_its_message_says(code, source, tmp_path):
+    (tmp_path / "mine.py").write_text(source)
+    done = draftproof("audit", "mine.py:verify", "--quick", cwd=tmp_path)
+    assert done.status == 3 and f"({code})" in done.out + done.err and "with --convention batch it" in done.out
