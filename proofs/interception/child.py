@@ -52,8 +52,8 @@ class ProcessBefore:
         changed = []
         if (depth := sys.getrecursionlimit()) != self._depth:
             changed.append(f"the recursion limit is {depth}, it was {self._depth}")
-        changed += [f"sys.{n} is another" for n, o in self._output.items() if getattr(sys, n, None) is not o]
-        changed += [f"{FILES[f]} is another file, or closed" for f, i in self._files.items() if _identity(f) != i]
+        changed += [f"sys.{n} was replaced" for n, o in self._output.items() if getattr(sys, n, None) is not o]
+        changed += [f"{FILES[f]} was closed, or is another file" for f, i in self._files.items() if _identity(f) != i]
         changed += [
             f"the module {name} is removed from sys.modules" for name in self._modules if name not in sys.modules
         ]

@@ -96,7 +96,7 @@ def subject_from(
         raise InputError(
             f"{name} is one of our own rules for several drafts{lossy}: draftproof law {name} shows its exact "
             "distribution"
-            + ("; no audit draws independent paths alone" if paths else "; in floating point: --dtype float32")
+            + ("; no audit draws only independent paths" if paths else "; in floating point: --dtype float32")
         )
     if name.endswith(".py") and Path(name).is_file():
         raise InputError(

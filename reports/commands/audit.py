@@ -60,7 +60,9 @@ from .parameters import (
 @memory_option()
 @jobs_option("Processes at a time: one for each dtype, and for parts of one dtype.")
 @click.option("-x", "--fail-fast", "stop_at_first", is_flag=True, help="End with the first refutation.")
-@click.option("--quick", is_flag=True, help="Small problems alone, all of them: no wide vocabularies, no long blocks.")
+@click.option(
+    "--quick", is_flag=True, help="Only the small problems, all of them: no wide vocabularies, no long blocks."
+)
 def command(
     subject: str | None,
     program: str | None,

@@ -17,7 +17,7 @@ from .parameters import Comma, memory_option, problems_option, report_options, s
 @click.option("--tokens", type=click.IntRange(1, 8), metavar="N",
               help="Tokens of an output whose distribution is exact.  [default: 3]")  # fmt: skip
 @click.option("--grid", is_flag=True, help="Examine every setting that the engine has, with each way of drafting.")
-@click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine this row of the grid alone.")
+@click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine only this row of the grid.")
 @click.option("--plain", is_flag=True, help="Sample without the draft, as a control.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Samples of each problem.")
 @set_option("A setting of decoding, its value in JSON (draftproof list settings).")

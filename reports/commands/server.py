@@ -40,7 +40,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @set_option("A field of every request, its value in JSON; null leaves one out.")
 @click.option("--words", metavar="NAME",
               help="Parameter names the server understands: llama.cpp, mlx-lm, vllm, openai, draftproof.")  # fmt: skip
-@click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine this row of the grid alone.")
+@click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine only this row of the grid.")
 @click.option("--at-once", type=click.IntRange(1, 256), metavar="N", help="Requests in flight.  [default: 8]")
 @click.option("--request-timeout", type=Finite(min=0.1), metavar="S", help="Seconds for one request.  [default: 60]")
 @click.option("--patience", type=Finite(min=0), metavar="S",

@@ -49,7 +49,7 @@ def export_command(folder: str) -> None:
 @click.argument("file", metavar="RESULTS")
 @json_option("every vector's outcome")
 @click.option(
-    "--require-decision", is_flag=True, help="Exit with 4 if a vector was left out, or is known by counts alone."
+    "--require-decision", is_flag=True, help="Exit with 4 if a vector was left out, or is known only by counts."
 )
 def check_command(file: str, json_file: str | None, require_decision: bool) -> None:
     """Check a program's answers (results.schema.json): what passed, failed or is missing, for each class of bug."""

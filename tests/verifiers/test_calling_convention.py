@@ -70,7 +70,7 @@ def test_tokens_are_taken_from_lists_arrays_scalars_and_nested_lists_of_one(resu
         ({"ids": [3], "n": 0}, r"a dict with the keys ids, n, .*returns f\(...\)\['ids'\]"),
         (SimpleNamespace(output_tokens=[3]), r"returns f\(...\).output_tokens"),
         ((t for t in [3]), r"a generator, .*returns list\(f\(...\)\)"),
-        (object(), "an object, expected the emitted tokens alone, in a list or an array$"),
+        (object(), "an object, expected only the emitted tokens, in a list or an array$"),
     ],
 )
 def test_what_is_not_tokens_alone_is_no_result_and_says_what_to_audit_instead(result, text):
@@ -93,7 +93,7 @@ def test_parents_by_position_alone_are_the_fourth_argument_or_are_refused():
         return []
 
     assert call(fourth, plan_call(fourth, "f"), [1, 2, 3, 4], 5) == [1, 2, 3, 4, 5]
-    with pytest.raises(NotASubject, match="'rng' by position alone"):
+    with pytest.raises(NotASubject, match="'rng' by position only"):
         plan_call(drawing, "f")
 
 

@@ -284,7 +284,7 @@ def _not_tokens_alone(result: Any) -> BadResult:
         kind += f" of ({', '.join(map(_form, result[:6]))})"
     whole = "list(f(...))" if isinstance(result, Iterable) and not instead else f"f(...){instead}"
     hint = f": audit a function that returns {whole}" if whole != "f(...)" else ""
-    return BadResult(f"returned {kind}, expected the emitted tokens alone, in a list or an array{hint}")
+    return BadResult(f"returned {kind}, expected only the emitted tokens, in a list or an array{hint}")
 
 
 def _is_sequence(x: Any) -> bool:

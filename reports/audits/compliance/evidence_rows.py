@@ -132,7 +132,7 @@ def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]
     """
     asked = requirement.scope
     other = [
-        f"its {name} is {_shown(facts[name])}, and none is asked for"
+        f"its {name} is {_shown(facts[name])}, and the plan asks for none"
         for name, neutral in UNRESTRICTED.items()
         if name not in asked and facts.get(name) not in (None, neutral)
     ]

@@ -79,7 +79,7 @@ def _padding(failing: Sequence[Measurement], examined: int) -> str:
     left = sum(refuted(shorter, "lossless") for shorter, _ in cut)
     holds = f"lossless holds on all {examined} problems" if not left else f"lossless is refuted on {left} of {examined}"
     padding = ", ".join(map(str, values[:4]))
-    mended = ": return the tokens alone, tau + 1 of them" if left < len(cut) else ""
+    mended = ": return only the tokens, tau + 1 of them" if left < len(cut) else ""
     return f"returns {padding} after the tokens; with that cut off {holds}{mended}"
 
 

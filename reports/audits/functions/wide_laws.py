@@ -46,8 +46,8 @@ SHARE = 0.9
 
 MOST_SAMPLED = 2
 MODIFIES = "the distribution that a modified target continues (Lemma 8) is not computed on wide problems"
-DRIVEN = "random numbers that are inputs are sent one by one: rows of small vocabularies alone"
-TREES = "wide problems draft blocks: trees are drawn over small vocabularies alone"
+DRIVEN = "random numbers that are inputs are sent one by one: only small vocabularies are examined"
+TREES = "wide problems draft blocks: trees are drawn only over small vocabularies"
 GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 

@@ -122,7 +122,7 @@ def _draw(
         if before != night.samples:
             raise InputError(
                 f"{subject.name}, {check.name}: seed {night.seed} drew {before:,} for {night.date}, and the same "
-                f"draws cannot count twice; expected --samples {before} to go on, another --seed, or none"
+                f"draws cannot count twice; expected --samples {before} to continue, another --seed, or none"
             )
         return "resumed"
     began = time.perf_counter()

@@ -132,7 +132,7 @@ def _compare_pdf(folder: Path, html: str, version: str | None) -> Verification:
         return Verification([f"{PDF}: is not drawn from the page that the plan and its parts give"], "")
     if own and _fonts_in(own) == _fonts_in(content):
         return Verification([f"{PDF}: is not drawn as WeasyPrint draws the page here"], "")
-    return Verification([], "of the PDF its identifier alone: it was drawn with other versions or fonts")
+    return Verification([], "only the identifier of the PDF: it was drawn with other versions or fonts")
 
 
 def _fonts_in(content: bytes) -> set[bytes]:

@@ -19,7 +19,7 @@ RETURNED = {
     "half a token": "returned 0.5 among", "a fraction": "returned 1/2", "a function": "returned a function",
     "an exception": "returned odd among", "a list of None": "returned None among",
     "a list in itself": "RecursionError: maximum recursion depth",
-    "an endless iterator": "generator, expected the emitted tokens", "two rows": "returned [0.0, 0.0]",
+    "an endless iterator": "generator, expected only the emitted", "two rows": "returned [0.0, 0.0]",
     "nan": "returned nan", "infinity": "returned inf", "a billion tokens": "a range, expected",
     "an odd length": "returned an Odd", "an odd iterator": "returned an Odd", "an odd number": "among the tokens",
 }  # fmt: skip
@@ -47,9 +47,9 @@ STAYED = {
     "closes its output": (
         REFUTED,
         "process",
-        "its standard output is another file, or closed",
+        "its standard output was closed, or is another file",
     ),  # its second call raises
-    "takes its output away": (HOLDS, "process", "sys.stdout is another"),
+    "takes its output away": (HOLDS, "process", "sys.stdout was replaced"),
     "starts threads": (None, "process", "more threads run"),  # refuted where the system allows no more: they raise
     "forks": (ERROR, "failure", "it forks: more than 100 copies of its process returned from its calls"),
     "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),

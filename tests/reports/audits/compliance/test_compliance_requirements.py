@@ -154,9 +154,9 @@ OF_SERVERS = [
     ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers; the plan asks for 5.23.0"),
     ({}, {"digest": "unknown"}, "it does not record its digest; the plan asks for unknown"),
     ({}, {"device": "cpu"}, "it does not record its device; the plan asks for cpu"),
-    ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
-    ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
-    ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
+    ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and the plan asks for none"),
+    ({"top_p": 0.5}, {}, "its top_p is 0.5, and the plan asks for none"),
+    ({"min_p": 0.5}, {}, "its min_p is 0.5, and the plan asks for none"),
     ({"top_k": 1}, {"top_k": 1}, None),
     ({"top_k": 1}, {"top_k": 2}, "its top_k is 1; the plan asks for 2"),
     ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature; the plan asks for 1"),
@@ -175,7 +175,7 @@ NO_DTYPE = "it does not record its dtype; the plan asks for float32"
         (of_loop(temperature=0.7), {"temperature": 1.0}, OPEN, "its temperature is 0.7; the plan asks for 1"),
         # settings that restrict the law have to be asked for
         (of_loop(temperature=1.0, top_k=50, top_p=1.0), {"temperature": 1.0}, OPEN,
-         "its top_k is 50, and none is asked for"),
+         "its top_k is 50, and the plan asks for none"),
         (of_loop(temperature=1.0, top_k=50, top_p=1.0), {"top_k": 50}, MET, None),
         *((of_server(**settings), scope, OPEN if why else SAMPLED, why) for settings, scope, why in OF_SERVERS),
         # samples of another model do not count, unless they refute

@@ -145,7 +145,7 @@ def test_another_pdf_is_refused_and_one_of_other_versions_or_fonts_is_known_by_i
     ):
         file.write_bytes(content)
         assert sealed(folder) == [line]
-    by_identifier = "of the PDF its identifier alone: it was drawn with other versions or fonts"
+    by_identifier = "only the identifier of the PDF: it was drawn with other versions or fonts"
     file.write_bytes(drawn.replace(b"%%EOF", b"stream\n/BaseFont /ABCDEF+Elsewhere\nendstream\n%%EOF"))
     assert sealed(folder) == []
     assert verified(folder, folder.parent).compared.split("; ")[1] == by_identifier
