@@ -19,8 +19,9 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FIRST = [
     *(ROOT / "README.md", DOCS / "index.md", DOCS / "verdicts.md", DOCS / "install.md", DOCS / "reading.md"),
     *sorted((DOCS / "tutorials").glob("*.md")),
+    *(ROOT / "CONTRIBUTING.md", ROOT / "corpus" / "site" / "measurements.md"),
 ]
-"""Pages that a new user reads."""
+"""Pages that a new user or contributor reads."""
 
 MOST_WORDS = 24_000
 """Words of the documentation, code and tables included, without the changelog."""
