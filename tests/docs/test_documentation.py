@@ -75,6 +75,8 @@ def test_a_broken_reference_is_an_error(tmp_path):
 def folder(tmp_path, monkeypatch):
     """The folder of a reader, beside whom the examples are."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as for a script, so that a page may import the file that it shows
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
     (tmp_path / "examples").symlink_to(running.ROOT / "examples")
 
 
