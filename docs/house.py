@@ -30,6 +30,7 @@ from draftproof.reports.pages.errors import error_pages
 from draftproof.reports.pages.page import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.stattests import min_detectable_goodness, samples_needed
+from draftproof.tests.deceivers.reported import reported_table
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof_paper.pages.page import page as tables_page
 
@@ -278,6 +279,11 @@ def wrong_decoders(page: str) -> str:
     return page.replace(MADE_HERE, "\n".join(lines))
 
 
+def deceivers(page: str) -> str:
+    """Return the page of drawn deceivers, with the faults that users reported."""
+    return page.replace(MADE_HERE, reported_table())
+
+
 def errors(page: str) -> str:
     """Return the page of errors, with an entry for each code."""
     entries = []
@@ -291,7 +297,7 @@ def errors(page: str) -> str:
 
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
-    "commands": commands, "contributing": contributing, "decoders": decoders,
+    "commands": commands, "contributing": contributing, "deceivers": deceivers, "decoders": decoders,
     "wrong-decoders": wrong_decoders, "engines": engines, "errors": errors, "glossary": glossary,
     "history": history, "index": index, "index-survey": index_survey,
     "measurements": measurements, "mechanisms": mechanisms, "python": statistics, "rounding": rounding,

@@ -101,11 +101,12 @@ def asked_cells(
 
 
 def _need_two_tokens(engine: Engine, cell: TextCell) -> bool:
-    """Check that the settings have a law over two tokens, of one text, that is quick to find."""
+    """Check that the settings have a law over two tokens for both models, of one text, that is quick to find."""
     if engine.tokens < TOKENS or len(requests_of(cell.settings)) > 1 or named_tokens(cell.settings) - {0, 1}:
         return False
     try:
-        return bool(text_law(cell.problem.target, cell.tokens, cell.settings, ORDERS[engine.order]))
+        both = cell.problem.target, cell.problem.draft
+        return all(text_law(model, cell.tokens, cell.settings, ORDERS[engine.order]) for model in both)
     except InputError:
         return False
 
