@@ -69,7 +69,10 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("bug", some(IN_PYTHON))
 @pytest.mark.parametrize(
     ("page", "file"),
-    [("verifier.md", "mine.py"), pytest.param("certify.md", "deployed.py", marks=pytest.mark.long)],
+    [
+        pytest.param("verifier.md", "mine.py", marks=pytest.mark.long),
+        pytest.param("certify.md", "deployed.py", marks=pytest.mark.long),
+    ],
 )
 def test_a_function_with_the_bug_is_refuted(page, file, bug):
     right = written("certify.md", "deployed.py")
@@ -81,7 +84,8 @@ def test_a_function_with_the_bug_is_refuted(page, file, bug):
     assert done.exit_code == 1, done.output
 
 
-@pytest.mark.parametrize("bug", some(IN_CPP))
+@pytest.mark.long
+@pytest.mark.parametrize("bug", IN_CPP)
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
 def test_a_program_with_the_bug_is_refuted(bug, tmp_path):
     (tmp_path / "driven.cpp").write_text("#include <cmath>\n" + planted(EXAMPLE.read_text(), IN_CPP[bug]))

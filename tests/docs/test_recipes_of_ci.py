@@ -67,7 +67,9 @@ def gitlab():
 SCRIPTS = {"pre-commit": hook, "GitLab": gitlab, "Docker": lambda: block("audit.sh")}
 
 
-@pytest.mark.parametrize("recipe", SCRIPTS)
+@pytest.mark.parametrize(
+    "recipe", ["pre-commit", *(pytest.param(n, marks=pytest.mark.long) for n in ("GitLab", "Docker"))]
+)
 def test_a_right_verifier_passes_and_a_wrong_one_fails(recipe, shell):
     script = SCRIPTS[recipe]()
     done = shell(script, RIGHT)

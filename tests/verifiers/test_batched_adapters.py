@@ -48,7 +48,7 @@ def test_the_audit_finds_them_lossless_in_every_precision(name):
 @pytest.mark.parametrize(
     ("name", "modifies_target", "verdict"),
     [
-        ("block_coins", False, "refuted"),
+        pytest.param("block_coins", False, "refuted", marks=pytest.mark.long),
         ("greedy_coins", True, "refuted"),
         ("block", True, "refuted"),  # that must not be followed by the modified target
         pytest.param("greedy_next_row", True, "refuted", marks=pytest.mark.long),

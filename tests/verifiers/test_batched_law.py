@@ -25,7 +25,9 @@ TELLING = [
 ]
 
 
-@pytest.fixture(scope="module", params=["float64", pytest.param("float32", marks=pytest.mark.long), "bfloat16"])
+@pytest.fixture(
+    scope="module", params=[*(pytest.param(one, marks=pytest.mark.long) for one in ("float64", "float32")), "bfloat16"]
+)
 def sandbox(request):
     with Sandbox("", "torch", request.param, timeout=120, torch=True) as box:
         yield box
@@ -92,7 +94,7 @@ def test_so_it_is_for_probabilities_without_numba_as_on_cuda_and_in_narrow_chunk
 @pytest.mark.parametrize(
     "name",
     [
-        f"{algorithm}_{bug}"
+        pytest.param(f"{algorithm}_{bug}", marks=() if algorithm == "block" else pytest.mark.long)
         for algorithm in ("token", "block", "greedy")
         for bug in ("next_row", "row_before", "noise", "without_survival", "coins")
         if (algorithm, bug) not in {("token", "without_survival"), ("token", "coins")}

@@ -98,7 +98,9 @@ def file(tmp_path):
     return tmp_path / "engines.py"
 
 
-@pytest.mark.parametrize("name", ["batch", "accepted", "mask", "logits", "vllm"])
+@pytest.mark.parametrize(
+    "name", ["batch", "accepted", "vllm", *(pytest.param(n, marks=pytest.mark.long) for n in ("mask", "logits"))]
+)
 def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can_be_repeated(file, name):
     given = () if name in SEEN else (name,)
     right, wrong = (
@@ -155,7 +157,9 @@ MIXED = {
 """Batched functions that are right alone, and mix the requests of a batch."""
 
 
-@pytest.mark.parametrize("name", [None, *MIXED])
+@pytest.mark.parametrize(
+    "name", [None, "drafted", *(pytest.param(n, marks=pytest.mark.long) for n in MIXED if n != "drafted")]
+)
 def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
     old, new = MIXED.get(name, ("", ""))
     made = SOURCE.replace(old, new, 1)
@@ -174,7 +178,9 @@ def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
         assert "several requests in one call" not in report.not_examined and 3 in report.scope.requests_a_call
 
 
-@pytest.mark.parametrize("array", ["list", "rows", "torch"])
+@pytest.mark.parametrize(
+    "array", [pytest.param("list", marks=pytest.mark.long), "rows", pytest.param("torch", marks=pytest.mark.long)]
+)
 def test_a_batch_of_requests_is_of_the_arrays_that_the_function_takes(tmp_path, array):
     rows = "torch.as_tensor" if array == "torch" else "np.asarray"
     source = f"import torch\n{SOURCE}" if array == "torch" else SOURCE

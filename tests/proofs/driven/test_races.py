@@ -79,8 +79,14 @@ def judged(racing, problem, dtype="float64"):
     return measurement, *judge(measurement)[:2]
 
 
-@pytest.mark.parametrize("noise", NOISE)
-@pytest.mark.parametrize("race", RACES)
+@pytest.mark.parametrize(
+    ("race", "noise"),
+    [
+        pytest.param(race, noise, marks=() if k == j else pytest.mark.long)
+        for k, race in enumerate(RACES)
+        for j, noise in enumerate(NOISE)
+    ],
+)
 def test_a_race_without_the_rejected_token_has_its_law(race, noise):
     for problem in (toy(2), drawn(2, 3, "generic"), drawn(3, 2, "zeros"), drawn(5, 1, "generic")):
         measurement, lossless, support = judged(Racing(race, noise), problem)
@@ -88,7 +94,9 @@ def test_a_race_without_the_rejected_token_has_its_law(race, noise):
         assert lossless.total_variation < measurement.tolerance < 1e-12
 
 
-@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize(
+    "noise", ["exponential", *(pytest.param(n, marks=pytest.mark.long) for n in ("gumbel", "uniform"))]
+)
 @pytest.mark.parametrize(
     ("race", "weights", "problem"),
     [
@@ -103,7 +111,7 @@ def test_a_race_of_other_weights_or_without_another_token_is_refuted(race, weigh
     assert measurement.known and lossless.refuted
 
 
-@pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 24)])
+@pytest.mark.parametrize(("dtype", "bits"), [pytest.param("float64", 53, marks=pytest.mark.long), ("float32", 24)])
 def test_uniforms_as_noise_run_races_over_rows_as_uneven_as_the_batterys(dtype, bits):
     """Their hazards are from 2^-bits to bits log 2: a row of 0.999 and 0.001 was none of theirs."""
     for problem in (p for p in audit_battery()[::4] if p.vocabulary < 5):

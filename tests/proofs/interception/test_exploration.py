@@ -62,6 +62,7 @@ def test_two_subjects_in_one_process_have_the_same_bytes_in_both_orders(file):
         assert len({answers[name] for answers in found if name in answers}) == 1, name
 
 
+@pytest.mark.long
 def test_a_memory_that_subjects_share_is_noticed(file):
     found = _in_orders(OneForAll, file)
     unlike = [name for name in NAMES if len({answers[name] for answers in found if name in answers}) > 1]

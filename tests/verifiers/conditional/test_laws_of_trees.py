@@ -92,13 +92,18 @@ def emitted_under(verify, tree, chance):
     return verify(tree, chance).tokens(tree)
 
 
-def every_outcome(problem, listed=LISTED):
+KEPT = {}
+
+
+def every_outcome(problem):
     """Return the steps of a problem's trees, each with every text that it can emit, and the trees and the texts."""
-    cases = []
-    for tree in trees_of(problem):
-        paths = {(), *(tree.path(n) for n in range(len(tree.tokens)))}
-        cases += [(tree, (*path, y)) for path in sorted(paths) for y in range(problem.vocabulary)]
-    return steps_of_trees([c[0] for c in cases], [c[1] for c in cases], problem.tree.how, listed), cases
+    if id(problem) not in KEPT:
+        cases = []
+        for tree in trees_of(problem):
+            paths = {(), *(tree.path(n) for n in range(len(tree.tokens)))}
+            cases += [(tree, (*path, y)) for path in sorted(paths) for y in range(problem.vocabulary)]
+        KEPT[id(problem)] = steps_of_trees(*zip(*cases), problem.tree.how), cases
+    return KEPT[id(problem)]
 
 
 def probabilities(law, steps):
@@ -203,7 +208,7 @@ def wide(how, rng, vocabulary=40):
 @pytest.mark.parametrize("how", [IID, WITHOUT_REPLACEMENT, TOP])
 def test_no_hypothesis_bets_more_than_it_has(how, listed):
     """Over all outcomes of one step its probabilities add up to at most 1, however few tokens are listed."""
-    for seed in range(3):
+    for seed in range(2):
         tree = wide(how, np.random.default_rng(seed))
         texts = [(*path, y) for path in sorted({(), *map(tree.path, range(len(tree.tokens)))}) for y in range(40)]
         steps = steps_of_trees([tree] * len(texts), texts, how, listed)
@@ -223,7 +228,7 @@ def test_rounding_makes_no_outcome_less_probable(name):
     law = TREE_RULES[name]
     for problem in PROBLEMS:
         steps, _ = every_outcome(problem)
-        for epsilon in (0.0, 2.0**-53, 2.0**-24, 2.0**-8):
+        for epsilon in (0.0, 2.0**-24, 2.0**-8):
             own, most = probabilities(law, steps), np.exp(sum(tree_bounds(law, steps, epsilon)))
             assert (own <= most * (1 + 1e-12) + 1e-15).all()
             large = own > 1e-2
@@ -236,9 +241,9 @@ def test_rounding_makes_no_outcome_less_probable(name):
 @pytest.mark.parametrize("how", [IID, WITHOUT_REPLACEMENT])
 def test_few_listed_tokens_leave_the_law_within_its_bounds(name, how):
     law = TREE_RULES[name]
-    for seed in range(3):
-        tree = wide(how, np.random.default_rng(seed), 200)
-        texts = [(*tree.path(n), y) for n in range(-1, len(tree.tokens)) for y in range(0, 200, 7)]
+    for seed in range(2):
+        tree = wide(how, np.random.default_rng(seed), 100)
+        texts = [(*tree.path(n), y) for n in range(-1, len(tree.tokens)) for y in range(0, 100, 11)]
         whole, few = (steps_of_trees([tree] * len(texts), texts, how, listed) for listed in (256, 20))
         if law.longest and whole.twice.any():
             continue

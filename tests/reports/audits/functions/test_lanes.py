@@ -58,7 +58,10 @@ def test_each_problem_is_in_one_lane_and_a_vocabulary_is_not_divided():
     assert lanes_of([]) == [] and lanes_of(PROBLEMS[1:2]) == [PROBLEMS[1:2]]
 
 
-@pytest.mark.parametrize("source", [VERIFY.format("pass"), PRINTS, ASKS, RAISES, THREAD])
+@pytest.mark.parametrize(
+    "source",
+    [VERIFY.format("pass"), *(pytest.param(s, marks=pytest.mark.long) for s in (PRINTS, ASKS)), RAISES, THREAD],
+)
 def test_the_report_does_not_depend_on_the_number_of_jobs(source):
     one, two = (audited(written(source), PROBLEMS, jobs=jobs) for jobs in (1, 2))
     assert one.text() == two.text()

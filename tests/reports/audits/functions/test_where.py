@@ -49,10 +49,10 @@ def subject(tmp_path):
 @pytest.mark.parametrize(
     ("name", "where", "line"),
     [
-        ("lenient", "drafted token", COIN),
+        pytest.param("lenient", "drafted token", COIN, marks=pytest.mark.long),
         ("replaced", "the replacement after a rejection at position 1", REPLACEMENT),
         ("last", "the bonus token", BONUS),
-        ("second_always", "drafted token", None),
+        pytest.param("second_always", "drafted token", None, marks=pytest.mark.long),
     ],
 )
 def test_the_part_and_the_line_are_named_without_a_known_bug(subject, name, where, line):

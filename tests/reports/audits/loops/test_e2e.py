@@ -63,7 +63,8 @@ def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(f
     assert command(*words_of(forged), "--require-decision")[0] == 4
 
 
-@pytest.mark.parametrize("verifier", ["block", pytest.param("greedy-block", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("verifier", ["block", "greedy-block"])
 def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained, verifier):
     report = examined(trained, verifier=verifier, dtype="bfloat16")
     assert refuted(report) == set()

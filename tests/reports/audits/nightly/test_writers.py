@@ -36,7 +36,7 @@ for batch in range(count):
     counted = CheckCounts(rng.multinomial(300, check.law), None)
     history.record(number, check, "2025-01-01", 1000 * k + batch, counted)
 """
-WRITERS, BATCHES = 3, 8
+WRITERS, BATCHES = 2, 8
 
 
 def written_at_once(url):
