@@ -88,8 +88,8 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
         function = received(handed_over["content"]) if handed_over else loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
     driven = is_driven(function)
-    conventions = conventions or ([] if driven else recognised(function))
-    function = adapted(function, conventions) if conventions else function
+    asked, conventions = conventions, conventions or ([] if driven else recognised(function))
+    published, function = function, adapted(function, conventions) if conventions else function
     subject = DrivenObject(function, *given) if driven else harness.Subject(function, *given)
     if conventions:
         subject.findings["convention"] = f"is called by the convention {' and '.join(conventions)}, not the plain one"
@@ -107,7 +107,8 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     try:
         convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
     except harness.NotASubject as refused:
-        offered = "" if conventions or driven else harness.offered(function, given, request["problems"])
+        plain = not asked and not driven
+        offered = harness.offered(published, conventions, given, request["problems"]) if plain else ""
         kind = "convention" if offered else refused.kind
         raise harness.NotASubject(f"{refused}{offered}", kind) from None
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):

@@ -209,12 +209,12 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
             raise RunFailed("crash", f"it forks: more than {MOST_COPIES} copies of its process returned from its calls")
 
 
-def offered(function: Any, given: Sequence[Any], problems: list[Problem]) -> str:
+def offered(function: Any, tried: Sequence[str], given: Sequence[Any], problems: list[Problem]) -> str:
     """Return the convention by which a function that cannot be called plainly returns tokens, for a message.
 
-    given: the other arguments of ``Subject``.
+    tried: the conventions by which it was called. given: the other arguments of ``Subject``.
     """
-    for conventions in OFFERED:
+    for conventions in ([*tried, *more] for more in OFFERED):
         with contextlib.suppress(NotASubject, NeverReturned):
             Subject(adapted(function, conventions), *given).probe(problems[:1])
             return f"; with --convention {','.join(conventions)} it returns tokens"

@@ -35,6 +35,9 @@ from .reference_laws import (
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Reason why nothing is claimed of E[tau] under greedy block verification."""
 
+SHOWN = 100
+"""How many times less than the most the shown prefixes of a witness may differ."""
+
 MAX_PREFIXES = 30
 """Number of prefixes whose probabilities a witness has for its figure."""
 
@@ -194,7 +197,7 @@ class Measurement(Law):
         return beside
 
     def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:
-        """Return where the laws differ most, and the law of the shortest prefix on which they differ at all."""
+        """Return where the laws differ most, and the laws of the shortest prefixes that differ about as much."""
         slack = rational(self.tolerance)
         malformed = {
             o: p for o, p in observed.items() if o not in expected and not is_output(o, self.problem) and p > slack
@@ -207,7 +210,9 @@ class Measurement(Law):
             return self.shown(entry, **self._draft(block), laws=(entry,))
         lengths = range(1, self.completion()[1] + 1)
         pairs = [(marginal(observed, n), marginal(expected, n)) for n in lengths]
-        seen, right = next((pair for pair in pairs if max(_gaps(*pair).values()) > slack / 4), pairs[-1])
+        widest = [max(_gaps(*pair).values()) for pair in pairs]
+        least = max(slack / 4, max(widest) / SHOWN)
+        seen, right = next((pair for pair, gap in zip(pairs, widest) if gap > least), pairs[-1])
         gaps = _gaps(seen, right)
         laws = tuple(
             LawEntry(prefix_key(o), probability_text(right.get(o, 0), slack), self.text(seen.get(o, 0), slack))

@@ -43,6 +43,9 @@ FEW = 3
 WORDS = {"inconclusive": "UNDECIDED"}
 """Verdicts whose word at a terminal is another one, in capitals."""
 
+PRECISION = "precision"
+"""The finding that float32 excuses every deviation."""
+
 LINES = "https://github.com/draftproof/draftproof/blob/main/docs/reading.md#what-the-lines-say"
 """Address of the page that explains the lines."""
 
@@ -153,6 +156,9 @@ def _headline(report: Report) -> str:
         return report.failure["message"] + (f" ({code})" if code else "")
     words = report.reading.removeprefix(report.verdict).strip(": ")
     shown = report.shown_refutation()
+    refuted = {e.claim for e in report.evidence if e.refuted and e.claim in report.claims}
+    if refuted == {"lossless"} and PRECISION in report.findings:
+        return "in float64, by what float32 rounds alone; for float32 code add --dtype float32"
     if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS and not report.steps:
         return CLAIMS[shown.claim].fault or f"{shown.claim} does not hold"
     return words or "nothing was examined"

@@ -50,6 +50,11 @@ def logits(draft_logits, target_logits, draft_ids, rng, wrong=False):
     return one(softmax(target_logits), softmax(draft_logits), list(draft_ids), rng, wrong)
 
 
+def counted(draft_logits, target_logits, draft_ids, rng):
+    emitted = logits(draft_logits, target_logits, draft_ids, rng)
+    return [*emitted, *[-1] * (len(draft_ids) + 1 - len(emitted))], len(emitted) - 1
+
+
 def vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
          bonus_token_ids, sampling_metadata, wrong=False):
     import torch
@@ -115,12 +120,14 @@ def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can
     assert "conventions" not in as_json(PROBLEM)
 
 
-@pytest.mark.parametrize("name", ["batch", "accepted", "mask"])
-def test_what_cannot_be_called_plainly_is_told_the_convention_by_which_it_can(file, name):
+@pytest.mark.parametrize(
+    ("name", "convention"),
+    [("batch", "batch"), ("accepted", "accepted"), ("mask", "mask"), ("counted", "logits,accepted")],
+)
+def test_what_cannot_be_called_plainly_is_told_the_convention_by_which_it_can(file, name, convention):
     failure = audit(f"{file}:{name}", [PROBLEM], samples=100).failure
-    assert failure["kind"] == "convention" and failure["message"].endswith(
-        f"; with --convention {name} it returns tokens"
-    )
+    said = f"; with --convention {convention} it returns tokens"
+    assert failure["kind"] == "convention" and failure["message"].endswith(said)
 
 
 @pytest.mark.parametrize(

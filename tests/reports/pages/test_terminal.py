@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,17 @@ def test_a_refutation_has_the_smallest_case_the_bug_the_line_and_the_command():
     names = [name for line in lines[1:] if (name := line[2:18].strip())]
     assert names == ["Seen on", "Smallest case", "Looks like", "Where", "Reproduce"]
     assert "0        1/3       7/18" in "\n".join(lines)
+
+
+def test_what_float32_rounds_alone_is_said_in_the_first_line_unless_another_claim_is_refuted():
+    report = golden_report("wrong")
+    assert "float32 rounds alone" not in of_report(report)
+    report.findings["precision"] = "no more than float32 rounds"
+    assert "REFUTED: in float64, by what float32 rounds alone" in of_report(report)
+    other = next(e for e in report.evidence if e.refuted)
+    report.evidence.append(replace(other, claim="batch"))
+    report.claims = (*report.claims, "batch")
+    assert "float32 rounds alone" not in of_report(report)
 
 
 def test_the_scope_is_shown_when_it_is_asked_for_whole_in_a_file_and_wrapped_on_a_terminal():

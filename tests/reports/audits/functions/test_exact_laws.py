@@ -9,6 +9,7 @@ from draftproof.models.battery import drawn
 from draftproof.models.rationals import as_float
 from draftproof.proofs import audit_claims
 from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.field import rational
 from draftproof.reports.audits.functions import exact_laws
 from draftproof.reports.audits.functions.exact_laws import NOT_ASKED, NOT_CONFIRMED, NOT_TRIED, ExactLaws, confirmed
 from draftproof.reports.audits.functions.explanation import Explanation
@@ -68,6 +69,17 @@ def test_the_first_refutation_is_shown_once_real_calls_agree_with_it_and_before_
     said.clear()
     examined(KnownLaws(from_the_draft, called=block), **settings)
     assert said and all(isinstance(one, str) for one in said)
+
+
+def test_a_witness_shows_the_shortest_prefixes_that_differ_about_as_much_as_any():
+    """Rounding at the first token does not stand for a bug at the second."""
+    problem = drawn(2, 1, "generic")
+    right = law_of(problem)
+    moved = dict(right.blocks[()])
+    for outcome, change in (((0, 0), "-1/10"), ((0, 1), "1/10"), ((1,), "-1/1000000"), ((0,), "1/1000000")):
+        moved[outcome] = moved.get(outcome, 0) + rational(change)
+    [shown] = [e for e in judge(replace(right, blocks={(): moved})) if e.claim == "lossless"]
+    assert {entry.sequence for entry in shown.witness.laws} == {"0,0", "0,1", "1,0", "1,1"}
 
 
 def test_accepting_more_than_the_optimum_proves_bias_without_a_look_at_the_law():
