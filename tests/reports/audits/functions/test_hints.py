@@ -69,7 +69,7 @@ def test_a_refuted_function_gets_the_hint_that_fits_it_and_no_other(name, kind, 
 
 def test_tokens_with_their_number_cannot_be_audited_and_the_number_is_named():
     report = report_on("counted")
-    assert (report.verdict, report.failure["kind"]) == ("error", "raises")
+    assert (report.verdict, report.failure["kind"]) == ("error", "convention")
     assert "a tuple of (list of length 1, int)" in report.failure["message"]
     mixed = report_on("sometimes_counted")
     assert mixed.verdict == "refuted"
