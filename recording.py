@@ -27,6 +27,9 @@ from .verifiers.conditional.sparse import CLASSES, EDGES, LISTED, Reduced, reduc
 SHARD_STEPS = 512
 """Number of steps in a shard by default."""
 
+TYPES = "float64", "float32", "float16", "bfloat16"
+"""Types that an engine may compute rows in."""
+
 WAITING = 64
 """Steps that may wait to be reduced; further ones are dropped and counted."""
 
@@ -81,6 +84,8 @@ class Recorder:
 
         if vocabulary < 1 or one_of < 1 or listed < 1 or shard_steps < 1:
             raise ValueError("vocabulary, one_of, listed and shard_steps: expected 1 or more")
+        if dtype not in TYPES:
+            raise ValueError(f"dtype {dtype!r}, expected one of {', '.join(TYPES)}")
         self.folder, self.vocabulary, self.one_of, self.seed = Path(folder), vocabulary, one_of, seed
         self.listed, self.shard_steps, self._save = listed, shard_steps, save
         self._values = np.float64 if dtype == "float64" else np.float32
@@ -237,7 +242,9 @@ class Recorder:
             arrays = _arrays(steps, self._values, settings)
             about["settings"] = json.dumps(list(settings.values()))
             data = self._save(arrays, metadata=about)
-            write_atomically(self.folder / f"steps-{self._number:06d}.safetensors", data)
+            while (place := self.folder / f"steps-{self._number:06d}.safetensors").exists():
+                self._number += 1  # another recorder writes here, too
+            write_atomically(place, data)
         except Exception as error:
             self.count_failure(error, len(steps))
             return

@@ -114,7 +114,7 @@ DRAFTPROOF_API void draftproof_flush(draftproof_recorder *r) {
     static const struct { const char *name, *type; int columns, optional; } kinds[] = {DPR_ARRAYS(DPR_KIND)};
     dpr_buffer file = {0, 0, 0};
     long long at = 0;
-    char name[40];
+    char path[1000]; struct stat there;
     if (!r || r->closed || (!r->steps && r->number && !r->failed)) return;
     r->lacking = 0, dpr_add(r, &file, "        ", 8); /* of the header that follows, its length */
     dpr_text(r, &file, "{\"__metadata__\":{\"seen\":\"%lld\",\"recorded\":\"%lld\",\"failed\":\"%lld\"",
@@ -133,8 +133,9 @@ DRAFTPROOF_API void draftproof_flush(draftproof_recorder *r) {
     dpr_text(r, &file, "}%*s", (int)(7 - file.size % 8), "");
     for (int i = 0; i < 8 && !r->lacking; i++) file.data[i] = (char)((uint64_t)(file.size - 8) >> 8 * i);
     for (int i = 0; i < DPR_COUNT; i++) dpr_add(r, &file, r->arrays[i].data, r->arrays[i].size);
-    snprintf(name, sizeof name, "steps-%06d.safetensors", (int)r->number);
-    if (!r->lacking && dpr_write(r, name, &file)) r->recorded += r->steps, r->number++;
+    do snprintf(path, sizeof path, "%s/steps-%06d.safetensors", r->folder, (int)r->number);
+    while (!stat(path, &there) && ++r->number); /* no shard is written over, not even another recorder's */
+    if (!r->lacking && dpr_write(r, path + strlen(r->folder) + 1, &file)) r->recorded += r->steps, r->number++;
     else dpr_fails(r, r->steps, "a shard: ", r->lacking ? "no memory left" : strerror(errno));
     free(file.data), dpr_clear(r);
 }
@@ -147,9 +148,11 @@ DRAFTPROOF_API draftproof_recorder *draftproof_begin(const char *folder, const d
     *o = *options, o->listed = o->listed ? o->listed : 256, o->shard_steps = o->shard_steps ? o->shard_steps : 512;
     o->one_of = o->one_of ? o->one_of : 1, o->settings = o->settings ? o->settings : "{}";
     o->dtype = o->dtype ? o->dtype : "float32", o->rule = o->rule ? o->rule : "unknown";
-    int good = o->vocabulary > 0 && o->one_of > 0 && o->listed > 0 && o->shard_steps > 0 && strcmp(o->dtype, "float64");
+    int good = o->vocabulary > 0 && o->one_of > 0 && o->listed > 0 && o->shard_steps > 0;
+    good &= !strcmp(o->dtype, "float32") || !strcmp(o->dtype, "float16") || !strcmp(o->dtype, "bfloat16");
     for (int i = 0; i < DPR_EDGES; i++) r->edges[i] = ldexp(octave[i % 4], i / 4 - 4);
-    snprintf(r->folder, sizeof r->folder, "%s", folder), dpr_clear(r);
+    int length = snprintf(r->folder, sizeof r->folder, "%s", folder ? folder : "");
+    good = good && length > 0 && length < (int)sizeof r->folder, dpr_clear(r);
     dpr_text(r, &r->header, "{\"form\": \"draftproof-recorded-steps\", \"version\": 1, \"vocabulary\": %d, \"chosen\": "
              "{\"one_of\": %lld, \"seed\": %lld, \"by\": \"splitmix64 of a counter and the seed\"}, \"listed\": %d, ",
              (int)o->vocabulary, (long long)o->one_of, (long long)o->seed, (int)o->listed);
@@ -160,20 +163,17 @@ DRAFTPROOF_API draftproof_recorder *draftproof_begin(const char *folder, const d
     dpr_text(r, &r->header, "}\n");
     r->weights = good ? (uint32_t *)malloc(sizeof *r->weights * (size_t)o->vocabulary) : NULL;
     r->zeros = good ? (float *)calloc((size_t)o->vocabulary, sizeof *r->zeros) : NULL;
-    char path[1000], there[8000];
-    snprintf(path, sizeof path, "%s/header.json", r->folder), mkdir(folder, 0777);
-    FILE *file = fopen(path, "rb");
-    size_t size = file ? fread(there, 1, sizeof there, file) : 0;
-    if (!good) dpr_fails(r, 0, "", "expected numbers above 0, a vocabulary among them, and a dtype below float64");
-    else if (r->lacking || !r->weights || !r->zeros) dpr_fails(r, 0, "no memory left", "");
+    char path[1000], *there = (char *)malloc(r->header.size + 1);
+    snprintf(path, sizeof path, "%s/header.json", r->folder);
+    FILE *file = good && (mkdir(folder, 0777), 1) ? fopen(path, "rb") : NULL;
+    size_t size = file && there ? fread(there, 1, r->header.size + 1, file) : 0;
+    if (!good) dpr_fails(r, 0, "expected a folder, a vocabulary, numbers above 0, ", "float32 or half precision");
+    else if (r->lacking || !r->weights || !r->zeros || !there) dpr_fails(r, 0, "no memory left", "");
     else if (file && (size != r->header.size || memcmp(there, r->header.data, size)))
         dpr_fails(r, 0, "header.json: ", "of another recording");
     else if (!file && !dpr_write(r, "header.json", &r->header)) dpr_fails(r, 0, "header.json: ", strerror(errno));
-    r->closed = r->error[0] != 0;
-    for (; file; r->number += file != NULL) { /* shards that are there stay */
-        fclose(file), snprintf(path, sizeof path, "%s/steps-%06d.safetensors", r->folder, (int)r->number);
-        file = fopen(path, "rb");
-    }
+    r->closed = r->error[0] != 0, free(there);
+    if (file) r->number = 1, fclose(file);
     return r;
 }
 /* Count a step, and return whether it is to be recorded: by a counter and the seed, never by what is in the step. */
@@ -220,7 +220,7 @@ static inline void dpr_row(draftproof_recorder *r, const float *p, const float *
         double ratio = q[x] > 0 ? (double)p[x] / q[x] : 1e300;
         int place = 0;
         if (l && top > -HUGE_VAL) sum += exp(l[x] - top);
-        if (rest++, !(p[x] > 0 || q[x] > 0)) continue;
+        if (rest++, p[x] == 0 && q[x] == 0) continue; /* NaN stays: the row is none */
         for (int step = 32; step; step /= 2)
             if (place + step <= DPR_EDGES && r->edges[place + step - 1] <= ratio) place += step;
         mass[0][place] += p[x], mass[1][place] += q[x];
@@ -242,18 +242,19 @@ static inline void dpr_own(draftproof_recorder *r, int32_t token) {
 DRAFTPROOF_API void draftproof_record(draftproof_recorder *r, const draftproof_step *s) {
     if (!r || r->closed) return;
     size_t V = (size_t)r->o.vocabulary, before[DPR_ALL], text = r->arrays[DPR_texts].size;
-    int32_t wrong = !s->target || s->draft_count < 0;
+    int32_t wrong = !s->target || s->draft_count < 0 || (s->draft_count && !s->drafts);
+    wrong |= s->emitted_count > 0 && !s->emitted;
     int fresh = s->settings && (!text || strcmp(r->arrays[DPR_texts].data + r->last_text, s->settings));
     r->arrays[DPR_own].size = 0, r->lacking = 0;
     for (int i = 0; i < DPR_ALL; i++) before[i] = r->arrays[i].size;
-    for (int32_t i = 0; i < s->draft_count; i++) {
+    for (int32_t i = 0; !wrong && i < s->draft_count; i++) {
         int32_t token = s->drafts[i], parent = s->parents ? s->parents[i] : i - 1;
         wrong |= token < 0 || token >= (int32_t)V || parent < -1 || parent >= s->draft_count;
         dpr_own(r, token);
         DPR_ADD(draft_tokens, int32_t, token); DPR_ADD(draft_parents, int32_t, parent);
         DPR_ADD(uniforms, double, s->uniforms ? s->uniforms[i] : NAN);
     }
-    for (int32_t i = 0; i < s->emitted_count; i++) {
+    for (int32_t i = 0; !wrong && i < s->emitted_count; i++) {
         if (s->emitted[i] < 0) continue;
         if (s->emitted[i] < (int32_t)V) dpr_own(r, s->emitted[i]);
         DPR_ADD(logprobs, double, s->logprobs ? s->logprobs[i] : NAN); DPR_ADD(emitted, int32_t, s->emitted[i]);
@@ -281,7 +282,7 @@ DRAFTPROOF_API void draftproof_record(draftproof_recorder *r, const draftproof_s
     if (wrong || r->lacking) {
         for (int i = 0; i < DPR_ALL; i++) r->arrays[i].size = before[i];
         if (text) texts->data[text] = 0;
-        dpr_fails(r, 1, r->lacking ? "no memory left" : "no target, or a drafted token or parent out of range", "");
+        dpr_fails(r, 1, r->lacking ? "no memory left" : "no target, or drafts, emitted or parents out of range", "");
         return;
     }
     if (fresh) r->text_count++, r->last_text = text + (text ? 2 : 1);

@@ -50,9 +50,9 @@ def reduced(target: np.ndarray, draft: np.ndarray, forced: Sequence[int], listed
         parts.append((len(natural), ids.astype(np.int32), p[ids], q[ids]))
         p, q = p.astype(np.float64), q.astype(np.float64)
         p[ids] = q[ids] = 0.0
-        left = np.flatnonzero((p > 0) | (q > 0))
+        left = np.flatnonzero((p != 0) | (q != 0))  # NaN stays: the row is none
         p, q = p[left], q[left]
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             place = np.searchsorted(EDGES, p / q, side="right")
         masses = [np.bincount(place, values, CLASSES).astype(np.float64) for values in (p, q)]
         rest.append((*masses, size - len(ids), [p.max(initial=0.0), q.max(initial=0.0)]))

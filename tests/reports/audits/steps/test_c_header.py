@@ -151,7 +151,7 @@ def test_what_cannot_be_recorded_is_counted_and_ends_nothing(record_file, tmp_pa
     assert len(steps[4]["drafts"])
     write(steps, tmp_path / "steps")
     _, recorded, failed, error = run(record_file, tmp_path / "steps", tmp_path / "c", 50, 8)
-    assert (recorded, failed) == (11, 1) and error == "no target, or a drafted token or parent out of range"
+    assert (recorded, failed) == (11, 1) and error == "no target, or drafts, emitted or parents out of range"
     assert Recording.open(tmp_path / "c").read(tmp_path / "c" / "steps-000000.safetensors").steps == 11
     assert "recording-failed" in audit_steps(tmp_path / "c", "unknown").findings
 
@@ -170,11 +170,22 @@ def test_a_recording_goes_on_and_another_one_is_left_alone(record_file, tmp_path
     file = tmp_path / "file"
     file.touch()
     assert run(record_file, tmp_path / "steps", file / "c", 50, 8)[1:] == (0, 0, "header.json: Not a directory")
-    assert run(record_file, tmp_path / "steps", tmp_path / "d", 50, -1)[3].startswith("expected numbers above 0")
+    for place, listed in ((tmp_path / "d", -1), ("", 8), ("/".join([*"abcde"] * 100), 8)):  # no folder, or one too long
+        assert run(record_file, tmp_path / "steps", place, 50, listed)[1:3] == (0, 0)
+        assert run(record_file, tmp_path / "steps", place, 50, listed)[3].startswith("expected a folder, a vocabulary")
     other = Recording.open(tmp_path / "c")
     run(record_file, tmp_path / "steps", tmp_path / "e", 50, 9)
     with pytest.raises(InputError, match="of another recording"):
         other.read(tmp_path / "e" / "steps-000000.safetensors")
+
+
+def test_no_shard_is_written_over(record_file, tmp_path):
+    write(steps_of_every_kind(np.random.default_rng(3), 50, 4), tmp_path / "steps")
+    for _ in range(2):
+        run(record_file, tmp_path / "steps", tmp_path / "c", 50, 8, 2)
+    (tmp_path / "c" / "steps-000001.safetensors").unlink()  # moved away
+    assert run(record_file, tmp_path / "steps", tmp_path / "c", 50, 8, 2)[1:] == (4, 0, "")
+    assert len(Recording.open(tmp_path / "c").shards) == 5
 
 
 def test_a_disk_that_is_full_leaves_no_part_of_a_shard(record_file, tmp_path):

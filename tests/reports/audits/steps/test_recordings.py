@@ -70,6 +70,26 @@ def test_a_recorder_never_raises_and_counts_what_it_loses(tmp_path):
     assert "recording-failed" in audit_steps(tmp_path).findings
 
 
+def test_two_recorders_in_one_folder_write_over_nothing(tmp_path):
+    one, other = Recorder(tmp_path, 10), Recorder(tmp_path, 10)
+    for recorder in (one, other):
+        recorder.step(np.ones((1, 10)) / 10, [], [3])
+        recorder.close()
+    assert len(Recording.open(tmp_path).shards) == 2
+    with pytest.raises(ValueError, match="dtype 'bf16', expected one of float64"):
+        Recorder(tmp_path / "a", 10, dtype="bf16")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -0.01])
+def test_an_entry_that_is_no_probability_is_kept_and_named(wrong, tmp_path):
+    rows = np.full((1, 40), 0.025)
+    rows[0, 7] = wrong  # of no drafted token, and none of the four that are listed
+    with Recorder(tmp_path, 40, listed=4) as recorder:
+        recorder.step(rows, [], [3])
+    assert "a row of the target sums to " in audit_steps(tmp_path, "unknown").findings["unreadable"]
+
+
 def test_steps_are_dropped_where_the_thread_falls_behind(tmp_path):
     recorder = Recorder(tmp_path, 50_000)
     rows = np.full((3, 50_000), 1 / 50_000)
@@ -318,7 +338,7 @@ def test_one_step_that_cannot_be_written_costs_no_other(tmp_path):
 
 def test_steps_of_a_shard_that_cannot_be_written_are_counted_as_failed(tmp_path):
     recorder = Recorder(tmp_path, 10, shard_steps=3)
-    (tmp_path / "steps-000000.safetensors").mkdir()
+    recorder.folder = tmp_path / "taken away"
     for _ in range(3):
         recorder.step(np.full((1, 10), 0.1), [], [3])
     recorder.close()
