@@ -145,8 +145,8 @@ def _batch(judge: RecordingJudge) -> Iterator[Evidence]:
     places = {key: purse for key, purse in groups.purses.items() if key[0] == "place in the batch"}
     refuted = [key for key in groups.refuted if key in places]
     witness = None
-    if refuted:
-        fault = places[refuted[0]].likely()[0]
+    fault = next(iter(places[refuted[0]].likely()), None) if refuted else None
+    if fault:  # what no hypothesis explains may be wrong at the other places, too
         right = [key for key, purse in places.items() if key not in refuted and purse.without(fault)]
         if len(right) + len(refuted) == len(places) and right:
             names = ", ".join(f"{what} {value}" for what, value in refuted)

@@ -264,8 +264,8 @@ def _cause(
     for order in ORDERS:
         if order != settings.get("order", USUAL_ORDER) and fits({**settings, "order": order}):
             return f"made in the order of {order}"
-    fitted = _fitted_temperature(p, logits)
-    if fitted and fits({**settings, "temperature": fitted}):
+    fitted = 0.0 if p.max() >= 1 - allowed else _fitted_temperature(p, logits)
+    if fitted is not None and fits({**settings, "temperature": fitted}):
         return f"made at temperature {fitted:.3g}"
     if fits({}):
         return "made without any setting"

@@ -73,6 +73,7 @@ def test_rows_of_a_greedy_request_are_as_they_were_or_cut_to_their_top(used, rig
     [
         ({"temperature": 0.7}, {"temperature": 1.0}, "made without temperature"),
         ({"temperature": 0.7}, {"temperature": 1.3}, "made at temperature 1.3"),
+        ({"temperature": 0.7, "top_k": 9}, {"temperature": 0}, "made at temperature 0"),
         ({"top_k": 20, "temperature": 0.7}, {"temperature": 0.7}, "made without top_k"),
         ({"top_p": 0.8, "min_p": 0.1}, {"top_p": 0.8}, "made without min_p"),
     ],
