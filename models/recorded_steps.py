@@ -291,27 +291,40 @@ class StepsPart(NamedTuple):
     inside: np.ndarray
 
 
-def parts(shard: Shard, header: Header, at_once: int = AT_ONCE) -> Iterator[StepsPart]:
+def parts(shard: Shard, header: Header, at_once: int = AT_ONCE, one_of: int = 1) -> Iterator[StepsPart]:
     """Yield the steps of a shard that emitted a token: chains, or no draft at all, and then trees; so many at a time.
 
+    one_of: yield one in so many of each kind.
     Raises: InputError for a row that does not list the step's own tokens.
     """
     arrays = shard.arrays
     lengths, emitted = np.diff(arrays["draft_offsets"]), np.diff(arrays["emitted_offsets"])
     chain = np.arange(len(arrays["draft_tokens"])) - np.repeat(arrays["draft_offsets"][:-1], lengths) - 1
     broken = np.add.reduceat(np.append(arrays["draft_parents"] != chain, 0), arrays["draft_offsets"][:-1])
-    trees = (lengths > 0) & (broken > 0)
+    trees, ends = (lengths > 0) & (broken > 0), _ends(arrays)
     for tree in (False, True):
-        usable = np.flatnonzero((emitted > 0) & (trees == tree))
+        usable = np.flatnonzero((emitted > 0) & (trees == tree))[::one_of]
         size = max(1, at_once * 8 // (8 + int(lengths[usable].max(initial=0)))) if tree else at_once
         for start in range(0, len(usable), size):
             try:
-                yield _part(arrays, header, usable[start : start + size], tree)
+                yield _part(arrays, header, usable[start : start + size], tree, ends)
             except InputError as error:
                 raise InputError(f"{shard.name}: {error}") from None
 
 
-def _part(arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, tree: bool) -> StepsPart:
+def _ends(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """Return after which steps of a shard their request does not go on, as far as their places say it, [N]."""
+    request, place = arrays["request"], arrays["place"]
+    order = np.argsort(request, kind="stable")
+    before, after = order[:-1], order[1:]
+    ends = place > 0
+    ends[before[(request[before] == request[after]) & (place[after] > place[before])]] = False
+    return ends
+
+
+def _part(
+    arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, tree: bool, final: np.ndarray
+) -> StepsPart:  # fmt: skip
     starts, lengths = arrays["draft_offsets"][index], np.diff(arrays["draft_offsets"])[index]
     emitted = np.diff(arrays["emitted_offsets"])[index]
     count, gamma = len(index), int(lengths.max(initial=0))
@@ -341,7 +354,8 @@ def _part(arrays: dict[str, np.ndarray], header: Header, index: np.ndarray, tree
         steps = TreeSteps.of(replace(steps, emitted=np.maximum(place, 0)), parents, header.siblings, certain)
         return StepsPart(index, steps, place >= 0, last < header.vocabulary)
     matches = ((before[:, :gamma] == tokens) | ~seen[:, :gamma]).all(1)
-    return StepsPart(index, steps, matches, last < header.vocabulary)
+    cut = final[index] & ((places == (emitted - 1)[:, None]) & (tokens == last[:, None])).any(1)
+    return StepsPart(index, replace(steps, cut=cut), matches, last < header.vocabulary)
 
 
 def _found(ids: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -371,7 +385,7 @@ def _rows(arrays: dict[str, np.ndarray], first: np.ndarray, lengths: np.ndarray)
         values[listed] = arrays[key][flat]
         masses = np.where(inside[..., None], arrays[f"rest_{key}"][number], 0.0).astype(float)
         total = values.sum(-1) + masses.sum(-1)
-        there = total > 0
+        there = (total > 0) & (total < np.inf)
         sure = arrays["draft_known"][number] == POINT_MASS if key == "draft" else False  # 1 for each of its siblings
         off += np.where(there & ~np.asarray(sure), np.abs(total - 1), 0.0)
         total[~there] = 1.0

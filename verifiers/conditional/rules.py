@@ -127,15 +127,7 @@ def at_most(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
     listed leave open is allowed for. A coin of 0 stays, and one of token verification that is 1 whatever is allowed.
     Guarantee: no outcome is more probable under the rounded rule, so that a bet against these bounds is fair.
     """
-    sums = steps.rows.off[:, :-1]
-    sums = np.cumsum(sums, axis=1) + steps.rows.off[:, 1:] if law.longest else sums
-    off = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1) + _open(law, steps) + sums
-    grain = LATTICE if epsilon > FINE else 0.0
-    coins, every, tau = law.coins(steps), np.arange(steps.count), steps.emitted
-    added = off if law.longest else grain
-    high = np.minimum(coins * (1 + off) + np.where(coins > 0, added + grain, 0.0), 1.0)
-    sure = (coins >= 1) & ((steps.ratio >= 1 + off) if law.name == "token" else not law.longest)
-    low = np.where(sure, 1.0, np.maximum(coins * (1 - off) - added - grain, 0.0))
+    (low, high), every, tau = coin_bounds(law, steps, epsilon), np.arange(steps.count), steps.emitted
     place = np.arange(1, steps.gamma + 1)
     came_up = (place == tau[:, None]) if law.longest else (place <= tau[:, None])
     failed = (place > tau[:, None]) if law.longest else (place == tau[:, None] + 1)
@@ -155,6 +147,18 @@ def at_most(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
         tokens = np.where(steps.bonus, tokens, moved)
     with np.errstate(divide="ignore"):
         return np.log(stops), np.log(np.minimum(tokens, 1.0))
+
+
+def coin_bounds(law: StepLaw, steps: Steps, epsilon: float) -> tuple[Array, Array]:
+    """Return the least and the most that rounding leaves of coins, [N, G] each: see ``at_most``."""
+    sums = steps.rows.off[:, :-1]
+    sums = np.cumsum(sums, axis=1) + steps.rows.off[:, 1:] if law.longest else sums
+    off = 4 * epsilon * (max(1, steps.gamma) if law.longest else 1) + _open(law, steps) + sums
+    grain = LATTICE if epsilon > FINE else 0.0
+    coins, added = law.coins(steps), off if law.longest else grain
+    high = np.minimum(coins * (1 + off) + np.where(coins > 0, added + grain, 0.0), 1.0)
+    sure = (coins >= 1) & ((steps.ratio >= 1 + off) if law.name == "token" else not law.longest)
+    return np.where(sure, 1.0, np.maximum(coins * (1 - off) - added - grain, 0.0)), high
 
 
 def _open(law: StepLaw, steps: Steps) -> Array:

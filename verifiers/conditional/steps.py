@@ -54,6 +54,7 @@ class Steps:
     at_token: [N, G], place of X_{i+1} in the list of row i
     at_last: [N, G + 1], place of Y in the list of each row
     counted: whether what is not listed counts Y, too, where it is listed only because it came out
+    cut: [N], whether Y is the token drafted there, and its request may have ended with it; None: in no step
     """
 
     vocabulary: int
@@ -65,6 +66,7 @@ class Steps:
     at_token: Array
     at_last: Array
     counted: bool = False
+    cut: Array | None = None
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
@@ -187,7 +189,7 @@ class Steps:
         rows = PairRows(*(values[chosen] for values in self.rows))
         return Steps(
             self.vocabulary, self.lengths[chosen], self.tokens[chosen], self.emitted[chosen], self.last[chosen], rows,
-            self.at_token[chosen], self.at_last[chosen],
+            self.at_token[chosen], self.at_last[chosen], cut=None if self.cut is None else self.cut[chosen],
         )  # fmt: skip
 
 

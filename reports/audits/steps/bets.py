@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....stattests.tilts import DRAFT_SHARES, NUCLEI, NUCLEUS_SHARE, TEMPERATURES
-from ....verifiers.conditional.laws import StepLaw
+from ....verifiers.conditional.laws import StepLaw, stops_of
 from ....verifiers.conditional.mutants import BLOCK_MUTANTS, TOKEN_MUTANTS, tempered
-from ....verifiers.conditional.rules import RULES, at_most
+from ....verifiers.conditional.rules import RULES, at_most, coin_bounds
 from ....verifiers.conditional.steps import PairRows, Steps
 from ....verifiers.conditional.tilts import tilts
 from ....verifiers.conditional.tree_rules import (
@@ -132,7 +132,26 @@ def bets_on_steps(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilo
     for k, other in enumerate(against):
         own, token = other.log_likelihood(steps)
         logs[k] = np.where(alone, own - stops, 0.0) if token is None else own + token - stops - tokens
+    if steps.cut is not None and steps.cut.any():
+        kept = _bets_on_kept(law, against, steps.part(steps.cut), epsilon)
+        logs[:, steps.cut] = np.minimum(np.where(possible, logs, np.inf)[:, steps.cut], kept)
+        possible |= steps.cut
     return LogBets(logs, possible)
+
+
+def _bets_on_kept(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilon: float) -> Array:
+    """Return bets on Y as a drafted token that was kept, where the request may have ended with it, [H, N].
+
+    The lesser of this and of the bet on Y as drawn is fair whether the request has ended there or not.
+    """
+
+    def kept(stops: Array) -> Array:
+        return np.log(np.where(np.arange(steps.gamma + 1) > steps.emitted[:, None], stops, 0.0).sum(1))
+
+    _, high = coin_bounds(law, steps, epsilon)
+    with np.errstate(divide="ignore"):
+        most = np.maximum(kept(stops_of(high, steps, law.longest)), np.log(IMPOSSIBLE))
+        return np.stack([kept(other.stops(other.seen(steps))) - most for other in against])
 
 
 OTHER_SHARES = tuple(f"{share:.0%} of the other model's row" for share in DRAFT_SHARES)

@@ -1,6 +1,7 @@
 """One shard of recorded steps, judged: the bets on its steps and tokens, and what else it shows."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -96,11 +97,8 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         part = _possible(part, found)
         if not len(part.places):
             continue
-        first, tree = shard.arrays["draft_offsets"][part.places] + part.places, isinstance(part.steps, TreeSteps)
-        number = np.minimum(first[:, None] + np.arange(part.steps.gamma + 1), len(off) - 1)
-        inside = np.arange(part.steps.gamma + 1) <= part.steps.lengths[:, None]
-        good, known = ~off[number] & inside, shard.arrays["draft_known"][number]
-        greedy, whole = _greedy(shard, header, part.places) | (rule == "greedy"), (good | ~inside).all(1)
+        tree = isinstance(part.steps, TreeSteps)
+        good, known, greedy, whole = _kinds(part, shard, header, rule, off)
         found.left_out["a row that does not sum to 1; their other rows are judged"] += int((~whole).sum())
         found.trees += len(part.places) if tree else 0
         _judge_greedy(part, greedy & whole, header, found)
@@ -135,6 +133,40 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     found.chains, found.on_trees = (Accepted.joined(accepted[tree]) for tree in (False, True))
     found.rows = rows_against_settings(shard, header)
     return found
+
+
+class _Kinds(NamedTuple):
+    """What is known of N steps of at most G drafted tokens.
+
+    good, known: [N, G + 1], whether the rows of each place sum to 1, and what is known of the draft there.
+    greedy, whole: [N], whether a step is judged by the most probable token, and whether all its rows sum to 1.
+    """
+
+    good: Array
+    known: Array
+    greedy: Array
+    whole: Array
+
+
+def _kinds(part: StepsPart, shard: Shard, header: Header, rule: str, off: Array) -> _Kinds:
+    first = shard.arrays["draft_offsets"][part.places] + part.places
+    number = np.minimum(first[:, None] + np.arange(part.steps.gamma + 1), len(off) - 1)
+    inside = np.arange(part.steps.gamma + 1) <= part.steps.lengths[:, None]
+    good, greedy = ~off[number] & inside, _greedy(shard, header, part.places) | (rule == "greedy")
+    return _Kinds(good, shard.arrays["draft_known"][number], greedy, np.all(good | ~inside, axis=1))
+
+
+def steps_with_law(shard: Shard, header: Header, against: Against, at_once: int, one_of: int) -> Iterator[Steps]:
+    """Yield the steps of a shard on which a rule is bet on: one in so many, so many at a time."""
+    unsaid = Found(shard.name)
+    off = _sums_off(shard, header, unsaid)
+    for part in parts(shard, header, at_once, one_of):
+        part = _possible(part, unsaid)
+        law = against.law(isinstance(part.steps, TreeSteps))
+        if law is not None and len(part.places):
+            kinds = _kinds(part, shard, header, against.rule, off)
+            steps = part.steps.part(_with_law(part, ~kinds.greedy & kinds.whole, kinds.known, header, unsaid))
+            yield steps.part(~steps.twice) if isinstance(steps, TreeSteps) and law.longest else steps
 
 
 def _with_law(part: StepsPart, wanted: Array, known: Array, header: Header, found: Found) -> Array:
@@ -241,6 +273,9 @@ def _replay(law: StepLaw, steps: Steps, shard: Shard, index: Array, header: Head
     decided = ((known & ~near) | ~needed | ~steps.drafted).all(1)
     found.replayed += int(decided.sum())
     depths = steps.depth[every, expected], steps.depth[every, steps.emitted]
-    for k in np.flatnonzero(decided & (expected != steps.emitted)):
+    differs = expected != steps.emitted
+    if steps.cut is not None:
+        differs &= ~steps.cut | (expected < steps.emitted)
+    for k in np.flatnonzero(decided & differs):
         why = f"its uniforms accept {depths[0][k]} drafted tokens, and it kept {depths[1][k]}"
         found.differences.append(Shown(Place(shard.name, int(index[k])), why, np.inf))
