@@ -272,7 +272,8 @@ class StepsForm(Closed, kw_only=True):
     header: of the recording. rule: that was claimed. counts: of its recorder. judged: how many of which kind.
     left_out: why -> steps. alpha: share of the rate of false alarms. refuted_at: the step, from 0, by which the rule
         was refuted. path: [step, logarithm of the evidence]. transform: counts in equal bins.
-    behaves_like: hypotheses that explain the steps best. limits: hypothesis -> the step by which it would have shown.
+    behaves_like: hypotheses that explain the steps best. limits: hypothesis -> the step by which it would have shown;
+        none once the rule is refuted.
     acceptance, tree_acceptance: accepted tokens a step, of every rule, on chains and on trees. by_place: drafted and
         accepted tokens at each place of chains, and those that block verification would accept. groups: the bets split
         by place and length.

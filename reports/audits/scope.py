@@ -342,7 +342,7 @@ def _of_steps(verdict: str, steps: Mapping[str, Any], items: list[Evidence]) -> 
             claims = ", ".join(dict.fromkeys(e.claim for e in items if e.refuted))
             return f"refuted: {claims}, in {number:,} steps{like}"
         return f"refuted by step {at + 1:,} of {number:,}{like}"
-    shown = sorted(n for n in steps["limits"].values() if n is not None and n <= number)
+    shown = sorted(n for n in steps["limits"].values() if n is not None and n <= steps["judged"]["steps"])
     would = f"; {len(shown)} of {len(steps['limits'])} faults would have shown" if steps["limits"] else ""
     return f"{verdict}: not refuted in {number:,} recorded steps{would}"
 

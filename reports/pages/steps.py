@@ -1,6 +1,7 @@
 """What a report on recorded steps shows in addition to its claims: lines and the table of gains."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 ON = (("acceptance", "block", ""), ("tree_acceptance", "traversal", ", trees"))
@@ -28,11 +29,14 @@ def steps_lines(steps: Mapping[str, Any]) -> list[tuple[str, str]]:
     if likely := steps["behaves_like"]:
         lines.append(("behaves like", "; or ".join(f"{one['title']} ({one['name']})" if one["name"] != one["title"]
                                                    else one["title"] for one in likely)))  # fmt: skip
-    limits = sorted(n for n in steps["limits"].values() if n is not None)
-    if limits:
-        lines.append(
-            ("would have shown", f"half of {len(steps['limits'])} faults by step {limits[len(limits) // 2]:,}")
+    if limits := sorted(inf if n is None else n for n in steps["limits"].values()):
+        half = limits[(len(limits) - 1) // 2]
+        text = (
+            f"half of {len(limits)} faults by step {half:,}"
+            if half < inf
+            else f"less than half of {len(limits)} faults"
         )
+        lines.append(("would have shown", text))
     for key, best, what in ON:
         if acceptance := steps.get(key):
             gain = acceptance["rules"][best]["gain"]

@@ -19,6 +19,7 @@ def drawn(law: StepLaw, steps: Steps, generator: np.random.Generator) -> tuple[S
     tau = (generator.random(steps.count)[:, None] * edges[:, -1:] >= edges).sum(1)
     tau = np.minimum(tau, steps.lengths)
     there = replace(seen, emitted=tau)
+    share(law, seen, there)
     places = law.places(there)
     rows = there.rows_at(places)
     draw = law.replace
@@ -33,4 +34,12 @@ def drawn(law: StepLaw, steps: Steps, generator: np.random.Generator) -> tuple[S
     at = np.minimum((u[:, None] >= edges).sum(1), weights.shape[1] - 1)
     y = np.where(listed, rows.ids[np.arange(steps.count), at], steps.last)
     at_last = (steps.rows.ids == y[:, None, None]).argmax(-1)
-    return replace(steps, emitted=np.where(listed, tau, steps.emitted), last=y, at_last=at_last), listed
+    return replace(steps, emitted=np.where(listed, tau, steps.emitted), last=y, at_last=at_last, cut=None), listed
+
+
+def share(law: StepLaw, steps: Steps, others: Steps) -> None:
+    """Hand on what was computed of steps to those that emitted something else, if it does not depend on that."""
+    others.kept.update({
+        key: made for key, made in steps.kept.items()
+        if key is law.accept or (isinstance(key, tuple) and key[0] == "walk")
+    })  # fmt: skip

@@ -2,25 +2,21 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from math import inf, log
+from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....models.errors import InputError
-from ....models.recorded_steps import Recording, parts
-from ....stattests.arguments import ALPHA
-from ....verifiers.conditional.drawing import drawn
+from ....models.recorded_steps import Recording
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.mutants import BLOCK_MUTANTS, NOT_COMPARED, TOKEN_MUTANTS
 from ....verifiers.conditional.rules import RULES
-from ....verifiers.conditional.steps import Steps
 from ....verifiers.conditional.tree_rules import TREE_NAMES
-from ....verifiers.conditional.tree_steps import TreeSteps
 from .acceptance import Acceptance, rules_on
-from .bets import Against, bets_on_steps
+from .bets import Against
+from .limits import limits_of
 from .purses import Groups, StepPurse, TokenPurse
 from .settings_of_rows import RowsSeen
 from .shard import Found, Place, Shown
@@ -29,12 +25,6 @@ UNKNOWN_RULE = "unknown"
 
 RULE_NAMES = (*RULES, *TREE_NAMES, UNKNOWN_RULE)
 """Rules that a recording can claim."""
-
-LIMIT_STEPS = 256
-"""Steps on whose rows the detection limits are computed."""
-
-NORMAL_MISS = 3.09
-"""Standard errors of a sum that a limit allows for: BETA of one side."""
 
 PLAIN = ("settled", "rows_at", "counts", "errors", "failure", "replayed", "greedy", "shards", "trees")
 """Fields of a judge that JSON has as they are."""
@@ -160,46 +150,10 @@ class RecordingJudge:
         return sorted((laws[name] for name in self.steps.likely()), key=lambda law: law.name == law.title)
 
     def limits(self) -> dict[str, int | None]:
-        """Return by which step each hypothesis would have refuted the rule, with probability 1 - BETA; None: never.
-
-        Each step adds to the logarithm of a bet what it adds on the recorded rows when outcomes are drawn from the
-        hypothesis; the sum is taken to be normal.
-        """
-        sample = self._sample()
-        tree = isinstance(sample, TreeSteps)
-        law = self.against.law(tree)
-        if sample is None or law is None:
+        """Return ``limits_of`` the recording and the rule; nothing once the rule is refuted, or not bet on."""
+        if not self.steps or self.impossible or self.differences or self.steps.fortune.refuted_at is not None:
             return {}
-        generator, found = np.random.default_rng(self.seed), dict[str, int | None]()
-        needed = log(len(self.against.names) * 4 / ALPHA)
-        for other in self.against.laws(tree):
-            outcomes = other if other.replace else replace(other, replace=law.replace)
-            steps, listed = drawn(outcomes, sample, generator)
-            bets = bets_on_steps(law, [other], steps, self.recording.header.epsilon)
-            gains = np.where(bets.possible, bets.logs[0], needed)[listed]
-            found[other.name] = _steps_needed(np.clip(gains, -needed, needed), needed)
-        return found
-
-    def _sample(self) -> Steps | None:
-        for path in self.recording.shards:
-            with suppress(InputError):
-                for part in parts(self.recording.read(path), self.recording.header, LIMIT_STEPS):
-                    tree = isinstance(part.steps, TreeSteps)
-                    if tree and not self.against.on_trees:
-                        continue
-                    drafted = part.steps.part(part.matches & part.inside & (part.steps.lengths > 0))
-                    if drafted.count >= (8 if tree else LIMIT_STEPS // 4):
-                        return drafted
-        return None
-
-
-def _steps_needed(gains: np.ndarray, needed: float) -> int | None:
-    """Return the least n with n m - z s sqrt(n) >= needed, for the mean m and deviation s of gains; None: never."""
-    if not len(gains) or not gains.mean() > 1e-9:
-        return None
-    m, s = float(gains.mean()), float(gains.std())
-    root = (NORMAL_MISS * s + (NORMAL_MISS**2 * s**2 + 4 * m * needed) ** 0.5) / (2 * m)
-    return int(np.ceil(root**2))
+        return limits_of(self.recording, self.against, self.steps.fortune.steps, self.seed)
 
 
 class RepeatedUniforms(NamedTuple):

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from draftproof.models.recorded_steps import Recording
+from draftproof.reports.audits.steps.bets import bets_on_steps
+from draftproof.reports.audits.steps.evidence import evidence_of
 from draftproof.reports.audits.steps.judge import RecordingJudge
 from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.reports.audits.steps.shard import steps_with_law
+from draftproof.stattests.arguments import ALPHA
 from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.verifiers.conditional.drawing import drawn
 from draftproof.verifiers.conditional.rules import RULES
 
-from .recordings import GAMMA, V, record, softmax
+from .recordings import GAMMA, V, record, softmax, verifier
 
 
 def judge_of(folder, **options):
@@ -139,7 +143,7 @@ def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     record(tmp_path, steps=64, listed=V)
     recording = Recording.open(tmp_path)
     from draftproof.models.recorded_steps import parts
-    from draftproof.reports.audits.steps.bets import bets_on_steps, hypotheses
+    from draftproof.reports.audits.steps.bets import hypotheses
     from draftproof.reports.audits.steps.purses import StepPurse
 
     part = next(parts(recording.read(recording.shards[0]), recording.header, 64))
@@ -173,14 +177,51 @@ def test_a_fault_at_one_place_of_the_batch_is_said_of_that_place(tmp_path):
     assert "0" not in batch.witness.sequence.split("batch")[1]
 
 
-def test_limits_say_by_which_step_a_bug_would_have_shown(tmp_path):
-    record(tmp_path, steps=256)
-    limits = judge_of(tmp_path).limits()
-    assert limits["M11"] < 80 < limits["M30"] < 2000
-    for name in ("M11", "M30"):
-        wrong = tmp_path / name
-        record(wrong, name, steps=limits[name], seed=8)
-        assert judge_of(wrong).steps.fortune.refuted_at < limits[name]
+def test_a_fault_at_one_place_that_no_hypothesis_explains_ends_no_audit(tmp_path):
+    def lost(target, draft, tokens, rng):
+        """Lose the accepted tokens behind one that came twice."""
+        out = [int(x) for x in verifier("C10")(target, draft, tokens, rng)]
+        again = [k for k in range(1, len(out)) if out[k] == out[k - 1]]
+        return out[: again[0] + 1] if again else out
+
+    record(tmp_path, lost, steps=240, vocabulary=6)
+    judge = judge_of(tmp_path)
+    places = [key for key in judge.groups.refuted if key[0] == "place in the batch"]
+    assert judge.impossible and not judge.groups.purses[places[0]].likely()
+    assert [e.refuted for e in evidence_of(judge, {}) if e.claim == "batch"] == [False]
+
+
+def test_nearly_all_recordings_of_a_bug_are_refuted_by_its_limit(tmp_path):
+    record(tmp_path, steps=120, vocabulary=12, gamma=2)
+    judge, generator, missed = judge_of(tmp_path), np.random.default_rng(5), 0
+    limits, law = judge.limits(), RULES["token"]
+    [steps] = steps_with_law(
+        judge.recording.read(judge.recording.shards[0]), judge.recording.header, judge.against, V, 1
+    )
+    needed = np.log(len(limits) * 4 / ALPHA)
+    for name in ("M11", "M30", "token 1 accepted whatever the rows say", "bonus token at 0.5 times the temperature"):
+        bug = judge.against.by_name[name]
+        for _ in range(40):
+            outcomes, _ = drawn(bug, steps.part(generator.integers(steps.count, size=limits[name])), generator)
+            bets = bets_on_steps(law, [bug], outcomes, judge.recording.header.epsilon)
+            missed += bets.possible.all() and bets.logs[0].cumsum().max() < needed
+    assert limits["M11"] < 130 < limits["M30"] < 600 and missed <= 2
+    assert limits["token 5 accepted whatever the rows say"] is None, "no step has five drafted tokens"
+
+
+def test_limits_count_the_steps_that_are_judged_and_all_of_them(tmp_path):
+    def rarely_drafted(step):
+        if step.rng.random() < 0.75:
+            step.drafts, step.draft, step.verify_draft = [], step.draft[:0], step.draft[:0]
+            step.target = step.verify_target = step.target[:1]
+
+    record(tmp_path / "often", steps=60, vocabulary=8)
+    record(tmp_path / "rarely", steps=240, vocabulary=8, fault=rarely_drafted)
+    often, rarely = (judge_of(tmp_path / name).limits()["M11"] for name in ("often", "rarely"))
+    assert rarely > 2 * often
+    record(tmp_path / "greedy", "C10", steps=80, vocabulary=12, settings={"temperature": 0})
+    judge = judge_of(tmp_path / "greedy")
+    assert judge.steps.fortune.steps == 0 and judge.limits() == {}, "greedy steps are not bet on"
 
 
 def test_acceptance_of_every_rule_on_the_same_steps(tmp_path):
@@ -270,6 +311,29 @@ def test_of_equal_tokens_a_greedy_engine_may_take_either(tmp_path):
     record(tmp_path, last_of_equals, steps=50, rule="greedy", fault=fault)
     report = audit_steps(tmp_path)
     assert not any(e.refuted for e in report.evidence) and report.steps["judged"]["greedy"] == 50
+
+
+def capped(name, at):
+    """A verifier whose text is cut after one token at one of a request's 20 steps."""
+    calls, verify = iter(range(10**6)), verifier(name)
+
+    def cut(*step):
+        out = verify(*step)
+        return out[:1] if next(calls) % 20 == at else out
+
+    return cut
+
+
+@pytest.mark.parametrize(("name", "rule"), [("C10", "token"), ("C04", "block")])
+def test_a_right_engine_that_ends_inside_accepted_tokens_is_not_refuted(name, rule, tmp_path):
+    def refuted_at(verify, at):
+        folder = tmp_path / f"{verify} {at}"
+        record(folder, capped(verify, at), steps=200, rule=rule, vocabulary=12)
+        return judge_of(folder).steps.fortune.refuted_at
+
+    assert refuted_at(name, 19) is None
+    assert refuted_at(name, 10) is not None, "the request has gone on"
+    assert refuted_at("M12", 19) is not None
 
 
 def test_the_text_of_greedy_block_verification_is_not_judged(tmp_path):
