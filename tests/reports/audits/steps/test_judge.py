@@ -184,7 +184,7 @@ def test_a_fault_at_one_place_that_no_hypothesis_explains_ends_no_audit(tmp_path
         again = [k for k in range(1, len(out)) if out[k] == out[k - 1]]
         return out[: again[0] + 1] if again else out
 
-    record(tmp_path, lost, steps=240, vocabulary=6)
+    record(tmp_path, lost, steps=300, vocabulary=40)
     judge = judge_of(tmp_path)
     places = [key for key in judge.groups.refuted if key[0] == "place in the batch"]
     assert judge.impossible and not judge.groups.purses[places[0]].likely()
