@@ -7,7 +7,7 @@ from draftproof.verifiers.evidence import HOLDS, REFUTED, Evidence
 
 
 class CellState(NamedTuple):
-    """What became of a cell. word: "holds", "refuted", "sampled" or "no distribution". why: the limit, the witness or
+    """What became of a cell. word: "holds", "refuted", "sampled" or "not known". why: the limit, the witness or
     the reason.
 
     deviation: the largest, of the two claims about its law.
@@ -40,7 +40,7 @@ def state(found: Sequence[Evidence]) -> CellState:
         said += [f"{e.claim}: {e.detail.reason}" for e in judged if e.detail.reason]
         return CellState("sampled", "; ".join(said), limits["lossless"])
     if open_ := next((e for e in judged if e.verdict != HOLDS), None):
-        return CellState("no distribution", f"{open_.claim}: {open_.detail.reason}", None)
+        return CellState("not known", f"{open_.claim}: {open_.detail.reason}", None)
     rare = next((e for e in found if e.claim == "support" and e.verdict == REFUTED), None)
     beside = f"; an output that is ruled out has probability {_size(rare):.1g}" if rare else ""
     limit = max((float(e.bound) for e in judged if e.claim in ("lossless", "same-as-plain")), default=0.0)

@@ -48,8 +48,7 @@ def _counts(grids: dict[str, Report]) -> Iterator[str]:
     for name, report in grids.items():
         found = [*_cells(report).values()]
         words = {
-            word: sum(state.word == word for state in found)
-            for word in ("holds", "refuted", "no distribution", "sampled")
+            word: sum(state.word == word for state in found) for word in ("holds", "refuted", "not known", "sampled")
         }
         if report.server is not None:
             yield _of_server(name, report, words, [state for state in found if state.word == "sampled"])
@@ -59,7 +58,7 @@ def _counts(grids: dict[str, Report]) -> Iterator[str]:
         yield (
             f"- **{name}**{f' ({versions})' if versions else ''}: {len(found)} cells, {words['holds']} exact and hold "
             f"(largest deviation TV {largest:.1g}), {words['refuted']} refuted, "
-            f"{words['no distribution']} without an exact distribution."
+            f"{words['not known']} without an exact distribution."
         )
 
 
@@ -73,7 +72,7 @@ def _of_server(name: str, report: Report, words: Mapping[str, int], passed: Sequ
     between = f" (limits TV {min(limits):.2g} to {max(limits):.2g})" if limits else ""
     return (
         f"- **{name}**: {texts}{seen}; {sum(words.values())} cells, {words['sampled'] + words['holds']} not refuted"
-        f"{between}, {words['refuted']} refuted, {words['no distribution']} without an answer."
+        f"{between}, {words['refuted']} refuted, {words['not known']} without an answer."
     )
 
 
@@ -99,7 +98,7 @@ def _shown(state: CellState | None) -> str:
         return f"**refuted**, logprobs off by {state.deviation:.2g}"
     if state.word == "refuted":
         return f"**refuted**, TV {state.deviation:.2g}" if state.deviation else "**refuted**"
-    return "no distribution"
+    return "not known"
 
 
 def _reasons(grids: dict[str, Report]) -> Sequence[str]:

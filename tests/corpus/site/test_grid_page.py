@@ -14,7 +14,7 @@ def test_the_grids_that_are_kept_reach_their_figures():
     assert len(rows) >= 25 and {s for _, s, _ in states(grids["transformers"].evidence)} == {"speculative", "lookup"}
     assert all((state.deviation or 0) < 1e-6 for each in found.values() for state in each if state.word == "holds")
     assert all(state.word == "holds" for state in found["draftproof-reference"])
-    assert all(state.why for each in found.values() for state in each if state.word == "no distribution")
+    assert all(state.why for each in found.values() for state in each if state.word == "not known")
 
 
 def test_a_file_that_is_no_report_is_refused_in_one_line(tmp_path):

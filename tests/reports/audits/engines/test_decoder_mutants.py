@@ -71,4 +71,4 @@ def test_a_cell_shows_what_was_refuted_what_holds_and_why_nothing_is_decided():
         levels=("exact",), settings={"top_p": 0.55}, tokens=1,
     )  # fmt: skip
     ((_, _, state),) = states(report.evidence)
-    assert state.word == "no distribution" and "within rounding" in state.why
+    assert state.word == "not known" and "within rounding" in state.why

@@ -69,7 +69,7 @@ def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
     run.run()
     found = {row: state for row, _, state in states(run.evidence(True))}
     assert [found[t].word for t in ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6")] == [
-        "no distribution", "refuted", "no distribution", "no distribution", "refuted", "refuted",
+        "not known", "refuted", "not known", "not known", "refuted", "refuted",
     ]  # fmt: skip
     assert "a call did not return within" in found["0.1"].why
     assert "ValueError: no such temperature" in found["0.3"].why
