@@ -63,8 +63,8 @@ def test_where_nothing_but_the_engine_is_named_rows_with_zeros_are_asked():
 
 @pytest.mark.parametrize(
     "settings, cells",
-    [({"temperature": 0.5}, 2), ({"eos": [1]}, 2), ({"eos": [2]}, 1), ({"top_p": 0.55}, 1), ({"top_p": 0.6}, 1), ({"n": 2}, 1),
-     ({"logit_bias": {"2": 1.0}}, 1), ({"grammar": {"0": [1, 2]}}, 1), ({"stop": [[0, 2]]}, 1)],
+    [({"temperature": 0.5}, 2), ({"eos": [1]}, 2), ({"eos": [2]}, 1), ({"top_p": 0.55}, 1), ({"top_p": 0.6}, 1),
+     ({"n": 2}, 1), ({"logit_bias": {"2": 1.0}}, 1), ({"grammar": {"0": [1, 2]}}, 1), ({"stop": [[0, 2]]}, 1)],
 )  # fmt: skip
 def test_with_settings_texts_of_more_blocks_are_asked_where_two_tokens_do(settings, cells):
     asked = asked_cells(ENGINES["draftproof-reference"], [], settings, None, False)
