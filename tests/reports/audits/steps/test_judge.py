@@ -137,7 +137,9 @@ def test_the_bonus_row_and_the_temperature_are_named(tmp_path):
     assert "target at 1.25 times its temperature" in [law.name for law in judge_of(tmp_path).likely()]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule", ["block", *(pytest.param(r, marks=pytest.mark.simulation) for r in RULES if r != "block")]
+)
 def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     """Draw the outcomes of 100 recordings from the rule itself: at most as many reach 1/20 as may."""
     record(tmp_path, steps=64, listed=V)

@@ -276,22 +276,18 @@ def test_greedy_requests_are_judged_by_the_most_probable_token(tmp_path):
     assert report.verdict == "refuted" and report.steps["judged"]["greedy"] == 50
 
 
-def test_the_command_judges_and_shows_the_gain(tmp_path):
+def test_the_command_judges_and_shows_the_gain(tmp_path, monkeypatch):
     record(tmp_path / "steps", "M51", steps=150, gamma=2)
-
-    def draftproof(*words):
-        return subprocess.run([sys.executable, "-m", "draftproof.reports.commands.main", "steps", *words],
-                              capture_output=True, text=True, cwd=tmp_path)  # fmt: skip
-
-    run = draftproof("steps", "--json", "out.json", "--html", "out.html", "--junit", "out.xml")
-    assert run.returncode == 1 and "behaves like: last token from the row before" in " ".join(run.stdout.split())
+    monkeypatch.chdir(tmp_path)
+    wrong = run("steps", "steps", "--jobs", 1, "--json", "out.json", "--html", "out.html", "--junit", "out.xml")
+    assert wrong.status == 1 and "behaves like: last token from the row before" in " ".join(wrong.out.split())
     assert json.loads((tmp_path / "out.json").read_text())["verdict"] == "refuted"
     page = (tmp_path / "out.html").read_text()
     assert "What each rule would accept" in page and page.count("<svg") >= 4
-    gain = draftproof("steps", "--gain")
-    assert gain.returncode == 0 and Counter(gain.stdout.split())["greedy-block"] >= 1
-    wrong = draftproof(".")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1) and "no header.json" in wrong.stderr
+    gain = run("steps", "steps", "--gain", "--jobs", 1)
+    assert gain.status == 0 and Counter(gain.out.split())["greedy-block"] >= 1
+    none = run("steps", ".")
+    assert (none.status, none.err.count("\n")) == (2, 1) and "no header.json" in none.err
 
 
 def test_the_step_that_refutes_is_written_as_a_problem(tmp_path):
