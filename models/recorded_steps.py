@@ -318,7 +318,7 @@ def _ends(arrays: dict[str, np.ndarray]) -> np.ndarray:
     order = np.argsort(request, kind="stable")
     before, after = order[:-1], order[1:]
     ends = place > 0
-    ends[before[(request[before] == request[after]) & (place[after] > place[before])]] = False
+    ends[before[(request[before] == request[after]) & (place[after] >= place[before])]] = False
     return ends
 
 

@@ -116,6 +116,7 @@ def unpack(engine: str) -> None:
 def _checked_out(url: str, commit: str, folder: Path, paths: Sequence[str] = ()) -> None:
     """One commit of a repository, without its history; its version is the commit."""
     git = ["git", "-C", str(folder)]
+    shutil.rmtree(folder / ".git", ignore_errors=True)  # of an attempt that was cut short
     _run(["git", "init", "--quiet", str(folder)])
     _run([*git, "remote", "add", "origin", url])  # what a partial clone asks for the files that it lacks
     if paths:

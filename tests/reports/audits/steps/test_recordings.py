@@ -15,7 +15,7 @@ import draftproof
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import schema
 from draftproof.models.problem import load_problem
-from draftproof.models.recorded_steps import Header, Recording, parts
+from draftproof.models.recorded_steps import Header, Recording, _ends, parts
 from draftproof.recording import Recorder, recorded
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.reports.commands.in_process import draftproof as run
@@ -274,6 +274,19 @@ def test_greedy_requests_are_judged_by_the_most_probable_token(tmp_path):
     record(tmp_path / "wrong", "C10", steps=50, settings={"temperature": 0})
     report = audit_steps(tmp_path / "wrong")
     assert report.verdict == "refuted" and report.steps["judged"]["greedy"] == 50
+
+
+@pytest.mark.parametrize(
+    ("request_", "place", "ends"),
+    [
+        ([0, 0, 0], [5, 9, 3], [False, True, True]),
+        ([0, 1, 0], [5, 5, 7], [False, True, True]),
+        ([0, 0, 0], [5, 5, 5], [False, False, True]),
+        ([0, 0], [0, 0], [False, False]),
+    ],
+)
+def test_a_request_may_end_with_a_step_after_which_no_place_of_it_follows(request_, place, ends):
+    assert _ends({"request": np.array(request_), "place": np.array(place)}).tolist() == ends
 
 
 def test_the_command_judges_and_shows_the_gain(tmp_path, monkeypatch):
