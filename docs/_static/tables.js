@@ -22,6 +22,7 @@ document.querySelectorAll("article table.docutils").forEach((table) => {
   bar.append(box, count);
   (table.closest(".table-wrapper") || table).before(bar);
   heads.forEach((head, column) => {
+    if (!head.textContent.trim()) return;  // a button needs a name
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.querySelector("p") ? head.querySelector("p").childNodes : head.childNodes);
