@@ -95,7 +95,9 @@ class Output:
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)
-            after = f"after {findings} findings{saved}" if findings else "before the first finding"
+            shown = report.shown_refutation()
+            seen = f" (refuted on {shown.problem})" if shown else " (none refutes)"
+            after = f"after {findings} findings{seen}{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
         with verdict_stands("the terminal"):
             show(report, self.console, bool(kept_option("verbose")), bool(kept_option("scope")), self.written)

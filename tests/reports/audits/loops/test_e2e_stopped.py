@@ -67,7 +67,7 @@ def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
     assert methods["lossless", "betting"]["detail"]["texts"] == 20
     assert report["block_efficiency"] is None
     if kind == "interrupted":
-        said = f"draftproof: interrupted after {len(methods) + 2} findings; they are in {file}"
+        said = f"draftproof: interrupted after {len(methods) + 2} findings (none refutes); they are in {file}"
         assert err.strip().splitlines()[-1] == said
 
 
