@@ -62,7 +62,7 @@ WRONG = [
     (lambda: min_detectable_by_law_free(10, 1), "cells is 1, expected at least 2"),
     (lambda: mcdiarmid_radius(10, 0), "cells is 0"),
     (lambda: min_detectable_anytime(10, 0), "cells is 0"),
-    (lambda: min_detectable_anytime(10, [0.5, 0.6]), "the law sums to 1.1"),
+    (lambda: min_detectable_anytime(10, [0.5, 0.6]), "the distribution sums to 1.1"),
     (lambda: min_detectable_anytime(10, 4, 0), "nights is 0"),
     (lambda: min_detectable_anytime(10, 4, checks=0), "checks is 0"),
     (lambda: min_detectable_anytime(10, 4, begins=0), "begins is 0"),

@@ -362,7 +362,7 @@ class StateCheck(NamedTuple):
 
 
 CHECKS = (
-    StateCheck("the process of the audit, after all its calls", "laws", _at_the_end),
+    StateCheck("the process of the audit, after all its calls", "distributions", _at_the_end),
     StateCheck("the same process, a call on each variant in turn", "calls", _in_turn),
     StateCheck(
         "a fresh process, another clock, host, environment and hash seed, arrays with gaps",

@@ -85,7 +85,7 @@ def test_the_rule_in_floating_point_is_within_its_theorem_and_a_biased_one_is_no
 
 def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
     assert subject_from("k-seq", dtypes=("float32",)).own_rule == "k-seq"
-    with pytest.raises(InputError, match=r"its exact law; .*--dtype float32"):
+    with pytest.raises(InputError, match=r"its exact distribution; .*--dtype float32"):
         subject_from("k-seq")
     assert subject_from("judge", dtypes=("float32",)).own_rule is None
     with pytest.raises(InputError, match=r"law greedy-multi-path shows its exact distribution; no audit"):

@@ -18,7 +18,7 @@ from draftproof.reports.audits.subject import subject_from
 def test_every_setting_is_in_the_signature_with_its_default():
     parameters = inspect.signature(audit).parameters
     for setting in dataclasses.fields(AuditSettings):
-        if setting.name not in ("problems", "progress"):
+        if setting.name not in ("problems", "progress", "refuted"):
             assert parameters[setting.name].default == setting.default, setting.name
     with pytest.raises(TypeError, match="qick"):
         audit("block", qick=True)  # pyright: ignore[reportCallIssue]
