@@ -239,11 +239,15 @@ class ProgramAnswer(msgspec.Struct):
 ENCODER, LINE = msgspec.json.Encoder(), msgspec.json.Decoder(ProgramAnswer)
 
 
+def _not_json(line: bytes) -> RunFailed:
+    return RunFailed("crash", f"it wrote a line that is not JSON: {_quoted(line)}")
+
+
 def _first_line(line: bytes) -> Hello:
     try:
         hello = parse(line, "its first line")
     except InputError:
-        raise RunFailed("crash", f"it wrote a line that is not JSON: {_quoted(line)}") from None
+        raise _not_json(line) from None
     if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
         raise NotASubject(
             f'its first line is {_quoted(line)}; expected {{"protocol": "{PROTOCOL}", "random": [...], ...}}'
@@ -257,7 +261,7 @@ def _answer(line: bytes) -> tuple[int, Outcome]:
         answer = LINE.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if not isinstance(error, msgspec.ValidationError):
-            raise RunFailed("crash", f"it wrote a line that is not JSON: {_quoted(line)}") from None
+            raise _not_json(line) from None
         answer = ProgramAnswer(0)
     if answer.error is not msgspec.UNSET:
         return answer.id, Raised("error", readable(ValueError(answer.error)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.problem import Problem
-from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, tokens_of
+from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, never_called, tokens_of
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.trees.draft_tree import WAYS
 from ..interception.harness import Outside, of_trees, same, timed_call
@@ -78,8 +78,7 @@ class DrivenSubject(ABC):
                     return self.convention
                 reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
         why = reasons[0] if reasons else "nothing"
-        said = why if why.startswith("returned") else f"raises on every call: {why}"
-        raise NotASubject(f"{self.name} {said}", "raises")
+        raise never_called(self.name, why)
 
     @property
     def convention(self) -> dict[str, Any]:

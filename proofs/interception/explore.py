@@ -13,7 +13,7 @@ from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .outcomes import Outcome, Raised, Walk, encoded, kind_of
 from .reads import noting
-from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer, shares
+from .tracer import LONG_PATH, NotInterceptable, PathLeft, Tracer, shares
 
 
 def install() -> None:
@@ -121,8 +121,7 @@ def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[W
             except PathLeft:
                 continue
             if len(tracer.path) < len(tracer.script):
-                tracer.notice("state", STATE)
-                tracer.give_up("with the same random numbers it returned different results")
+                tracer.differs()
             law[outcome] = law.get(outcome, 0) + tracer.probability
             if exploration.decisions is not None:
                 path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
@@ -183,8 +182,7 @@ def replay(
         for _ in range(3):
             tracer.replay(which)
             if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
-                tracer.notice("state", STATE)
-                tracer.give_up("with the same random numbers it returned different results")
+                tracer.differs()
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )

@@ -22,6 +22,7 @@ from ...verifiers.adapters.calling_convention import (
     BadResult,
     NotASubject,
     call,
+    never_called,
     plan_call,
     tokens_of,
 )
@@ -119,8 +120,7 @@ class Subject:
         if late:
             raise late
         why = next(iter(refusals.values()))
-        said = why if why.startswith("returned") else f"raises on every call: {why}"
-        raise NotASubject(f"{self.name} {said}", "raises")
+        raise never_called(self.name, why)
 
     def mind_layout(self, problems: list[Problem]) -> None:
         """Hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""

@@ -20,7 +20,7 @@ from .exploration import Exploration
 from .noise_rows import MOST_APART, noise_row
 from .places import place
 from .sources import GOLDEN, guessed, points_at, turning
-from .tracer import DEPENDS, STATE, LookUp, NotInterceptable, Tracer
+from .tracer import DEPENDS, LookUp, NotInterceptable, Tracer
 
 MOST_PATHS = 3_000
 """Largest number of paths of one call on a wide problem, where a row counts as one."""
@@ -183,8 +183,7 @@ class WideTracer(Tracer):
         before = self.weighed.setdefault((tuple(self.path), ordinal), digest)
         if before != digest and not self.nested:
             self.leave_retrace()
-            self.notice("state", STATE)
-            self.give_up("with the same random numbers it returned different results")
+            self.differs()
         base = None
         if ordinal in self.splits:
             weights, base = self._split(weights, total)

@@ -212,6 +212,11 @@ class Tracer(Branching):
         self.failure = NotInterceptable(reason, neutral)
         raise self.failure
 
+    def differs(self) -> NoReturn:
+        """Stop tracing a call that was repeated with its random numbers and returned something else."""
+        self.notice("state", STATE)
+        self.give_up("with the same random numbers it returned different results")
+
     def uncertain(self, amount: float, between_levels: float = 0.0) -> None:
         """Record that the law of the next decision may be wrong by so much, where this path comes to it.
 
@@ -240,8 +245,7 @@ class Tracer(Branching):
         if self.questions.get(here) != asked:
             self.leave_retrace()
         if self.questions.setdefault(here, asked) != asked:
-            self.notice("state", STATE)
-            self.give_up("with the same random numbers it returned different results")
+            self.differs()
         return super().choose(probabilities)
 
     def leave_retrace(self) -> None:

@@ -22,7 +22,7 @@ from .following import LEFT_PATH, following_once
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_PATHS, PLACES, RowDraw, RowLaw, Split, WideTracer
-from .tracer import DEPENDS, STATE, NotInterceptable
+from .tracer import DEPENDS, NotInterceptable
 
 SEVERAL_PATHS = 32
 """Paths of one draft block from which on each is replayed in the middle and at both ends of what it allows alone."""
@@ -135,8 +135,7 @@ class WideCall:
                 return
             outcome = following_once(tracer, self.call)
             if len(tracer.path) < len(tracer.script):
-                tracer.notice("state", STATE)
-                tracer.give_up("with the same random numbers it returned different results")
+                tracer.differs()
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
             times = self.ids_of.replays or (len(ENDS) if several else self.exploration.times)

@@ -36,7 +36,7 @@ NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Reason why nothing is claimed of E[tau] under greedy block verification."""
 
 SHOWN = 100
-"""How many times less than the most the shown prefixes of a witness may differ."""
+"""A witness shows prefixes of one length, whose largest difference is more than 1 / SHOWN of that of any length."""
 
 MAX_PREFIXES = 30
 """Number of prefixes whose probabilities a witness has for its figure."""

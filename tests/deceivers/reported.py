@@ -13,7 +13,7 @@ from draftproof.tests.deceivers import problems as at
 RULE, CALLER, SETTINGS, ENDS, STATE, BATCH, DRAFTS = (
     "rule", "caller", "settings", "ends", "state", "batch", "drafts",
 )  # fmt: skip
-"""Where a fault is."""
+"""Parts of an engine that have a fault."""
 
 THREE = "three requests in one call (`--convention batch`)"
 MIXED = "batches of several lengths, with placeholders and seeds (driven)"

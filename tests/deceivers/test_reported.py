@@ -29,7 +29,7 @@ def subject(name):
 
 
 def influenced(name):
-    """Whether requests of a batch influence each other."""
+    """Return whether the requests of a batch influence each other."""
     module, _, function = name.partition(":")
     home = module if "." in module else f"{__package__}.{module}"
     batched = DrivenObject(getattr(import_module(home), function), name, None, "float64", TimeLimits(30.0))

@@ -40,6 +40,12 @@ class NotASubject(Exception):
         self.kind = kind
 
 
+def never_called(name: str, why: str) -> NotASubject:
+    """Return the error of a subject no call of which returned tokens. why: what the first call returned or raised."""
+    said = why if why.startswith("returned") else f"raises on every call: {why}"
+    return NotASubject(f"{name} {said}", "raises")
+
+
 class BadResult(Exception):
     """An error: the result is not a sequence of tokens."""
 

@@ -40,7 +40,7 @@ class ExactLaws:
 
     def __init__(self, session: FunctionSession):
         self.session = session
-        self.checked = self.shown = False
+        self.checked = self.tried = self.shown = False
 
     def run(self) -> None:
         session = self.session
@@ -92,7 +92,8 @@ class ExactLaws:
                 law = self._lawless(problem, reason)
             session.laws.append(law)
             session.report.notice(law.findings)
-            if session.decided(law) and not self.shown:
+            if session.decided(law) and not self.tried:
+                self.tried = True
                 if session.settings.stop_at_first:
                     break
                 if self._follows_its_law(law):

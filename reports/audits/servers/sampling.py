@@ -19,8 +19,8 @@ LONGEST_PAUSE = 5.0
 """Seconds between two attempts at most, if the server asks for no other."""
 
 LONGEST_END = 5.0
-"""Seconds at most for which requests in flight are waited for after a failure: a connection that is being made when the
-client closes is closed by nobody."""
+"""Seconds to wait at most for requests in flight after a failure. Closing the client closes no connection that is still
+being made."""
 
 MOST_LOST = 10
 """Lost answers of one kind of request that a run goes on with; or a tenth of its requests, if that is more."""

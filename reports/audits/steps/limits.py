@@ -33,7 +33,7 @@ NORMAL_MISS = 3.09
 
 
 def limits_of(recording: Recording, against: Against, judged: int, seed: int) -> dict[str, int | None]:
-    """Return by which step each hypothesis would have refuted the rule, with probability 1 - BETA; None: not known.
+    """Return by which step each hypothesis would have refuted the rule with a probability near 1 - BETA; None: unknown.
 
     A step adds to the logarithm of a bet what it adds on the recorded rows if its outcome is drawn from the
     hypothesis. The sum is taken to be normal, and the error of its estimated mean is allowed for.
