@@ -38,10 +38,6 @@ IN_CPP = {
 OFTEN = "the fifth token is always accepted"
 
 
-def some(names):
-    return [pytest.param(name, marks=() if name == OFTEN else pytest.mark.long) for name in names]
-
-
 def planted(text, replaced):
     assert replaced[0] in text
     return text.replace(*replaced)
@@ -66,14 +62,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("bug", some(IN_PYTHON))
-@pytest.mark.parametrize(
-    ("page", "file"),
-    [
-        pytest.param("verifier.md", "mine.py", marks=pytest.mark.long),
-        pytest.param("certify.md", "deployed.py", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("bug", IN_PYTHON)
+@pytest.mark.parametrize(("page", "file"), [("verifier.md", "mine.py"), ("certify.md", "deployed.py")])
 def test_a_function_with_the_bug_is_refuted(page, file, bug):
     right = written("certify.md", "deployed.py")
     text = planted(right, IN_PYTHON[bug])
@@ -94,7 +85,7 @@ def test_a_program_with_the_bug_is_refuted(bug, tmp_path):
     assert run(words).exit_code == 1
 
 
-@pytest.mark.parametrize("bug", some([OFTEN]))
+@pytest.mark.parametrize("bug", [OFTEN])
 def test_a_document_does_not_certify_the_bug(bug):
     Path("deployed.py").write_text(planted(written("certify.md", "deployed.py"), IN_PYTHON[bug]))
     Path("plan.toml").write_text(written("certify.md", "plan.toml"))

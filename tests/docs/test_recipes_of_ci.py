@@ -8,6 +8,7 @@ from shutil import which
 
 import pytest
 
+from draftproof.tests.choices import long_unless
 from draftproof.tests.docs import running
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML")
@@ -67,9 +68,7 @@ def gitlab():
 SCRIPTS = {"pre-commit": hook, "GitLab": gitlab, "Docker": lambda: block("audit.sh")}
 
 
-@pytest.mark.parametrize(
-    "recipe", ["pre-commit", *(pytest.param(n, marks=pytest.mark.long) for n in ("GitLab", "Docker"))]
-)
+@pytest.mark.parametrize("recipe", long_unless(SCRIPTS, {"pre-commit"}))
 def test_a_right_verifier_passes_and_a_wrong_one_fails(recipe, shell):
     script = SCRIPTS[recipe]()
     done = shell(script, RIGHT)

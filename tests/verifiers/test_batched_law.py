@@ -10,6 +10,7 @@ from draftproof.proofs.laws.reference_laws import output_law, total_variation
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.rounding.rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.choices import long_unless
 from draftproof.verifiers.registry import reference
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
@@ -25,9 +26,7 @@ TELLING = [
 ]
 
 
-@pytest.fixture(
-    scope="module", params=[*(pytest.param(one, marks=pytest.mark.long) for one in ("float64", "float32")), "bfloat16"]
-)
+@pytest.fixture(scope="module", params=long_unless(("float64", "float32", "bfloat16"), {"bfloat16"}))
 def sandbox(request):
     with Sandbox("", "torch", request.param, timeout=120, torch=True) as box:
         yield box

@@ -7,6 +7,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.subject import subject_from
+from draftproof.tests.choices import long_unless
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.adapters.convention_names import CONVENTIONS, split
 from draftproof.verifiers.adapters.conventions import adapted, recognised
@@ -104,7 +105,7 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["batch", "accepted", "vllm", *(pytest.param(n, marks=pytest.mark.long) for n in ("mask", "logits"))]
+    "name", long_unless(("batch", "accepted", "mask", "logits", "vllm"), {"batch", "accepted", "vllm"})
 )
 def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can_be_repeated(file, name):
     given = () if name in SEEN else (name,)
@@ -164,9 +165,7 @@ MIXED = {
 """Batched functions that are right alone, and mix the requests of a batch."""
 
 
-@pytest.mark.parametrize(
-    "name", [None, "drafted", *(pytest.param(n, marks=pytest.mark.long) for n in MIXED if n != "drafted")]
-)
+@pytest.mark.parametrize("name", long_unless((None, *MIXED), {None, "drafted"}))
 def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
     old, new = MIXED.get(name, ("", ""))
     made = SOURCE.replace(old, new, 1)
@@ -185,9 +184,7 @@ def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
         assert "several requests in one call" not in report.not_examined and 3 in report.scope.requests_a_call
 
 
-@pytest.mark.parametrize(
-    "array", [pytest.param("list", marks=pytest.mark.long), "rows", pytest.param("torch", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("array", long_unless(("list", "rows", "torch"), {"rows"}))
 def test_a_batch_of_requests_is_of_the_arrays_that_the_function_takes(tmp_path, array):
     rows = "torch.as_tensor" if array == "torch" else "np.asarray"
     source = f"import torch\n{SOURCE}" if array == "torch" else SOURCE

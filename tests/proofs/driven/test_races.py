@@ -1,5 +1,7 @@
 """Races of noise in which not every token takes part: a rejected one is left out, or has hardly any weight."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
+from draftproof.tests.choices import long_unless
 from draftproof.tests.subjects import driven
 
 pytestmark = pytest.mark.interception
@@ -79,14 +82,7 @@ def judged(racing, problem, dtype="float64"):
     return measurement, *judge(measurement)[:2]
 
 
-@pytest.mark.parametrize(
-    ("race", "noise"),
-    [
-        pytest.param(race, noise, marks=() if k == j else pytest.mark.long)
-        for k, race in enumerate(RACES)
-        for j, noise in enumerate(NOISE)
-    ],
-)
+@pytest.mark.parametrize(("race", "noise"), long_unless([*product(RACES, NOISE)], [*zip(RACES, NOISE)]))
 def test_a_race_without_the_rejected_token_has_its_law(race, noise):
     for problem in (toy(2), drawn(2, 3, "generic"), drawn(3, 2, "zeros"), drawn(5, 1, "generic")):
         measurement, lossless, support = judged(Racing(race, noise), problem)
@@ -94,9 +90,7 @@ def test_a_race_without_the_rejected_token_has_its_law(race, noise):
         assert lossless.total_variation < measurement.tolerance < 1e-12
 
 
-@pytest.mark.parametrize(
-    "noise", ["exponential", *(pytest.param(n, marks=pytest.mark.long) for n in ("gumbel", "uniform"))]
-)
+@pytest.mark.parametrize("noise", long_unless(NOISE, {"exponential"}))
 @pytest.mark.parametrize(
     ("race", "weights", "problem"),
     [
@@ -111,7 +105,7 @@ def test_a_race_of_other_weights_or_without_another_token_is_refuted(race, weigh
     assert measurement.known and lossless.refuted
 
 
-@pytest.mark.parametrize(("dtype", "bits"), [pytest.param("float64", 53, marks=pytest.mark.long), ("float32", 24)])
+@pytest.mark.parametrize(("dtype", "bits"), long_unless([("float64", 53), ("float32", 24)], {("float32", 24)}))
 def test_uniforms_as_noise_run_races_over_rows_as_uneven_as_the_batterys(dtype, bits):
     """Their hazards are from 2^-bits to bits log 2: a row of 0.999 and 0.001 was none of theirs."""
     for problem in (p for p in audit_battery()[::4] if p.vocabulary < 5):

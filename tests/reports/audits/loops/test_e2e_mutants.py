@@ -5,6 +5,7 @@ import shlex
 import pytest
 
 from draftproof.reports.pages.page import page
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.audits.loops.e2e_parts import examined, refuted, shared_report, timed_twice
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
@@ -37,10 +38,6 @@ ON_TRAINED = {"L01": {READ, PASSES}, "L06": {WARPED, BETS}, "L08": {DRAFTS, BETS
 
 def test_every_wrong_loop_is_examined():
     assert set(ON_FORGED) == set(SHOWN_WITH)
-
-
-def long_unless(names, few):
-    return [name if name in few else pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
 @pytest.mark.parametrize("name", long_unless(ON_FORGED, {"L10", "L12"}))

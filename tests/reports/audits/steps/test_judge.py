@@ -13,6 +13,7 @@ from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.reports.audits.steps.shard import steps_with_law
 from draftproof.stattests.arguments import ALPHA
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.verifiers.conditional.drawing import drawn
 from draftproof.verifiers.conditional.rules import RULES
@@ -137,9 +138,7 @@ def test_the_bonus_row_and_the_temperature_are_named(tmp_path):
     assert "target at 1.25 times its temperature" in [law.name for law in judge_of(tmp_path).likely()]
 
 
-@pytest.mark.parametrize(
-    "rule", ["block", *(pytest.param(r, marks=pytest.mark.simulation) for r in RULES if r != "block")]
-)
+@pytest.mark.parametrize("rule", long_unless(RULES, {"block"}, pytest.mark.simulation))
 def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     """Draw the outcomes of 100 recordings from the rule itself: at most as many reach 1/20 as may."""
     record(tmp_path, steps=64, listed=V)

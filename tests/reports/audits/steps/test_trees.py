@@ -1,6 +1,7 @@
 """Recorded draft trees: right rules are not refuted, wrong ones are, within few steps, and the bug is named."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.purses import StepPurse
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.reports.pages.page import page
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.commands.in_process import draftproof as run
 from draftproof.tests.verifiers.conditional.test_laws_of_trees import steps_of_trees, wide
 from draftproof.verifiers.conditional.drawing import drawn
@@ -39,7 +41,7 @@ RIGHT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [pytest.param("float64", marks=pytest.mark.long), "float32"])
+@pytest.mark.parametrize("dtype", long_unless(("float64", "float32"), {"float32"}))
 @pytest.mark.parametrize(("verify", "rule", "how"), RIGHT)
 def test_right_rules_are_not_refuted(verify, rule, how, dtype, tmp_path):
     record_trees(tmp_path, verify, 200, rule, how, dtype=dtype)
@@ -96,9 +98,7 @@ def test_a_planted_bug_is_refuted_and_named(bug, tmp_path):
     assert judge.steps.fortune.refuted_at is not None and judge.likely()[0].name == name
 
 
-@pytest.mark.parametrize(
-    "name", ["T10", *(pytest.param(name, marks=pytest.mark.long) for name in ("T04", "T08", "T12"))]
-)
+@pytest.mark.parametrize("name", long_unless(("T04", "T08", "T10", "T12"), {"T10"}))
 def test_other_bugs_of_the_zoo_are_refuted(name, tmp_path):
     rule = "naive" if name == "T10" else "spec-infer"
     record_trees(tmp_path, name, 60, rule, IID)
@@ -121,16 +121,11 @@ def test_siblings_verified_as_if_drawn_otherwise_are_refuted(tmp_path):
     assert drafts.family == "siblings drawn without replacement" and drafts.refuted_at < 8 * 60
 
 
-OFTEN = "traversal", WITHOUT_REPLACEMENT
-
-
 @pytest.mark.parametrize(
     ("rule", "how"),
-    [
-        pytest.param(rule, how, marks=() if (rule, how) == OFTEN else pytest.mark.simulation)
-        for rule in WAYS
-        for how in (IID, WITHOUT_REPLACEMENT)
-    ],
+    long_unless(
+        [*product(WAYS, (IID, WITHOUT_REPLACEMENT))], {("traversal", WITHOUT_REPLACEMENT)}, pytest.mark.simulation
+    ),
 )
 def test_the_rate_of_false_alarms_is_kept(rule, how, tmp_path):
     """Draw the outcomes of 60 recordings from the rule itself: at most as many reach 1/20 as may."""
