@@ -21,6 +21,7 @@ from weakref import WeakSet
 import psutil
 
 from ..models.errors import RunFailed, printable
+from .templates import forked
 from .time_limits import TimeLimits
 
 LAST = 2000
@@ -115,11 +116,7 @@ class LineProcess:
         self.what, self.errors, self.ended = what, Printed(), False
         self._printed = (self.errors, *outputs)
         try:
-            self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.writing_end,
-                pass_fds=[*(printed.writing_end for printed in outputs), *ends],
-                **{"start_new_session": True, **options},
-            )  # fmt: skip
+            self._process = self._started(words, [*(printed.writing_end for printed in outputs), *ends], options)
         except OSError:
             for printed in self._printed:
                 printed.reading_end.close()
@@ -129,6 +126,13 @@ class LineProcess:
                 printed.started()
         assert self._process.stdin and self._process.stdout
         self._hold(self._process.stdin, self._process.stdout)
+
+    def _started(self, words: Sequence[str], ends: Sequence[int], options: dict[str, Any]) -> Any:
+        """Start the process, and return its handle. ends: file descriptors that it gets beside its standard ones."""
+        return subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.writing_end, pass_fds=ends,
+            **{"start_new_session": True, **options},
+        )  # fmt: skip
 
     def _hold(self, requests: IO[bytes], answers: IO[bytes]) -> None:
         """Take the process in, with its pipes."""
@@ -257,17 +261,19 @@ class ChildProcess(LineProcess):
     memory: GiB of address space.
     limits: on time.
     environment: variables in addition to ours, or None for those to leave out.
+    modules: that it imports first.
     copies: file descriptors of pipes for its copies (``forked``).
     output, errors: what it printed. asking: a lock for threads that ask it by turns.
     """
 
     def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits,
-                 environment: Mapping[str, str | None] | None = None,
+                 environment: Mapping[str, str | None] | None = None, modules: Sequence[str] = (),
                  copies: Sequence[Sequence[int]] = ()):  # fmt: skip
         self.limits = limits._replace(timeout=min(limits.timeout, 1e8))  # timers take no more
         self.output = Printed()
         self._counted = time.monotonic()
         printed = self.output.writing_end
+        self._module, self._arguments, self._modules = module, arguments, modules
         words = [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments]
         variables = {**os.environ, **ENVIRONMENT, **(environment or {})}
         known = {name: value for name, value in variables.items() if value is not None}
@@ -275,6 +281,12 @@ class ChildProcess(LineProcess):
         super().__init__(words, "the process", (self.output,), ends, env=known)
         self.asking, self.session = threading.Lock(), self._process.pid
         self.send(copies=ends, memory=memory, limits=self.limits, printed=printed)
+
+    def _started(self, words: Sequence[str], ends: Sequence[int], options: dict[str, Any]) -> Any:
+        """Fork a template, or start from nothing."""
+        files = {2: self.errors.writing_end, **{end: end for end in ends}}
+        child = forked(self._module, self._arguments, options["env"], files, self._modules)
+        return child or super()._started(words, ends, options)
 
     def send(self, **request: Any) -> None:
         """Send a request; until the child says what it is doing, it has the longest limit to answer.

@@ -5,18 +5,13 @@ The child forks itself where that is safe (``interception.serving``). Its pipes 
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import psutil
-
 from ..models.errors import RunFailed
 from .child_process import ChildProcess, Printed
-
-BETWEEN_LOOKS = 0.01
-"""Seconds between looks at a copy that is about to end."""
+from .templates import ForkedHandle
 
 
 class CopyPipes:
@@ -87,37 +82,6 @@ class CopyingProcess(ChildProcess):
                 return -signal.SIGKILL
 
 
-class _Handle:
-    """A handle of a copy, with what ``subprocess.Popen`` has of a child."""
-
-    def __init__(self, of: CopyingProcess, pid: int):
-        self.of, self.pid, self.returncode = of, pid, None
-
-    def poll(self) -> int | None:
-        if self.returncode is None and not _runs(self.pid):
-            self.returncode = self.of.reaped(self.pid)
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int | None:
-        end = None if timeout is None else time.monotonic() + timeout
-        while self.poll() is None:
-            if end is not None and time.monotonic() >= end:
-                raise subprocess.TimeoutExpired("a copy", timeout or 0.0)
-            time.sleep(BETWEEN_LOOKS)
-        return self.returncode
-
-    def kill(self) -> None:
-        if self.returncode is None and _runs(self.pid):
-            os.kill(self.pid, signal.SIGKILL)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
 class CopiedProcess(ChildProcess):
     """A copy of a child process, in a group of its own. It ends by itself when its requests do."""
 
@@ -125,7 +89,7 @@ class CopiedProcess(ChildProcess):
         self.limits, self.output, self.errors = of.limits, pipes.output, pipes.errors
         self._counted, self.session = time.monotonic(), of.session
         self.what, self.ended, self._printed = of.what, False, (self.errors, self.output)
-        self._process = _Handle(of, pid)
+        self._process = ForkedHandle(of, pid)
         self._hold(os.fdopen(pipes.requests, "wb", buffering=0), os.fdopen(pipes.answers, "rb", buffering=0))
         self.expect("the child process", self.limits.timeout)
         self.receive()  # it is in its group now

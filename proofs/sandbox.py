@@ -82,10 +82,16 @@ class Sandbox:
         arguments, environment = (), None
         if self.elsewhere is not None:
             arguments, environment = (ELSEWHERE,), {**OTHER_ENVIRONMENT, **self.elsewhere}
-        self._child = CopyingProcess(
-            self.child, arguments, copies=self.copies, memory=self.memory, limits=self.limits, environment=environment
-        )
+        with self.time.not_counted():
+            self._child = CopyingProcess(
+                self.child, arguments, copies=self.copies, memory=self.memory, limits=self.limits,
+                environment=environment, modules=self._modules(),
+            )  # fmt: skip
         return self.load(self.subject, probe)
+
+    def _modules(self) -> list[str]:
+        """Return what the child imports before the subject."""
+        return ["torch"] if self.array == "torch" or self.torch else []
 
     def load(self, subject: str, probe: list[Problem]) -> dict[str, Any]:
         """Load another function into the same child (for code that is trusted to leave it as it was)."""

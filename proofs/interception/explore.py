@@ -23,7 +23,10 @@ def install() -> None:
     arrays.install()
     hook_random.follow_math()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call)
-    sys.meta_path.insert(0, _WhenTorchComes())
+    if "torch" in sys.modules:  # the process is a fork of one that has imported it
+        install_torch()
+    else:
+        sys.meta_path.insert(0, _WhenTorchComes())
 
 
 class _WhenTorchComes(importlib.abc.MetaPathFinder):

@@ -68,7 +68,7 @@ class Server:
         """Fork, unless that is not safe. The copy, for which this is true, has requests, answers and outputs of its
         own."""
         try:
-            if reason := _why_not_forked():
+            if reason := why_not_forked():
                 raise OSError(reason)
             pid = os.fork()
         except OSError as error:
@@ -118,7 +118,7 @@ class Server:
         self.answer(doing=doing, processor=seconds)
 
 
-def _why_not_forked() -> str | None:
+def why_not_forked() -> str | None:
     """Return why a copy of this process could not go on as it does, or None."""
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else threading.active_count()
     if threads > 1:
