@@ -29,7 +29,7 @@ def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> 
     chosen = [*small[-FEWEST:], *others[-1:]] if small else [*failing[:1], *others[-1:]]
     of_length = [*{m.problem.gamma: m for m in small}.values(), *{m.problem.gamma: m for m in others}.values()]
     chosen += [m for m in of_length if m.problem.gamma not in {one.problem.gamma for one in chosen}]
-    return sorted(chosen, key=lambda m: len(m.blocks))
+    return sorted(chosen, key=lambda m: (m.problem.gamma, len(m.blocks)))  # short drafts take the fewest calls
 
 
 def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
