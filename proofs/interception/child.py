@@ -12,7 +12,7 @@ from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...models.problem import AnyProblem, any_problem_from
 from ...verifiers.adapters.convention_names import split
-from ...verifiers.adapters.conventions import adapted, recognised
+from ...verifiers.adapters.conventions import adapted, completed
 from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences
@@ -88,9 +88,13 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
         function = received(handed_over["content"]) if handed_over else loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
     driven = is_driven(function)
-    asked, conventions = conventions, conventions or ([] if driven else recognised(function))
+    asked, conventions = conventions, conventions if driven else completed(function, conventions)
     published, function = function, adapted(function, conventions) if conventions else function
-    subject = DrivenObject(function, *given) if driven else harness.Subject(function, *given)
+    plain = not asked and not driven
+    try:
+        subject = DrivenObject(function, *given) if driven else harness.Subject(function, *given)
+    except harness.NotASubject as refused:
+        raise _offering(refused, published, conventions, given, request["problems"] if plain else []) from None
     if conventions:
         subject.findings["convention"] = f"is called by the convention {' and '.join(conventions)}, not the plain one"
     reads.install()  # torch may have come
@@ -107,17 +111,23 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     try:
         convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
     except harness.NotASubject as refused:
-        plain = not asked and not driven
-        offered = harness.offered(published, conventions, given, request["problems"]) if plain else ""
-        kind = "convention" if offered else refused.kind
-        raise harness.NotASubject(f"{refused}{offered}", kind) from None
+        raise _offering(refused, published, conventions, given, request["problems"] if plain else []) from None
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout(request["problems"])
         let_time_pass()
         subject.exploration.replays = len(explore.ENDS)  # those are compared with the walks of the audit's process
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
+    convention |= {"called_by": conventions} if conventions else {}
     _describe(subject, digest, convention, origin, packages)
     return subject
+
+
+def _offering(
+    refused: harness.NotASubject, function: Any, tried: list[str], given: Any, problems: list[Any]
+) -> harness.NotASubject:
+    """Return the refusal with the convention by which the function returns tokens, if one is found."""
+    offered = harness.offered(function, tried, given, problems) if problems and callable(function) else ""
+    return harness.NotASubject(f"{refused}{offered}", "convention" if offered else refused.kind)
 
 
 def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:

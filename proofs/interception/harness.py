@@ -120,7 +120,8 @@ class Subject:
         if late:
             raise late
         why = next(iter(refusals.values()))
-        raise never_called(self.name, why)
+        order = "" if self.plan.by_name else f"; its arguments were given in the order {', '.join(self.plan.names)}"
+        raise never_called(self.name, why + order)
 
     def mind_layout(self, problems: list[Problem]) -> None:
         """Hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""

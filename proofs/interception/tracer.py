@@ -294,7 +294,7 @@ class Tracer(Branching):
     def pick(self, count: int) -> int:
         """Choose one of ``count`` equally likely branches, such as the values of a whole number."""
         if count > self.most_values:
-            self.give_up(f"a whole number drawn from {count} values")
+            self.give_up(f"it draws one of {count:,} whole numbers, too many to follow")
         return self.choose([QQ(1, count)] * count)
 
 

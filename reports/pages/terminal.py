@@ -149,6 +149,10 @@ def show(
     console.print()
 
 
+OF_TORCH = {"array"}
+"""Findings that every function of torch has: ``--verbose`` and pages show them."""
+
+
 def _headline(report: Report) -> str:
     """Return what follows the verdict's word."""
     if report.verdict == ReportVerdict.ERROR and report.failure:
@@ -185,14 +189,14 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
             yield "Accepts", accepted
         for item in also_refuted(report):
             if CLAIMS[item.claim].level == "error":
-                yield "But", f"{item.claim} is refuted: {CLAIMS[item.claim].refuted}"
+                yield "But", f"{CLAIMS[item.claim].refuted} ({item.claim}, not asked for)"
                 yield "", f"on {item.problem}: {item.witness}"
                 yield "", item.replay or ""
         if caveat := allowance(report):
             yield "Rounding", caveat
         if report.verdict == ReportVerdict.HOLDS:
             yield "Not checked", f"{'; '.join(left_out(report))} (--scope shows all)"
-    findings = sorted(report.findings)
+    findings = sorted(report.findings.keys() - OF_TORCH)
     yield from (("Noticed", report.findings[kind]) for kind in findings[:FEW])
     if len(findings) > FEW:
         yield "", f"{len(findings) - FEW} more findings (--verbose shows all)"
@@ -294,7 +298,7 @@ def _show_everything(report: Report, console: Console) -> None:
         console.print()
     if sentence := price(report):
         _row("Acceptance", sentence, console)
-    for kind in sorted(report.findings)[FEW:]:
+    for kind in [*sorted(report.findings.keys() - OF_TORCH)[FEW:], *(report.findings.keys() & OF_TORCH)]:
         _row("Noticed", report.findings[kind], console)
     for reason in reasons(report)[FEW:]:
         _row("Undecided", reason, console)

@@ -10,7 +10,7 @@ from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.choices import long_unless
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.adapters.convention_names import CONVENTIONS, split
-from draftproof.verifiers.adapters.conventions import adapted, recognised
+from draftproof.verifiers.adapters.conventions import _emitted, adapted, completed, recognised
 
 SOURCE = """
 import numpy as np
@@ -61,15 +61,27 @@ def vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, d
     import torch
 
     target, out = target_logits.softmax(-1), torch.full((len(num_draft_tokens), max_spec_len + 1), -1)
-    for i in range(int(cu_num_draft_tokens[0])):
-        token = draft_token_ids[i]
-        if torch.rand((), dtype=torch.float64) * draft_probs[i, token] >= target[i, token]:
-            rest = target[i] if wrong else torch.clamp(target[i] - draft_probs[i], min=0)
-            out[0, i] = torch.multinomial(rest, 1)
-            return out
-        out[0, i] = token
-    out[0, max_spec_len] = bonus_token_ids[0, 0]
+    for b, count in enumerate(num_draft_tokens):
+        start = int(cu_num_draft_tokens[b]) - count
+        for i in range(count):
+            token, p, q = draft_token_ids[start + i], target[start + i], draft_probs[start + i]
+            if torch.rand((), dtype=torch.float64) * q[token] >= p[token]:
+                rest = p if wrong else torch.clamp(p - q, min=0)
+                out[b, i] = torch.multinomial(rest, 1)
+                break
+            out[b, i] = token
+        else:
+            out[b, count] = bonus_token_ids[b, 0]
     return out
+
+
+def logits_batch(target_logits, draft_logits, draft_tokens, rng):
+    return batch(softmax(target_logits), softmax(draft_logits), draft_tokens, rng)
+
+
+def total(target_probs, draft_probs, draft_tokens, rng):
+    tokens, count = accepted(target_probs, draft_probs, draft_tokens, rng)
+    return tokens, count + 1
 
 
 def wrong_batch(target_probs, draft_probs, draft_tokens, rng):
@@ -182,6 +194,49 @@ def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
     else:
         assert report.subject["batches"] == {"different requests in one call": "3 of 3 slots, on 2 problems"}
         assert "several requests in one call" not in report.not_examined and 3 in report.scope.requests_a_call
+
+
+RAGGED = {
+    None: ("", ""),
+    "offset": (
+        "start + i], draft_probs[start + i]",
+        "start + i], draft_probs[min(b * max_spec_len + i, len(target) - 1)]",
+    ),
+    "start": ("start = int(cu_num_draft_tokens[b]) - count", "start = 0"),
+    "bonus": ("bonus_token_ids[b, 0]", "bonus_token_ids[0, 0]"),
+}
+"""Functions of vLLM's form that are right alone, and take another request's row, token or bonus token in a batch."""
+
+
+@pytest.mark.parametrize("name", long_unless(RAGGED, {None, "offset"}))
+def test_a_ragged_batch_refutes_what_looks_into_another_request(tmp_path, name):
+    made = SOURCE.replace(*RAGGED[name], 1)
+    assert name is None or made != SOURCE
+    (tmp_path / "engines.py").write_text(made)
+    report = audit(f"{tmp_path / 'engines.py'}:vllm", [PROBLEM], array="torch", explain=False)
+    refuted = {e.claim for e in report.evidence if e.refuted} - {"optimal"}
+    assert (report.verdict, refuted) == (("refuted", {"batch"}) if name else ("holds", set())), report.evidence
+    assert report.subject["convention"]["called_by"] == ["vllm"]
+    if not name:
+        assert report.subject["batches"] == {"different requests in one call": "3 of 3 slots, on 2 problems"}
+
+
+def test_names_that_say_logits_are_believed_beside_an_option(file):
+    report = audit(f"{file}:logits_batch", [PROBLEM], conventions=("batch",), explain=False)
+    assert report.verdict == "holds" and report.subject["convention"]["called_by"] == ["batch", "logits"]
+    assert completed(lambda target_logits, draft_logits, draft_tokens: 0, ["logits"]) == ["logits"]
+    assert completed(lambda target_probs, draft_probs, draft_tokens: 0, ["batch"]) == ["batch"]
+
+
+def test_a_number_that_counts_the_token_after_the_drafts_is_told_so(file):
+    report = audit(f"{file}:total", [PROBLEM], conventions=("accepted",), samples=100)
+    said = "3 of 2 drafts accepted: the number counts the token after them; subtract 1"
+    assert report.verdict == "refuted" and any(said in str(e.witness) for e in report.evidence), report.evidence
+
+
+def test_padding_is_cut_off_where_results_have_one_shape():
+    assert _emitted([[2, 1, -1]], [2, 0], {"batch"}) == _emitted([2, 1, -1], [2, 0], {"jax"}) == [2, 1]
+    assert _emitted([[0.5, 0.5]], [2], {"jax"}) == [[0.5, 0.5]]
 
 
 @pytest.mark.parametrize("array", long_unless(("list", "rows", "torch"), {"rows"}))

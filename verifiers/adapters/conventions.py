@@ -31,6 +31,14 @@ def recognised(function: Any) -> list[str]:
     return ["logits"] if logits else []
 
 
+def completed(function: Any, asked: Sequence[str]) -> list[str]:
+    """Return the conventions that were asked for, and those that the names show where both go together."""
+    shown = recognised(function)
+    if shown == ["vllm"] and not {*asked} <= {*SLOTS}:
+        shown = []
+    return [*asked, *(name for name in shown if name not in asked and "vllm" not in asked)]
+
+
 def adapted(function: Any, conventions: Sequence[str]) -> Callable:
     """Return a function of the plain convention that calls one of these.
 
@@ -40,9 +48,10 @@ def adapted(function: Any, conventions: Sequence[str]) -> Callable:
         if name not in CONVENTIONS and name not in SLOTS:
             raise NotASubject(f"no calling convention {name!r}; expected some of {', '.join(CONVENTIONS)}")
     asked = set(conventions)
-    if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked) > 1):
+    if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked - {*SLOTS}) > 1):
         raise NotASubject(f"the calling conventions {' and '.join(conventions)} do not go together")
-    call = _ragged(function) if "vllm" in asked else _by_roles(function, asked)
+    slot = next((SLOTS.index(name) for name in asked if name in SLOTS), None)
+    call = _ragged(function, slot) if "vllm" in asked else _by_roles(function, asked, slot)
     random = "rng" if "jax" in asked else next((r for r in ("rng", "generator") if r in _parameters(function)), None)
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, **more: Any) -> Any:
@@ -94,10 +103,12 @@ def _role(name: str) -> str:
     return next((role for role in ARGUMENT_NAMES[:2] if row and role.partition("_")[0] in name), "")
 
 
-def _by_roles(function: Callable, asked: set[str]) -> Callable:
-    """Return a call of a function whose arguments are found by their names, or by their places if those say nothing."""
+def _by_roles(function: Callable, asked: set[str], slot: int | None) -> Callable:
+    """Return a call of a function whose arguments are found by their names, or by their places if those say nothing.
+
+    slot: of this request in a batch of three; None for a call of its own.
+    """
     roles = {name: _role(name.lower()) for name in _parameters(function)}
-    slot = next((SLOTS.index(name) for name in asked if name in SLOTS), None)
     by_name = sorted(filter(None, roles.values())) == sorted(ARGUMENT_NAMES)
 
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
@@ -153,8 +164,11 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def _emitted(result: Any, drafted: Sequence[int], asked: set[str], slot: int = 0) -> Any:
-    """Return the emitted tokens of a result, of a batch those of a slot."""
-    if not asked & {"accepted", "mask", "batch"}:
+    """Return the emitted tokens of a result, of a batch those of a slot. JAX compiles for one shape: it pads, too.
+
+    Raises: ValueError for a number of accepted drafts that counts the token after them.
+    """
+    if not asked & {"accepted", "mask", "batch", "jax"}:
         return result
     if asked & {"accepted", "mask"} and not (isinstance(result, (tuple, list)) and len(result) >= 2):
         return result  # the check of results says what it is
@@ -165,12 +179,19 @@ def _emitted(result: Any, drafted: Sequence[int], asked: set[str], slot: int = 0
     if asked & {"accepted", "mask"} and ("mask" in asked) != all(map(_is_flag, first)):
         return result
     if "accepted" in asked:
+        if int(second) > len(drafted):
+            raise ValueError(
+                f"{int(second)} of {len(drafted)} drafts accepted: the number counts the token after them; subtract 1"
+            )
         return [int(token) for token in first[: int(second) + 1]]
     if "mask" in asked:
         kept = [bool(one) for one in first]
         count = kept.index(False) if False in kept else len(kept)
         return [*drafted[:count], int(second)]
-    tokens = [int(token) for token in first]
+    try:
+        tokens = [int(token) for token in first]
+    except (TypeError, ValueError):
+        return first  # the check of results says what it is
     while len(tokens) > 1 and tokens[-1] == PAD:
         tokens.pop()
     return tokens
@@ -180,8 +201,12 @@ def _is_flag(entry: Any) -> bool:
     return isinstance(entry, (bool, np.bool_)) or str(getattr(entry, "dtype", "")) == "torch.bool"
 
 
-def _ragged(function: Callable) -> Callable:
-    """Return a call of vLLM's ``rejection_sample`` with a batch of one. The bonus token is drawn before, as there."""
+def _ragged(function: Callable, slot: int | None) -> Callable:
+    """Return a call of vLLM's ``rejection_sample``. The bonus token is drawn before, as there.
+
+    slot: of this request among three; None for a batch of one. Of the two others one has a draft more, all accepted for
+      certain, and the last has none: a law has no more paths than alone.
+    """
     names = _parameters(function)
     wanted = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
     if missing := [name for name in wanted if name not in names]:
@@ -190,18 +215,28 @@ def _ragged(function: Callable) -> Callable:
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         import torch
 
-        gamma = len(tokens)
+        gamma, size = len(tokens), 1 if slot is None else len(SLOTS)
+        bonus = torch.multinomial(target[-1], 1)
+        requests = [(tokens, target[:-1], draft, bonus)]
+        if slot is not None:
+            last = target.shape[1] - 1
+            rows = _filled(torch.cat([draft[:1], draft]), 0.0, 1.0)
+            one = tokens.new_full((1,), last)
+            requests = [(one.expand(gamma + 1), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)]
+            requests.insert(slot, (tokens, target[:-1], draft, bonus))
+        counts = [len(drafted) for drafted, *_ in requests]
+        drafted, target, draft, bonus = map(torch.cat, zip(*requests))
         about = SimpleNamespace(
-            temperature=torch.ones(1), all_greedy=False, all_random=True, generators={}, top_k=None, top_p=None,
+            temperature=torch.ones(size), all_greedy=False, all_random=True, generators={}, top_k=None, top_p=None,
             max_num_logprobs=None,
         )  # fmt: skip
         given = {
-            "draft_token_ids": tokens.to(torch.int32), "num_draft_tokens": [gamma], "max_spec_len": gamma,
-            "cu_num_draft_tokens": torch.tensor([gamma], dtype=torch.int32), "draft_probs": draft,
-            "target_probs": target[:-1], "target_logits": logits_of(target[:-1]),
-            "bonus_token_ids": torch.multinomial(target[-1], 1)[:, None].to(torch.int32), "sampling_metadata": about,
+            "draft_token_ids": drafted.to(torch.int32), "num_draft_tokens": counts, "max_spec_len": max(counts),
+            "cu_num_draft_tokens": torch.tensor(counts).cumsum(0).to(torch.int32), "draft_probs": draft,
+            "target_probs": target, "target_logits": logits_of(target),
+            "bonus_token_ids": bonus[:, None].to(torch.int32), "sampling_metadata": about,
         }  # fmt: skip
         output = function(**{name: value for name, value in given.items() if name in names}, **more)
-        return _emitted(output, [], {"batch"})
+        return _emitted(output, [], {"batch"}, slot or 0)
 
     return call

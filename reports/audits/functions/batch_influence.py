@@ -50,7 +50,7 @@ class BatchInfluence:
     def run(self) -> None:
         session = self.session
         convention = session.report.subject.get("convention", {})
-        if "batch" in session.subject.conventions:
+        if {"batch", "vllm"} & {*convention.get("called_by", ())}:
             self._in_slots()
         if not session.driven or not convention.get("together") or session.sandbox.ended:
             return
