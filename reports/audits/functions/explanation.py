@@ -10,7 +10,7 @@ from ....models.problem import Problem
 from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
-from ....proofs.interception.outcomes import Raised, decoded
+from ....proofs.interception.outcomes import decoded
 from ....proofs.laws.small_law import Measurement
 from ....proofs.laws.small_measurement import measured
 from ....proofs.laws.where import Decision, Departing, deciding_line, where_it_departs
@@ -156,7 +156,7 @@ class Explanation:
 
 def _raises(law: Measurement) -> bool:
     """Check whether calls raise: that says less of a mistake than a wrong distribution does."""
-    return any(isinstance(outcome, Raised) for given in law.blocks.values() for outcome in given)
+    return any(isinstance(outcome, str) for given in law.blocks.values() for outcome in given)
 
 
 def _size(measurement: Measurement) -> tuple[int, str]:

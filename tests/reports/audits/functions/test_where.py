@@ -36,6 +36,13 @@ def last(target_probs, draft_probs, draft_tokens, rng):
 
 def second_always(target_probs, draft_probs, draft_tokens, rng):
     return verify(target_probs, draft_probs, draft_tokens, rng, sure=1)
+
+
+def raises_where_rows_agree(target_probs, draft_probs, draft_tokens, rng):
+    row = [max(p - q, 0) for p, q in zip(target_probs[-1], draft_probs[-1])]
+    if not any(row):
+        raise ValueError("nothing is left")
+    return verify([*target_probs[:-1], np.array(row) / sum(row)], draft_probs, draft_tokens, rng)
 """
 COIN, REPLACEMENT, BONUS = 7, 9, 10
 
@@ -68,3 +75,9 @@ def test_the_part_and_the_line_are_named_without_a_known_bug(subject, name, wher
 
 def test_a_right_verifier_departs_nowhere(subject):
     assert subject("right").verdict == "holds"
+
+
+def test_the_smallest_case_shows_a_wrong_distribution_where_there_is_one(subject):
+    witness = subject("raises_where_rows_agree").shown_refutation().witness
+    assert witness.smallest and witness.where == "the bonus token"
+    assert not any("ValueError" in entry.sequence for entry in witness.laws)
