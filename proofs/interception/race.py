@@ -243,6 +243,8 @@ class _Runner:
         tracer, source = self.source.tracer, self.source
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} decides again at {place()}")
-            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then at {place()}): no closed form")
+            at = source.spent.removeprefix("an argmax at ")
+            where = f"in each turn at {at}" if at == place() else f"at {at} and {place()}"
+            tracer.give_up(f"one row of noise is used twice, {where}: no closed form; take it as an argument (driven)")
         if source.settled is not None:
             tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed form")
