@@ -324,7 +324,17 @@ def note_logprobs(reported: ReportedLogprobs, text: Prefix, logprobs: Row) -> No
 def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
     """Return the law of what one call yields under the settings, by their definitions: ``joined`` texts -> probability.
 
-    Pr(x_1 .. x_n) = product of ``modified`` rows; texts of several requests are independent.
+    Texts of several requests are independent. For the arguments see ``text_laws``.
+    """
+    return independent(text_laws(model, tokens, settings, order))
+
+
+def text_laws(
+    model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]
+) -> list[dict[Prefix, float]]:
+    """Return the law of each text that one call yields under the settings, by their definitions.
+
+    Pr(x_1 .. x_n) = product of ``modified`` rows.
     model: the target. tokens: the cap of a text. order: as of ORDERS.
     Raises: NoTextLaw; InputError for a setting that the order does not have.
     """
@@ -332,7 +342,7 @@ def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequ
     if strange := [n for r in requests for n in r if SETTINGS.get(n, Setting("", "", False)).law
                    and n not in (*order, *ENDS)]:  # fmt: skip
         raise InputError(f"{strange[0]} has no place in this engine's order")
-    return independent([one_text_law(model, tokens, request, order) for request in requests])
+    return [one_text_law(model, tokens, request, order) for request in requests]
 
 
 @of_kind("DP402")

@@ -150,6 +150,8 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     without_effect: settings without which the law that is asked for is the same.
     ways_of_plain: whether it went as many ways as without speculation, as if it drafted nothing; None if not compared.
     missed, confirmations: of a driven law, as of DrivenDetail.
+    drawn: in how many ways the other requests' numbers fell, given each of which a request's law is known; 0 if the law
+        is of all requests together.
     """
 
     tokens: int
@@ -161,6 +163,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     ways_of_plain: bool | None = None
     missed: float = 0.0
     confirmations: int = 0
+    drawn: int = 0
 
 
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):

@@ -1,9 +1,12 @@
 """The child process in which a decoder is traced: for each request the law of what one call of it yields."""
 
+import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,16 @@ from ...models.decoding_settings import BETWEEN_TEXTS, ReportedLogprobs, joined,
 from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
+from ...verifiers.verdicts import Strength
 from . import explore, harness, reads
 from .digests import digest_of, loaded_parts
 from .exploration import Exploration
+from .explore import Explored
 from .kept import changing
 from .loading import load
 from .outcomes import Outcome, Raised
 from .serving import Server
+from .slots import MOST_TOGETHER, laws_by_slot
 
 SEEDS = 0x2AAA_AAAA, 0x5555_5555
 """What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""
@@ -86,7 +92,7 @@ class FollowedDecoder:
     """
 
     def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
-        self.decode, self.server, self.calls = decode, server, 0
+        self.decode, self.server, self.request, self.calls = decode, server, request, 0
         self.exploration = Exploration(seed=SEEDS[0], replays=len(explore.ENDS))
         folders = [request[name] and Path(request[name]) for name in ("target", "draft")]
         self.given = *folders, request["start"], request["tokens"], request["gamma"]
@@ -162,23 +168,65 @@ def use_without_settings(decode: Callable, server: Server, request: Mapping[str,
 
 
 def law_of(followed: FollowedDecoder) -> dict[str, Any]:
-    """Return the law of what one call yields, or why there is none."""
+    """Return the law of what one call yields, or why there is none.
+
+    Several texts have a law together if it has few paths. Else each has its law, given what the others drew.
+    """
     warm = followed.call()
     if isinstance(warm, Raised):
         return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
-    exploration = followed.exploration
-    found = explore.explore(followed.call, exploration)
-    answer: dict[str, Any] = {
-        "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
-        "findings": found.findings, "calls": followed.calls, "reads": _reads(exploration),
-        "logprobs": [[[*text], *both] for text, both in followed.logprobs.items()],
-    }  # fmt: skip
+    alone = _laws_alone(followed) if len(requests_of(followed.settings)) > 1 else []
+    if lawless := next((one for one in alone if one.law is None), None):
+        return _facts(followed, replace(lawless, reason=f"a request alone: {lawless.reason}")) | {"law": None}
+    if prod(one.paths for one in alone) <= MOST_TOGETHER:
+        found, parts = explore.explore(followed.call, followed.exploration), []
+    else:
+        parts, stopped = laws_by_slot(followed.call, followed.exploration, [one.law or {} for one in alone])
+        found = _together([part.found for part in parts])
+        found.reason = found.reason or stopped
+    answer = _facts(followed, found) | {"alone": [_encoded(one.law) for one in alone]}
     if found.law is None:
         return answer | {"law": None, "seen": followed.seen()}
-    answer["keeps"] = followed.keeps()
-    raised = {o: p for o, p in found.law.items() if isinstance(o, Raised)}
-    texts = [[[*o], float(p)] for o, p in found.law.items() if not isinstance(o, Raised)]
-    return answer | {"law": texts, "raised": [[str(o), float(p)] for o, p in raised.items()]}
+    answer |= {"keeps": followed.keeps(), "law": None if parts else _encoded(found.law)}
+    return answer | {
+        "parts": [{"slots": part.slots, "drawn": part.drawn, "law": _encoded(part.found.law)} for part in parts]
+    }
+
+
+def _laws_alone(followed: FollowedDecoder) -> list[Explored]:
+    """Return for each request of a call the law of its text when it is made alone."""
+    known: dict[str, Explored] = {}
+    names = [json.dumps(settings, sort_keys=True) for settings in requests_of(followed.settings)]
+    for name in names:
+        if name not in known:
+            request = {**followed.request, "settings": json.loads(name)}
+            one = FollowedDecoder(followed.decode, followed.server, request)
+            warm = one.call()
+            stopped = Explored(None, "none", reason=f"it raises {warm}")
+            known[name] = stopped if isinstance(warm, Raised) else explore.explore(one.call, one.exploration)
+    return [known[name] for name in names]
+
+
+def _together(laws: Sequence[Explored]) -> Explored:
+    """Return what is common to the laws of parts of a batch, and the last law: None if the laws are not known."""
+    weakest = max(laws, key=lambda one: [*Strength].index(Strength(one.exactness)) if one.law else -1)
+    findings = {kind: text for one in reversed(laws) for kind, text in one.findings.items()}
+    return Explored(laws[-1].law, weakest.exactness, max(one.resolution for one in laws),
+                    sum(one.paths for one in laws), laws[-1].reason, findings)  # fmt: skip
+
+
+def _facts(followed: FollowedDecoder, found: Explored) -> dict[str, Any]:
+    """Return what an answer says next to the law."""
+    return {
+        "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
+        "findings": found.findings, "calls": followed.calls, "reads": _reads(followed.exploration),
+        "logprobs": [[[*text], *both] for text, both in followed.logprobs.items()],
+    }  # fmt: skip
+
+
+def _encoded(law: Mapping[Outcome, Any] | None) -> list[list[Any]]:
+    """Return a law as JSON: [text or error, probability]."""
+    return [[str(o) if isinstance(o, Raised) else [*o], float(p)] for o, p in (law or {}).items()]
 
 
 def _reads(exploration: Exploration) -> list[str]:

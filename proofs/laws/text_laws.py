@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf, log
 from typing import Any, NamedTuple
 
-from ...models.decoding_settings import independent, separated
+from ...models.decoding_settings import independent, joined, separated
 from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, size_of
 from ...verifiers.details import LawDetail, TextLawDetail
@@ -45,11 +45,20 @@ TextMasses = Mapping[Any, float]
 """Probabilities of ``joined`` texts. An error that was raised in place of a text stands by its message."""
 
 
+class SlotsMasses(NamedTuple):
+    """The law of some texts of one call. slots: which. drawn: the way in which the others' numbers fell, given which
+    the law is known; None if it depends on none of them."""
+
+    slots: tuple[int, ...]
+    masses: TextMasses
+    drawn: int | None = None
+
+
 class TextsRequest(NamedTuple):
     """A request to a decoder, with what its law is judged by.
 
     tokens: the cap of a text. texts: how many texts one call yields.
-    expected: the law by the settings' definitions, or the reason why there is none.
+    expected: the law of each of these texts by the settings' definitions, or the reason why there is none.
     plain: the law of the same request without speculation; None if the request itself is without.
     raw: function from a text to the row that logprobs are of; None: they are of ``expected``.
     facts: facts for the evidence. together: whether the call made several requests.
@@ -57,7 +66,7 @@ class TextsRequest(NamedTuple):
 
     tokens: int
     texts: int
-    expected: TextMasses | str
+    expected: Sequence[TextMasses] | str
     plain: "TextsLaw | None" = None
     raw: Callable[[Prefix], Sequence[float]] | None = None
     facts: Mapping[str, Any] = {}
@@ -68,7 +77,9 @@ class TextsRequest(NamedTuple):
 class TextsLaw(Law):
     """A law of a decoder's texts. ``of_request`` makes it one that can be judged.
 
-    masses: the table of texts; None if the law is not known.
+    masses: the table of all texts of a call; None if that law is not known.
+    parts: laws of some of the texts, if only those are known.
+    alone: for each of several texts the law of its request alone, if it was measured.
     resolution: total variation to which it is known. calls: number of calls made for it.
     reads: what the decoder asks of its surroundings. keeps: names of what changes with each call.
     logprobs: text -> the smallest and the largest logprobs that were reported with it.
@@ -77,6 +88,8 @@ class TextsLaw(Law):
 
     problem: Any = None
     masses: TextMasses | None = None
+    parts: Sequence[SlotsMasses] = ()
+    alone: Sequence[TextMasses] = ()
     resolution: float = 0.0
     calls: int = 0
     reads: Sequence[str] = ()
@@ -88,7 +101,34 @@ class TextsLaw(Law):
     @property
     def known(self) -> bool:
         """Return whether the law can show that a claim holds: not if surroundings or a count may change it."""
-        return self.masses is not None and not self.reads and not self.keeps
+        return self.measured and not self.reason and not self.reads and not self.keeps
+
+    @property
+    def measured(self) -> bool:
+        """Return whether there is a law of texts."""
+        return self.masses is not None or bool(self.parts)
+
+    @property
+    def each(self) -> Sequence[SlotsMasses]:
+        """Return the laws of texts: of all of them together, or of parts."""
+        if self.masses is None:
+            return self.parts
+        return [SlotsMasses((*range(self.asked.texts),), self.masses)]
+
+    def of_slots(self, slots: Sequence[int]) -> TextMasses:
+        """Return the law of some texts. If only laws of single texts are known, they are taken to be independent."""
+        if self.masses is not None:
+            return _of_slots(self.masses, slots)
+        one = {part.slots[0]: part.masses for part in reversed(self.parts) if len(part.slots) == 1}
+        return _independent(one, slots)
+
+    @property
+    def differ(self) -> bool:
+        """Return whether a text has several laws, by what the others drew."""
+        return any(
+            distance(part.masses, self.of_slots(part.slots)) > MOST_ROUNDINGS * EPSILON * len(part.slots)
+            for part in self.parts
+        )
 
     @property
     def tells(self) -> bool:
@@ -129,7 +169,8 @@ class TextsLaw(Law):
         return TextLawDetail
 
     def facts(self) -> dict[str, Any]:
-        return {"exactness": Strength.NONE if self.masses is None else self.exactness, "paths": self.paths,
+        return {"exactness": self.exactness if self.measured else Strength.NONE, "paths": self.paths,
+                "drawn": len({part.drawn for part in self.parts} - {None}),
                 "calls": self.calls, "missed": self.missed, "confirmations": self.confirmations,
                 "tokens": self.asked.tokens, "dtype": "float32", **self.size, **self.asked.facts}  # fmt: skip
 
@@ -143,31 +184,44 @@ class TextsLaw(Law):
     @cached_property
     def lossless(self) -> Departure:
         """Return the departure from the law that the settings define."""
-        return self._against(self.asked.expected)
+        expected = self.asked.expected
+        if isinstance(expected, str):
+            return self._against(expected)
+        return self._against(lambda slots: _independent(expected, slots))
 
     @property
     def same_as_plain(self) -> Departure:
         """Return the departure from the decoder's own law without speculation."""
         plain = self.asked.plain
         assert plain is not None
-        if not plain.known or plain.masses is None:
+        if not plain.known:
             return self._against(f"the distribution without speculation is not known: {plain.why_unknown}")
-        return self._against(plain.masses, plain.resolution, plain.missed)
+        if plain.differ:
+            return self._against("without speculation a request's distribution depends on what the others drew")
+        return self._against(plain.of_slots, plain.resolution, plain.missed)
 
-    def _against(self, other: TextMasses | str, resolution: float = 0.0, missed: float = 0.0) -> Departure:
-        """Return the departure from another law, or an open one if there is none (a reason stands in its place)."""
-        if self.masses is None and (unwritten := self.findings.get(UNWRITTEN)):
+    def _against(
+        self, other: "Callable[[Sequence[int]], TextMasses] | str", resolution: float = 0.0, missed: float = 0.0
+    ) -> Departure:
+        """Return the departure from another law, or an open one if there is none (a reason stands in its place).
+
+        other: function from places of texts in a call to their law.
+        """
+        if not self.measured and (unwritten := self.findings.get(UNWRITTEN)):
             texts = unwritten.partition(": ")[2]
             entry = LawEntry("one call, repeated", "one output, whatever memory held before", texts)
             return Departure(inf, witness=lambda: self.shown(entry, why=unwritten))
-        if self.masses is None or isinstance(other, str):
-            return Departure(open=self.why_unknown if self.masses is None else str(other))
-        masses, tolerance = self.masses, self.tolerance + resolution
-        return Departure(distance(masses, other), tolerance, self.explained + resolution,
-                         lambda: self._side_by_side(masses, other), tolerance + self.missed + missed)  # fmt: skip
+        if not self.measured or isinstance(other, str):
+            return Departure(open=str(other) if self.measured else self.why_unknown)
+        compared = [(part, other(part.slots)) for part in self.each]
+        part, right = max(compared, key=lambda pair: distance(pair[0].masses, pair[1]))
+        tolerance = self.tolerance + resolution
+        return Departure(distance(part.masses, right), tolerance, self.explained + resolution,
+                         lambda: self._side_by_side(part, right), tolerance + self.missed + missed)  # fmt: skip
 
-    def _side_by_side(self, found: TextMasses, other: TextMasses) -> Witness:
+    def _side_by_side(self, part: SlotsMasses, other: TextMasses) -> Witness:
         """Return the laws of the first tokens on which they differ, the largest gap first."""
+        found, why = part.masses, self._which(part)
         raised = {text: p for text, p in found.items() if isinstance(text, str) and p > LOGPROBS_OFF}
         if raised and not any(isinstance(text, str) for text in other):
             entries = [LawEntry(text, "0", _number(p)) for text, p in raised.items()]
@@ -177,20 +231,28 @@ class TextsLaw(Law):
             seen, right = next((pair for pair in pairs if distance(*pair) > LOGPROBS_OFF), pairs[-1])
             worst = sorted(seen.keys() | right.keys(), key=lambda t: (-abs(seen.get(t, 0) - right.get(t, 0)), t))
             entries = [LawEntry(_text(t), _number(right.get(t, 0)), _number(seen.get(t, 0))) for t in worst]
-        return self.shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]))
+        return self.shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]), why=why)
+
+    def _which(self, part: SlotsMasses) -> str:
+        """Say which of several requests a law is of, if it is not of all."""
+        if part.drawn is None:
+            return ""
+        names = " and ".join(str(slot + 1) for slot in part.slots)
+        return f"request {names} of {self.asked.texts} in one call, given what the others drew"
 
     @property
     def support(self) -> Departure:
         """Return the mass of texts that the settings rule out."""
         expected = self.asked.expected
-        if self.masses is None or isinstance(expected, str):
-            return Departure(open=self.why_unknown if self.masses is None else str(expected))
-        impossible = {text: p for text, p in self.masses.items() if p and not expected.get(text)}
+        if not self.measured or isinstance(expected, str):
+            return Departure(open=str(expected) if self.measured else self.why_unknown)
+        ruled_out = [(part, _impossible(part, expected)) for part in self.each]
+        part, impossible = max(ruled_out, key=lambda pair: sum(pair[1].values()))
         if not impossible:
             return Departure(0.0)
         worst = max(impossible, key=lambda text: impossible[text])
-        entry = LawEntry(_text(worst), "0", f"{impossible[worst]:.3g}")
-        return Departure(sum(impossible.values()), witness=lambda: self.shown(entry), stated=True)
+        entry, why = LawEntry(_text(worst), "0", f"{impossible[worst]:.3g}"), self._which(part)
+        return Departure(sum(impossible.values()), witness=lambda: self.shown(entry, why=why), stated=True)
 
     @property
     def logprobs_reported(self) -> Departure:
@@ -222,34 +284,34 @@ class TextsLaw(Law):
             rows = [self.asked.raw(text[:i])[token] for i, token in enumerate(text)]
             return [log(p) if p else -inf for p in rows]
         assert not isinstance(self.asked.expected, str)
-        masses = [marginal(self.asked.expected, n).get(text[:n], 0.0) for n in range(len(text) + 1)]
+        masses = [marginal(self.asked.expected[0], n).get(text[:n], 0.0) for n in range(len(text) + 1)]
         return [log(b / a) for a, b in itertools.pairwise(masses)] if all(masses) else None
 
     @property
     def batch(self) -> Departure:
-        """Return the departure of requests made together from the product of the laws of each."""
-        expected, plain = self.asked.expected, self.asked.plain
-        if self.masses is None or isinstance(expected, str):
-            return Departure(open=self.why_unknown if self.masses is None else str(expected))
-        known = plain.masses if plain is not None and plain.known else None
-        return self._against(_product_of_each(expected if known is None else known))
+        """Return the departure of requests made together from the laws of each alone, as independent ones."""
+        each = self.alone or self.asked.expected
+        if isinstance(each, str):
+            return Departure(open=each)
+        return self._against(lambda slots: each[slots[0]] if len(slots) == 1 else _independent(each, slots))
 
 
 def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
     """Return the law that the child process answered (``interception.decoders``)."""
     if "error" in answer:
         return TextsLaw(exactness=Strength.NONE, reason=answer["error"], raises=answer.get("kind", "error"))
-    seen, findings, masses = answer.get("seen"), dict(answer.get("findings", {})), None
+    seen, findings = answer.get("seen"), dict(answer.get("findings", {}))
     if seen:
         texts = "; ".join(seen["texts"])
         kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
         text = f"the same call gives different outputs {seen['differs']}: with seed {seen['seed']} {texts}"
         findings = {kind: text, **findings}
-    if answer["law"] is not None:
-        masses = {tuple(text): p for text, p in answer["law"]} | dict(answer["raised"])
     numbers = ("resolution", "paths", "calls", "reason", "raises", "missed", "confirmations")
     return TextsLaw(
-        masses=masses, exactness=Strength(answer.get("exactness", "none")), findings=findings,
+        masses=None if answer["law"] is None else _masses(answer["law"]),
+        parts=[SlotsMasses((*p["slots"],), _masses(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],
+        alone=[*map(_masses, answer.get("alone", ()))], exactness=Strength(answer.get("exactness", "none")),
+        findings=findings,
         reads=tuple(answer.get("reads", ())), keeps=tuple(answer.get("keeps", ())),
         logprobs={tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},
         **{name: answer[name] for name in numbers if name in answer},
@@ -261,15 +323,29 @@ def distance(law: TextMasses, other: TextMasses) -> float:
     return sum(abs(law.get(o, 0.0) - other.get(o, 0.0)) for o in law.keys() | other.keys()) / 2
 
 
-def _product_of_each(law: TextMasses) -> dict[Prefix, float]:
-    """Return the law in which each text keeps its own law and is independent of the others."""
-    each: list[dict[Prefix, float]] = []
-    for text, p in law.items():
-        for k, part in enumerate(separated(text)):
-            if k == len(each):
-                each.append({})
-            each[k][part] = each[k].get(part, 0.0) + p
-    return independent(each)
+def _masses(law: Sequence[Sequence[Any]]) -> TextMasses:
+    """Return a law from its JSON: [text or error, probability]."""
+    return {text if isinstance(text, str) else tuple(text): p for text, p in law}
+
+
+def _of_slots(law: TextMasses, slots: Sequence[int]) -> TextMasses:
+    """Return the law of some of the texts of one call."""
+    found: dict[Any, float] = {}
+    for texts, p in law.items():
+        some = texts if isinstance(texts, str) else joined(separated(texts)[slot] for slot in slots)
+        found[some] = found.get(some, 0.0) + p
+    return found
+
+
+def _independent(laws: Any, slots: Sequence[int]) -> dict[Prefix, float]:
+    """Return the law of the texts in these slots, each with its own law of ``laws``; errors are left out."""
+    return independent([{text: p for text, p in laws[slot].items() if not isinstance(text, str)} for slot in slots])
+
+
+def _impossible(part: SlotsMasses, expected: Sequence[TextMasses]) -> dict[Any, float]:
+    """Return the texts that are written and ruled out by the settings, with their probabilities."""
+    law = _independent(expected, part.slots)
+    return {texts: p for texts, p in part.masses.items() if p and not law.get(texts)}
 
 
 def _text(text: Any) -> str:

@@ -174,6 +174,7 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         f"outputs of more than {max(caps)} tokens, and other caps than {ranges(caps)}",
         settings + (f": at most {together} together" if together > 1 else "" if names else ": --set, --grid"),
         *_of_settings(asked, names),
+        *_given_others(asked),
         *_without_drafts(asked),
         "bugs that act only in some regions of the rows: of decoders they are not counted; --problem takes rows of "
         "your own",
@@ -195,6 +196,17 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
         sentences.append(f"the distribution under {', '.join(strange)}, which draftproof list settings does not have: "
                          "it is judged without it")  # fmt: skip
     return sentences
+
+
+def _given_others(asked: Sequence[TextLawDetail]) -> list[str]:
+    """Say in how many ways the other requests of a batch drew, where each request has its law given what they drew."""
+    drawn = [d.drawn for d in asked if d.drawn]
+    if not drawn:
+        return []
+    return [
+        f"what other requests of a call may draw, except {counted(min(drawn), 'way')}: each request's distribution is "
+        "known given these; requests that were not seen to depend on one decision were not compared in pairs"
+    ]
 
 
 def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:

@@ -113,6 +113,8 @@ GRID = (
             served=Served([{"temperature": 0.5}, {"temperature": 2.0}], prompt="varied")),
     GridRow("greedy beside sampled", {"together": [{"temperature": 0}]},
             served=Served([{"temperature": 0}, {}], prompt="varied")),
+    GridRow("three beside, of other lengths", {"prompt": [1], "together": [{"prompt": [0]}, {"prompt": [0, 1]}]}),
+    GridRow("three beside, one greedy and one that ends", {"together": [{"temperature": 0}, {"eos": [1]}]}),
     GridRow("logprobs", {"logprobs": True}, served=Served([{}], logprobs_of="text")),
     GridRow("logprobs at temperature 0.5", {"temperature": 0.5, "logprobs": True},
             served=Served([{"temperature": 0.5}], logprobs_of="text")),

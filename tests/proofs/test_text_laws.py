@@ -21,7 +21,7 @@ def law(masses=RIGHT, **fields):
 
 
 def verdicts(found, expected=RIGHT, **request):
-    asked = TextsRequest(1, 1, expected, facts={"sampling": "plain", "settings": {}}, **request)
+    asked = TextsRequest(1, 1, [expected], facts={"sampling": "plain", "settings": {}}, **request)
     return {e.claim: e for e in judge(found.of_request(toy(1), asked))}
 
 

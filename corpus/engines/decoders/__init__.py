@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from draftproof.models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
+from draftproof.models.decoding_settings import ReportedLogprobs, note_logprobs, requests_of
 from draftproof.models.errors import RunFailed
 from draftproof.proofs.child_process import LineProcess
 from draftproof.proofs.driven.subjects import digest_of_files
@@ -84,15 +84,17 @@ class DrivenDecoder:
     def answer(self) -> dict[str, Any]:
         """Return the law as ``text_laws.text_law_from`` reads it. Raises: RunFailed."""
         before = self.engine.seconds()
-        facts: dict[str, Any] = {"exactness": "driven", "law": None, "raised": [], "findings": {}}
+        facts: dict[str, Any] = {"exactness": "driven", "law": None, "findings": {}}
         try:
             if seen := self._seen():
                 return facts | {"seen": seen, "reason": "its output depends on memory that was never written"}
             laws = [self._law(k) for k in range(len(self.requests))]
         except NoTreeOfDraws as why:
             return facts | {"reason": str(why), "calls": self.asked}
+        tables = [[[[*text], p] for text, p in law.law().items()] for law in laws]
         return facts | {
-            "law": [[[*text], p] for text, p in independent([law.law() for law in laws]).items()], "calls": self.asked,
+            "law": tables[0] if len(tables) == 1 else None, "calls": self.asked,
+            "parts": [{"slots": [k], "law": law} for k, law in enumerate(tables)] if len(tables) > 1 else [],
             "resolution": sum(law.resolution for law in laws), "paths": sum(law.nodes for law in laws),
             "missed": sum(law.missed for law in laws), "confirmations": laws[0].confirmed, "alone": laws[0].alone,
             "logprobs": [[[*text], *both] for text, both in self.logprobs.items()],

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, separated, text_law
+from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, text_laws
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import file_name, write_atomically
@@ -38,9 +38,9 @@ WHAT = "distributions of a decoder's outputs"
 """What a checkpoint's rows are of."""
 
 
-def rules_out(law: TextMasses, problem: Problem) -> bool:
+def rules_out(laws: Sequence[TextMasses], problem: Problem) -> bool:
     """Check whether some text has next tokens of probability 0."""
-    for texts in zip(*map(separated, law)):
+    for texts in laws:
         begun = {text[: n + 1] for text in texts for n in range(len(text))}
         if any(n < problem.vocabulary for n in Counter(text[:-1] for text in begun).values()):
             return True
@@ -98,7 +98,8 @@ class ExactTexts:
         names, or all modules that another one loaded.
         """
         kept = self._store.rows.get(cell.key, {})
-        if kept.get("law") is None or "made_of" not in kept or changed_since(kept["made_of"]):
+        without = kept.get("law") is None and not kept.get("parts")
+        if without or "made_of" not in kept or changed_since(kept["made_of"]):
             self._store.put(cell.key, self._answer(cell))
         return text_law_from(self._store.rows[cell.key])
 
@@ -176,7 +177,7 @@ class ExactTexts:
         found = self.law_of(cell)
         plain = None if cell.sampling == PLAIN else self.law_of(cell.plain)
         self.report.notice(found.findings)
-        if found.masses is None and found.raises:
+        if not found.measured and found.raises:
             self.failed.append((found.raises, found.why_unknown))
         if found.masses is not None:
             self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found)))
@@ -189,7 +190,7 @@ class ExactTexts:
         if not isinstance(expected, str):
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(expected, cell.problem)
-        if plain is not None and plain.paths > 1 and found.masses is not None:
+        if plain is not None and plain.paths > 1 and found.measured:
             facts["ways_of_plain"] = found.paths == plain.paths
         request = TextsRequest(
             cell.tokens, texts, expected, plain,
@@ -198,19 +199,20 @@ class ExactTexts:
         )  # fmt: skip
         return [self._with_replay(e, cell) for e in judge(found.of_request(cell.problem, request))]
 
-    def _without_effect(self, cell: TextCell, expected: TextMasses) -> list[str]:
+    def _without_effect(self, cell: TextCell, expected: Sequence[TextMasses]) -> list[str]:
         """Return the settings without which the law asked for is the same."""
         same = []
         for name in cell.settings:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
                 other = self._expected(cell._replace(settings=others))
-                same += [name] if not isinstance(other, str) and distance(expected, other) < EPSILON else []
+                alike = not isinstance(other, str) and max(map(distance, expected, other)) < EPSILON
+                same += [name] if alike else []
         return same
 
-    def _expected(self, cell: TextCell) -> TextMasses | str:
+    def _expected(self, cell: TextCell) -> Sequence[TextMasses] | str:
         try:
-            return text_law(cell.problem.target, cell.tokens, cell.settings, ORDERS[self.engine.order])
+            return text_laws(cell.problem.target, cell.tokens, cell.settings, ORDERS[self.engine.order])
         except InputError as error:
             return str(error)
 

@@ -81,7 +81,7 @@ def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
 
 def test_a_decoder_that_starts_a_process_or_asks_the_clock_shows_nothing_that_holds():
     law = TextsLaw(masses={(0,): 1.0}, reads=("processes (_posixsubprocess.fork_exec at d.py:3)",))
-    request = TextsRequest(1, 1, {(0,): 1.0}, facts={"sampling": "plain", "settings": {}})
+    request = TextsRequest(1, 1, [{(0,): 1.0}], facts={"sampling": "plain", "settings": {}})
     judged = judge(law.of_request(decoder_problem(), request))
     reasons = {e.claim: (str(e.verdict), e.detail.reason) for e in judged}
     asked = "it reads its environment: processes (_posixsubprocess.fork_exec at d.py:3)"

@@ -1,0 +1,82 @@
+"""Requests of one call: each has its law, given what the others drew, and one that reads its neighbours is refuted."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from draftproof.proofs.interception.slots import DRAWN
+from draftproof.reports.audits.engines.audit import audit_engine
+from draftproof.reports.audits.engines.cells import long_problem
+from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
+
+pytestmark = pytest.mark.engine
+SUBJECTS = Path(__file__).parents[3] / "subjects"
+THREE = {"prompt": [1], "together": [{"prompt": [0]}, {"prompt": [0, 1]}]}
+ENDING = {"prompt": [1], "together": [{"eos": [0]}, {"temperature": 0.5}, {"prompt": [0]}]}
+GREEDY = {"together": [{"temperature": 0}, {"temperature": 0.5}, {}, {"prompt": [0]}]}
+EIGHT = {"prompt": [1], "together": [{"temperature": 0}, {"eos": [0]}, {"prompt": [0, 1, 1]}, {"temperature": 0.5},
+                                     {"prompt": [0]}, {"stop": [[1, 0]]}, {}]}  # fmt: skip
+
+
+def audited(sample, settings, tokens, engine=None):
+    engine = engine or Engine("batch", "planted", sample, follows=True, forged=False)
+    report = audit_engine(engine, [long_problem()], levels=("exact",), settings=settings, tokens=tokens)
+    return report, {e.claim: str(e.verdict) for e in report.evidence}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "tokens", "which"),
+    [("row_of_the_slot_before", THREE, 3, "request 1 of 3"),
+     ("text_of_the_slot_before", THREE, 3, "request 2 of 3"),
+     ("greedy_if_the_slot_before_is", GREEDY, 2, "request 3 of 5"),
+     ("bonus_of_the_first", GREEDY, 2, "request 5 of 5"),
+     ("shifted_by_an_end", ENDING, 2, "request 2 of 4"),
+     *(pytest.param(*row, marks=pytest.mark.long) for row in (
+         ("ends_with_the_first", {**ENDING, "eos": [1]}, 2, "request 2 of 4"),
+         ("row_of_the_slot_before_in_the_third", THREE, 3, "request 3 of 3"),
+         ("one_uniform_for_two_slots", THREE, 3, "request 3 of 3"),
+     ))],
+)  # fmt: skip
+def test_a_slot_that_depends_on_another_is_refuted_and_said(name, settings, tokens, which):
+    report, verdicts = audited(f"{SUBJECTS / 'batched_decoders.py'}:{name}", settings, tokens)
+    assert report.verdict == verdicts["batch"] == "refuted" and verdicts["lossless"] == "refuted"
+    (witness,) = [e.witness for e in report.evidence if e.claim == "batch"]
+    assert witness.why == f"{which} in one call, given what the others drew"
+
+
+@pytest.mark.parametrize(
+    ("sample", "settings", "tokens"),
+    [("right_decoders.py:R05", THREE, 3),
+     *(pytest.param(f"batched_decoders.py:{name}", THREE, 3, marks=pytest.mark.long)
+       for name in ("whole_blocks", "draining")),
+     *(pytest.param(f"right_decoders.py:{name}", THREE, 3, marks=pytest.mark.long) for name in RIGHT_DECODERS)],
+)  # fmt: skip
+def test_a_right_batch_in_an_odd_style_holds(sample, settings, tokens):
+    report, verdicts = audited(f"{SUBJECTS / sample}", settings, tokens)
+    assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
+
+
+def test_three_requests_are_judged_exactly_within_a_minute_of_processor_time():
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report, verdicts = audited("", THREE, 3, ENGINES["draftproof-reference"])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60
+    assert {e.detail.drawn for e in report.evidence} == {DRAWN}
+    assert max(e.total_variation or 0 for e in report.evidence) < 1e-12
+    (said,) = [one for one in report.not_examined if one.startswith("what other requests of a call may draw")]
+    assert f"except {DRAWN} ways" in said
+
+
+@pytest.mark.parametrize("count", [1, 4, pytest.param(8, marks=pytest.mark.long)])
+def test_greedy_sampled_and_ending_requests_of_several_lengths_hold_together(count):
+    settings = {**EIGHT, "together": EIGHT["together"][: count - 1]}
+    report, verdicts = audited("", settings, 3, ENGINES["draftproof-reference"])
+    assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
+
+
+def test_few_ways_of_all_requests_together_are_followed_together():
+    report, _ = audited("", THREE, 1, ENGINES["draftproof-reference"])
+    assert report.verdict == "holds" and {e.detail.drawn for e in report.evidence} == {0}
