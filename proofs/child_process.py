@@ -21,7 +21,7 @@ from weakref import WeakSet
 import psutil
 
 from ..models.errors import RunFailed, printable
-from .templates import forked
+from .templates import forked, template
 from .time_limits import TimeLimits
 
 LAST = 2000
@@ -251,6 +251,11 @@ class LineProcess:
             status = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
             how = f"{self.what} ended ({status})"
         return RunFailed("crash", how + (f": {printable(said[:200])}" if said else ""))
+
+
+def prepare(modules: Sequence[str] = ()) -> None:
+    """Start what child processes are forked from, so that it imports while this process does. modules: as there."""
+    template({**os.environ, **ENVIRONMENT}, modules)
 
 
 class ChildProcess(LineProcess):
