@@ -153,7 +153,7 @@ class RecordingJudge:
         """Return ``limits_of`` the recording and the rule; nothing once the rule is refuted, or not bet on."""
         if not self.steps or self.impossible or self.differences or self.steps.fortune.refuted_at is not None:
             return {}
-        return limits_of(self.recording, self.against, self.steps.fortune.steps, self.seed)
+        return limits_of(self.recording, self.against, self.seed)
 
 
 class RepeatedUniforms(NamedTuple):

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from math import log
+from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording
-from ....stattests.arguments import ALPHA
+from ....stattests.arguments import ALPHA, BETA
 from ....verifiers.conditional.drawing import drawn, share
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.steps import Steps
@@ -22,46 +24,65 @@ Array = np.ndarray
 LIMIT_SHARDS = 4
 """Shards, spread over the recording, on whose rows the limits are computed."""
 
-LIMIT_STEPS = 256
+LIMIT_STEPS = 512
 """Steps of these shards on whose rows the limits are computed."""
 
-DRAWS = 2, 32
-"""Outcomes drawn on each of these rows, fewest and most. Long recordings show weaker faults, which need more."""
+OUTCOMES = 4_096
+"""Outcomes drawn of a fault, at most."""
+
+ROUNDS = 8
+"""Outcomes drawn on each of these steps, at most: short recordings show strong faults alone."""
+
+OUTCOMES_A_STEP = 8
+"""Outcomes drawn for each step of a limit, if that is not too many: rare ones make much of a sum's deviation."""
 
 NORMAL_MISS = 3.09
 """Standard errors of a sum that a limit allows for: BETA of one side."""
 
 
-def limits_of(recording: Recording, against: Against, judged: int, seed: int) -> dict[str, int | None]:
-    """Return by which step each hypothesis would have refuted the rule with a probability near 1 - BETA; None: unknown.
+class _Gain(NamedTuple):
+    """Mean and deviation of what a step adds to a bet. miss: how far below this one the true mean may be."""
+
+    mean: float
+    deviation: float
+    miss: float
+
+
+def limits_of(recording: Recording, against: Against, seed: int) -> dict[str, int | None]:
+    """Return by which step each hypothesis would have refuted the rule with probability 1 - BETA; None: unknown.
 
     A step adds to the logarithm of a bet what it adds on the recorded rows if its outcome is drawn from the
-    hypothesis. The sum is taken to be normal, and the error of its estimated mean is allowed for.
-    judged: number of steps that were judged. Faults that need many times as many have no limit.
+    hypothesis. The limit allows for the error of this mean, and for the deviation of a sum, taken to be normal. Faults
+    that need more steps than outcomes were drawn have none.
+    Source of the constants: simulation (tests/reports/audits/steps/test_limits.py).
     """
     samples = [steps for steps in _sample(recording, against) if steps.count]
     if not samples:
         return {}
     generator, needed = np.random.default_rng(seed), log(len(against.names) * 4 / ALPHA)
-    epsilon, times = recording.header.epsilon, int(np.clip(judged // LIMIT_STEPS, *DRAWS))
+    epsilon, count = recording.header.epsilon, sum(steps.count for steps in samples)
+    most = min(OUTCOMES, ROUNDS * count)
     rules = [against.law(isinstance(steps, TreeSteps)) for steps in samples]
     unlisted = [1 - drawn(law, steps, generator)[1].mean() for law, steps in zip(rules, samples) if law]
     found = dict[str, int | None]()
     for name in against.names:
-        seen, found[name] = np.zeros(0), None
+        rounds, found[name] = list[Array](), None
         others = [next((o for o in against.laws(isinstance(s, TreeSteps)) if o.name == name), None) for s in samples]
-        for _ in range(times):
+        while len(rounds) * count < most:
             gains = [
                 _gains(law, other, steps, unknown, needed, epsilon, generator)
                 if law and other
                 else np.zeros(steps.count)
                 for law, other, steps, unknown in zip(rules, others, samples, unlisted)
             ]
-            seen = np.concatenate([seen, *gains])
-            mean, miss = seen.mean(), NORMAL_MISS * seen.std() / len(seen) ** 0.5
-            if 4 * miss <= mean or mean + miss <= needed / (times * LIMIT_STEPS):
+            rounds.append(np.concatenate(gains))
+            gain = _estimate(np.array(rounds))
+            found[name] = _steps_needed(gain, needed)
+            known = 4 * gain.miss <= gain.mean and OUTCOMES_A_STEP * (found[name] or inf) <= len(rounds) * count
+            if known or gain.mean + gain.miss <= needed / most:
                 break
-        found[name] = _steps_needed(seen, needed)
+        if (found[name] or 0) > most:
+            found[name] = None
     return found
 
 
@@ -93,14 +114,25 @@ def _gains(
     return np.where(listed, gains, min(log(rest / unlisted), 0.0) if rest and unlisted else 0.0)
 
 
-def _steps_needed(gains: Array, needed: float) -> int | None:
-    """Return the least n with n m - z s sqrt(n + n^2 / S) >= needed, of S gains; None: there is none.
+def _estimate(gains: Array) -> _Gain:
+    """Return the estimate from gains, [rounds, steps].
 
-    m, s: their mean and deviation; the mean itself is off by s / sqrt(S).
+    The error is that of the means of steps: outcomes of one step are more like each other than those of different ones.
     """
-    m, variance = float(gains.mean()), NORMAL_MISS**2 * float(gains.var())
-    least = m**2 - variance / len(gains)
-    if m <= 1e-9 or least <= 0:
+    steps = gains.shape[1]
+    if steps < 2:
+        return _Gain(float(gains.mean()), float(gains.std()), inf)
+    error = gains.mean(0).std(ddof=1) / steps**0.5
+    return _Gain(float(gains.mean()), float(gains.std()), float(student.isf(BETA, steps - 1) * error))
+
+
+def _steps_needed(gain: _Gain, needed: float) -> int | None:
+    """Return the least n with n m - z s sqrt(n) >= needed, and one more; None: there is none.
+
+    m: the least that the mean may be. s: the deviation. One more: sums of few steps take few values.
+    """
+    least, spread = gain.mean - gain.miss, NORMAL_MISS * gain.deviation
+    if least <= 1e-9:
         return None
-    middle = m * needed + variance / 2
-    return int(np.ceil((middle + max(middle**2 - least * needed**2, 0.0) ** 0.5) / least))
+    root = (spread + (spread**2 + 4 * least * needed) ** 0.5) / (2 * least)
+    return int(np.ceil(root**2)) + 1

@@ -11,8 +11,6 @@ from draftproof.reports.audits.steps.evidence import evidence_of
 from draftproof.reports.audits.steps.judge import RecordingJudge
 from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.run import audit_steps
-from draftproof.reports.audits.steps.shard import steps_with_law
-from draftproof.stattests.arguments import ALPHA
 from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.verifiers.conditional.drawing import drawn
@@ -190,24 +188,6 @@ def test_a_fault_at_one_place_that_no_hypothesis_explains_ends_no_audit(tmp_path
     places = [key for key in judge.groups.refuted if key[0] == "place in the batch"]
     assert judge.impossible and not judge.groups.purses[places[0]].likely()
     assert [e.refuted for e in evidence_of(judge, {}) if e.claim == "batch"] == [False]
-
-
-def test_nearly_all_recordings_of_a_bug_are_refuted_by_its_limit(tmp_path):
-    record(tmp_path, steps=120, vocabulary=12, gamma=2)
-    judge, generator, missed = judge_of(tmp_path), np.random.default_rng(5), 0
-    limits, law = judge.limits(), RULES["token"]
-    [steps] = steps_with_law(
-        judge.recording.read(judge.recording.shards[0]), judge.recording.header, judge.against, V, 1
-    )
-    needed = np.log(len(limits) * 4 / ALPHA)
-    for name in ("M11", "M30", "token 1 accepted whatever the rows say", "bonus token at 0.5 times the temperature"):
-        bug = judge.against.by_name[name]
-        for _ in range(40):
-            outcomes, _ = drawn(bug, steps.part(generator.integers(steps.count, size=limits[name])), generator)
-            bets = bets_on_steps(law, [bug], outcomes, judge.recording.header.epsilon)
-            missed += bets.possible.all() and bets.logs[0].cumsum().max() < needed
-    assert limits["M11"] < 130 < limits["M30"] < 600 and missed <= 2
-    assert limits["token 5 accepted whatever the rows say"] is None, "no step has five drafted tokens"
 
 
 def test_limits_count_the_steps_that_are_judged_and_all_of_them(tmp_path):
