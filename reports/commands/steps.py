@@ -18,6 +18,9 @@ RULES = ("token", "block", "greedy-block", "equality", "greedy", "spec-infer", "
          "top-tokens", "traversal", "unknown")  # fmt: skip
 """The names of ``steps.judge.RULE_NAMES``."""
 
+TYPES = ("float64", "float32", "float16", "bfloat16")
+"""The names of ``steps.trainer.TRAINER_OFF``."""
+
 
 @click.command(name="steps")
 @click.argument("folder")
@@ -28,13 +31,25 @@ RULES = ("token", "block", "greedy-block", "equality", "greedy", "spec-infer", "
     type=click.Path(dir_okay=False, writable=True),
     help="Write the step that refutes as a problem for draftproof audit --problem.",
 )
+@click.option(
+    "--trainer",
+    metavar="FILE",
+    help="The trainer's logprobs, as JSON lines: pass only if rollouts follow its policy.",
+)
+@click.option(
+    "--trainer-dtype",
+    type=click.Choice(TYPES),
+    metavar="TYPE",
+    help="Coarsest type in which engine or trainer compute the model.  [default: the recording's]",
+)
 @jobs_option("Shards judged at a time.")
 @cluster_option
 @click.option("--checkpoint", metavar="FILE", help="Save what is judged here; the same command resumes from it.")
 @seed_option
 @sarif_option
 @report_options
-def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs: int | None, cluster: str | None,
+def command(folder: str, rule: str | None, gain: bool, witness: str | None, trainer: str | None,
+            trainer_dtype: str | None, jobs: int | None, cluster: str | None,
             checkpoint: str | None, seed: int, json_file: str | None, html_file: str | None, sarif_file: str | None,
             require_decision: bool) -> None:  # fmt: skip
     """Judge the verification steps recorded in FOLDER (draftproof.recording writes them in an engine's own process), or
@@ -42,7 +57,9 @@ def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs
 
     Given the drafted tokens and the rows of both models, what a rule emits has a known law: a single step can refute
     it. What is not refuted comes with the step by which each kind of fault would have shown."""
+    from ..audits.steps.gate import gate
     from ..audits.steps.run import audit_steps
+    from ..audits.steps.trainer import read_rollouts
 
     if jobs and cluster:
         raise click.UsageError("give --jobs or --cluster, not both")
@@ -52,7 +69,11 @@ def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs
         "nothing was kept (--checkpoint FILE keeps what is judged)")  # fmt: skip
     try:
         with progress_bar() as progress:
-            report = audit_steps(folder, rule, seed, jobs, progress, cluster, checkpoint)
+            options = {"jobs": jobs, "progress": progress, "cluster": cluster, "checkpoint": checkpoint}
+            answer = None
+            if trainer:
+                answer = gate(folder, read_rollouts(trainer), dtype=trainer_dtype, rule=rule, seed=seed, **options)
+            report = answer.report if answer else audit_steps(folder, rule, seed, **options)
     except KeyboardInterrupt:
         stop(f"interrupted; {kept}", INTERRUPTED)
     except RunFailed as failure:
@@ -62,7 +83,9 @@ def command(folder: str, rule: str | None, gain: bool, witness: str | None, jobs
         raise SystemExit(0)
     if witness:
         _write_witness(report.evidence, report.steps or {}, witness, output)
-    output.finish(report, require_decision)
+    for reason in answer.missing if answer else ():
+        output.echo(f"not examined, so not passed: {reason}")
+    output.finish(report, require_decision or bool(answer and answer.missing))
 
 
 def _write_witness(evidence: "Sequence[Evidence]", steps: Mapping[str, Any], file: str, output: Output) -> None:

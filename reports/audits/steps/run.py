@@ -25,6 +25,11 @@ CLAIMS = ("lossless", "follows-rule", "drafts", "rows", "logprobs", "batch")
 TO_LISTEN_FOR = "vocabularies, settings, devices and loads other than those recorded"
 
 
+def opened(folder: str | Path, rule: str | None = None) -> Recording:
+    """Return a recording: a folder of shards, or a file of JSON lines. rule: that is claimed, in place of its own."""
+    return StepLines.open(folder, rule) if Path(folder).is_file() else Recording.open(folder)
+
+
 def audit_steps(
     folder: str | Path, rule: str | None = None, seed: int = 0, jobs: int | None = 1, progress: Progress = silent,
     cluster: str | None = None, checkpoint: str | None = None,
@@ -37,7 +42,7 @@ def audit_steps(
     number of jobs, on any cluster, after any interruptions.
     Raises: InputError if the folder is no recording, or none of its shards can be read; and as ``judge_all``.
     """
-    recording = StepLines.open(folder, rule) if Path(folder).is_file() else Recording.open(folder)
+    recording = opened(folder, rule)
     if not recording.shards:
         raise InputError(f"{folder}: no shard in it; expected steps-000000.safetensors and so on", "DP206")
     judge = judge_all(RecordingJudge(recording, rule, seed), jobs, cluster, checkpoint, progress)

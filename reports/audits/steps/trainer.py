@@ -1,0 +1,194 @@
+"""A trainer's logprobs of emitted tokens, compared with the rows that the engine verified with."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf, nan
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from ....models.errors import InputError
+from ....models.recorded_steps import Recording, Shard, parts
+from .shard import Place
+from .tokens import emitted_tokens
+
+Array = np.ndarray
+
+Rollouts = Mapping[int | str, tuple[Any, Any]]
+"""Request -> the token ids of its text, prompt included, and the trainer's logprob of each. A request is the number
+that was recorded, or the engine's name of it, whose CRC-32 the recorders write. Logprobs of the prompt do not count."""
+
+# SmolLM2 in bfloat16 and in float32 differed by up to 0.33 on 800 tokens, by 0.052 in the mean square: 6 times as much
+# on one token. Twice that is allowed, and 2^-3 of it for float16.
+TRAINER_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.125, "bfloat16": 1.0}
+"""Most that two runs of one model may differ in a logprob, by the type that the model computes in."""
+
+DEVIATIONS = 10
+"""How many times the root of the mean square a difference may be."""
+
+ENOUGH = 100
+"""Number of compared tokens that an answer needs, and from which on the root of the mean square is judged, too."""
+
+
+@dataclass
+class TrainerSeen:
+    """How a trainer's logprobs differ from the engine's.
+
+    allowed: the largest difference that is rounding.
+    count: tokens compared. off: how many differ by more. worst: the largest difference with its sign, and worst_at its
+    place. squares, total: sums of the squared differences and of the differences.
+    other: how many tokens are others than the engine emitted. other_at: the place of the first.
+    uncut: how many have the logprob of the logits before any setting; of recordings without logits, none.
+    unscored: emitted tokens without a logprob of the trainer: of requests that it does not have, or behind a text.
+    """
+
+    allowed: float
+    count: int = 0
+    off: int = 0
+    worst: float = 0.0
+    worst_at: str = ""
+    squares: float = 0.0
+    total: float = 0.0
+    other: int = 0
+    other_at: str = ""
+    uncut: int = 0
+    unscored: int = 0
+
+    @property
+    def deviation(self) -> float:
+        """Return the root of the mean square of the differences."""
+        return (self.squares / max(self.count, 1)) ** 0.5
+
+    @property
+    def refuted(self) -> bool:
+        """Return whether a token differs, a difference is too large, or all of them together are."""
+        drifted = self.count >= ENOUGH and not self.deviation <= self.allowed / DEVIATIONS
+        return bool(self.other or self.off or drifted)
+
+    def add(self, differences: Array, place: Callable[[int], str]) -> None:
+        """Count further tokens. place: of one of them, in words."""
+        if not len(differences):
+            return
+        sizes = np.where(np.isnan(differences), inf, np.abs(differences))
+        self.count += len(sizes)
+        self.off += int((sizes > self.allowed).sum())
+        self.squares += float((sizes**2).sum())
+        self.total += float(differences.sum())
+        k = int(sizes.argmax())
+        if not self.worst_at or sizes[k] > abs(self.worst):
+            self.worst, self.worst_at = float(differences[k]), place(k)
+
+
+class _Scored(NamedTuple):
+    """All texts of the trainer in one array. starts, lengths: of each request, by its number."""
+
+    starts: dict[int, int]
+    lengths: dict[int, int]
+    tokens: Array
+    logprobs: Array
+
+
+def compared(recording: Recording, rollouts: Rollouts, dtype: str) -> TrainerSeen:
+    """Return what comparing each recorded token with the trainer's text shows. dtype: a key of TRAINER_OFF.
+
+    Raises: InputError for a text without one logprob for each token, and for two requests with one number.
+    """
+    if dtype not in TRAINER_OFF:
+        raise InputError(f"dtype {dtype!r}, expected one of {', '.join(TRAINER_OFF)}")
+    scored, seen = _scored(rollouts), TrainerSeen(TRAINER_OFF[dtype])
+    for path in recording.shards:
+        with suppress(InputError):  # the judge says which shards cannot be read
+            _compare(recording.read(path), recording, scored, seen)
+    return seen
+
+
+def read_rollouts(file: str | Path) -> Rollouts:
+    """Return the rollouts of a file of JSON lines with ``request``, ``tokens`` and ``logprobs`` (null: none).
+
+    Raises: InputError for a line that is none.
+    """
+    found: dict[int | str, tuple[Any, Any]] = {}
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read ({error})") from None
+    for number, line in enumerate(filter(str.strip, lines), 1):
+        try:
+            one = json.loads(line)
+            request, tokens = one["request"], one["tokens"]
+            logprobs = [nan if x is None else float(x) for x in one["logprobs"]]
+        except (ValueError, TypeError, KeyError):
+            raise InputError(f"{file}, line {number}: expected request, tokens and logprobs") from None
+        if request in found:
+            raise InputError(f"{file}, line {number}: request {request!r} came before")
+        found[request] = tokens, logprobs
+    return found
+
+
+def _scored(rollouts: Rollouts) -> _Scored:
+    starts, lengths, names = dict[int, int](), dict[int, int](), dict[int, int | str]()
+    tokens, logprobs, end = list[Array](), list[Array](), 0
+    for name, text in rollouts.items():
+        number = crc32(name.encode()) if isinstance(name, str) else int(name)
+        if number in names:
+            raise InputError(f"requests {names[number]!r} and {name!r} have one number; leave one of them out")
+        try:
+            ids, scores = np.asarray(text[0], dtype=int), np.asarray(text[1], dtype=float)
+        except (ValueError, TypeError, IndexError):
+            raise InputError(f"request {name!r}: expected its token ids and their logprobs") from None
+        if ids.ndim != 1 or ids.shape != scores.shape:
+            raise InputError(
+                f"request {name!r}: tokens of shape {ids.shape} and logprobs of {scores.shape}, expected one each"
+            )
+        names[number], starts[number], lengths[number] = name, end, len(ids)
+        end += len(ids)
+        tokens.append(ids)
+        logprobs.append(scores)
+    return _Scored(starts, lengths, np.concatenate([np.zeros(0, int), *tokens]), np.concatenate([[], *logprobs]))
+
+
+def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerSeen) -> None:
+    """Compare the tokens of a shard."""
+    arrays = shard.arrays
+    raw = _uncut(arrays) if "logits" in arrays else None
+    for part in parts(shard, recording.header):
+        tokens = emitted_tokens(part.steps)
+        index = np.arange(len(tokens.n)) - np.searchsorted(tokens.n, tokens.n)
+        step = part.places[tokens.n]
+        text, request = arrays["place"][step] + index, arrays["request"][step].tolist()
+        lengths = np.array([scored.lengths.get(r, 0) for r in request], dtype=int)
+        known, good = (text >= 0) & (text < lengths), (part.matches & part.inside)[tokens.n]
+        seen.unscored += int((good & ~known).sum())
+        chosen = np.flatnonzero(good & known)
+        flat = np.array([scored.starts[request[k]] for k in chosen], dtype=int) + text[chosen]
+        step, index, (n, place, at) = step[chosen], index[chosen], tokens.chosen(chosen)
+        emitted = arrays["emitted"][arrays["emitted_offsets"][step] + index]
+        own = scored.logprobs[flat]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            differences = own - np.log(part.steps.rows.target[n, place, at])
+
+        def where(k: int, shard: Shard = shard, step: Array = step, index: Array = index) -> str:
+            return f"{Place(shard.name, int(step[k]))}, token {index[k] + 1}"
+
+        same = scored.tokens[flat] == emitted
+        if not same.all() and not seen.other:
+            k = int(same.argmin())
+            seen.other_at = f"{where(k)}: emitted {emitted[k]}, scored {scored.tokens[flat[k]]}"
+        seen.other += int((~same).sum())
+        among = np.flatnonzero(same)
+        seen.add(differences[among], lambda k, where=where, among=among: where(among[k]))
+        if raw is not None:
+            entry = arrays["row_offsets"][arrays["draft_offsets"][step] + step + place] + at
+            seen.uncut += int((np.abs(own - raw[entry])[among] <= seen.allowed).sum())
+
+
+def _uncut(arrays: Mapping[str, Array]) -> Array:
+    """Return the logprob of each listed entry before any setting, [L]."""
+    logits, starts = arrays["logits"].astype(float), arrays["row_offsets"][:-1]
+    sizes = np.diff(arrays["row_offsets"])
+    whole = np.logaddexp(np.logaddexp.reduceat(logits, starts), arrays["logits_rest"])
+    return logits - np.repeat(whole, sizes)

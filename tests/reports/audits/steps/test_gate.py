@@ -1,0 +1,195 @@
+"""The gate for rollouts: it passes what is right, and of everything that can fail it says what failed."""
+
+import json
+import shutil
+import time
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+import draftproof
+from draftproof.models.errors import InputError
+from draftproof.recording import Recorder
+from draftproof.reports.audits.steps import judge
+from draftproof.reports.audits.steps.gate import TRAINER, gate
+from draftproof.reports.audits.steps.trainer import read_rollouts
+from draftproof.tests.reports.commands.in_process import draftproof as run
+
+from .recordings import Step, softmax, verifier
+
+V, GAMMA, REQUESTS = 40, 3, 4
+TYPICAL_LIMITS = {"M11": 5, "M30": 20, "equality": 10_000}
+
+
+@pytest.fixture(autouse=True)
+def quick_limits(monkeypatch):
+    """What is tested here is what the gate does with limits."""
+    monkeypatch.setattr(judge, "limits_of", lambda *_: TYPICAL_LIMITS)
+
+
+def engine(folder, verify="C10", hot=1.0, logits=False, more=None, **options):
+    """Record 20 steps of each request, and return each text with its logprobs.
+
+    hot: how many times the engine's temperature the trainer scores at. logits: whether to record them, too.
+    more: further fields recorded.
+    """
+    rng, verify, texts = np.random.default_rng(3), verifier(verify), {}
+    options = {"rule": "token", "dtype": "float32"} | options
+    recorder = Recorder(folder, V, **options)
+    for request in range(REQUESTS):
+        tokens, scores = texts[request] = [0, 0], [np.nan, np.nan]
+        for _ in range(20):
+            step = Step(rng, V, GAMMA)
+            emitted = [int(x) for x in verify(step.target.copy(), step.draft.copy(), step.drafts, rng)]
+            while recorder._queue.full():
+                time.sleep(0.001)
+            recorder.chosen()
+            fields = (more or {}) | ({"logits": step.logits / hot} if logits else {})
+            recorder.step(
+                step.target, step.drafts, emitted, step.draft, request=request, place=len(tokens), slot=request,
+                **fields,
+            )  # fmt: skip
+            rows = np.log(softmax(step.logits, hot))
+            tokens += emitted
+            scores += [rows[k][x] for k, x in enumerate(emitted)]
+    recorder.close()
+    assert recorder.recorded == 20 * REQUESTS
+    return {request: (np.array(tokens), np.array(scores)) for request, (tokens, scores) in texts.items()}
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("right")
+    return folder, engine(folder)
+
+
+def scored(texts, change):
+    return {request: (tokens, change(scores)) for request, (tokens, scores) in texts.items()}
+
+
+def test_rollouts_of_the_policy_pass(right):
+    answer = draftproof.gate(*right)
+    assert answer.passed and answer.reasons == () and answer.report.verdict == "inconclusive"
+    [evidence] = [e for e in answer.report.evidence if e.problem == TRAINER]
+    assert evidence.claim == "logprobs" and evidence.total_variation < 1e-5
+
+
+def ramp(scores):
+    return scores + np.linspace(-1, 1, len(scores)) * 0.01
+
+
+OFF = {
+    "one logprob": (lambda s: np.where(np.arange(len(s)) == 9, s + 0.01, s), "4 of"),
+    "a drift that is small everywhere": (lambda s: s + 0.0015, "0 of"),
+    "those of other weights": (ramp, "off by"),
+    "those of the token before": (lambda s: np.roll(s, 1), "off by"),
+    "not a number": (lambda s: np.where(np.arange(len(s)) == 9, np.nan, s), "off by +nan"),
+    "none possible": (lambda s: np.where(np.arange(len(s)) == 9, -np.inf, s), "off by -inf"),
+}
+
+
+@pytest.mark.parametrize("change, words", OFF.values(), ids=OFF)
+def test_logprobs_of_another_policy_do_not_pass(change, words, right):
+    answer = gate(right[0], scored(right[1], change))
+    assert not answer.passed and answer.report.verdict == "refuted"
+    assert "NaN" not in answer.report.text()
+    [reason] = answer.reasons
+    assert words in reason and "steps-000000.safetensors, step " in reason and "expected within 0.002" in reason
+
+
+def test_rounding_of_the_models_type_is_allowed_and_no_more(right):
+    noise = np.random.default_rng(0)
+    texts = scored(right[1], lambda s: s + noise.normal(size=len(s)) * 0.03)
+    assert not gate(*(right[0], texts)).passed
+    assert gate(right[0], texts, dtype="bfloat16").passed
+    assert not gate(right[0], scored(texts, lambda s: s + 0.1), dtype="bfloat16").passed
+
+
+def test_tokens_that_the_trainer_changed_do_not_pass(right):
+    texts = {request: (np.roll(tokens, 1), scores) for request, (tokens, scores) in right[1].items()}
+    answer = gate(right[0], texts)
+    assert not answer.passed and "step 0, token " in answer.reasons[0] and ": emitted " in answer.reasons[0]
+
+
+def test_logprobs_from_before_the_temperature_are_named(tmp_path):
+    texts = engine(tmp_path, hot=1.25, logits=True, settings={"temperature": 0.8})
+    [reason] = gate(tmp_path, texts).reasons
+    assert reason.endswith("they are those of the logits before temperature and cuts")
+
+
+def test_a_lossy_rule_does_not_pass_whatever_it_claims(tmp_path):
+    texts = engine(tmp_path / "claimed", "M11")
+    answer = gate(tmp_path / "claimed", texts)
+    assert not answer.passed and "refuted" in answer.reasons[0] and len(answer.reasons) == 1
+    texts = engine(tmp_path / "said", "M11", rule="unknown")
+    answer = gate(tmp_path / "said", texts)
+    assert not answer.passed and "stands for none that is known" in answer.reasons[-1]
+
+
+def test_what_could_not_be_examined_does_not_pass(right, tmp_path, monkeypatch):
+    folder, texts = right
+    nothing = gate(folder, {})
+    assert nothing.missing == ("the trainer's logprobs: 0 of the recorded tokens have one, expected 100 or more",)
+    assert "emitted tokens that the trainer has no logprob of" in nothing.report.steps["not_examined"][1]
+    assert gate(folder, {request + 50: text for request, text in texts.items()}).missing
+    assert gate(folder, {request: (t[:2], s[:2]) for request, (t, s) in texts.items()}).missing
+    [short] = gate(folder, texts, faults=0.9).missing
+    assert short == "small faults: 2 of 3 known ones would have shown in 80 steps, expected 3"
+    assert gate(folder, texts, rule="unknown").missing
+    with monkeypatch.context() as patched:
+        patched.setattr(judge, "limits_of", lambda *_: {})
+        assert gate(folder, texts).missing and not gate(folder, texts, faults=0).missing
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    shutil.copy(damaged / "steps-000000.safetensors", damaged / "steps-000001.safetensors")
+    (damaged / "steps-000001.safetensors").write_bytes(b"nothing")
+    assert "has shards that cannot be read" in gate(damaged, texts).missing[0]
+    greedy = engine(tmp_path / "greedy", "C10", settings={"temperature": 0})
+    assert not gate(tmp_path / "greedy", greedy).passed
+
+
+def test_numbers_that_are_used_twice_do_not_pass(tmp_path):
+    texts = engine(tmp_path, more={"uniforms": np.full(GAMMA, 0.25)})
+    assert any(one.startswith("uses one uniform twice: ") for one in gate(tmp_path, texts).missing)
+
+
+def test_the_command_exits_by_the_answer(right, tmp_path):
+    folder, texts = right
+
+    def status(texts, name, *options):
+        lines = [{"request": r, "tokens": t.tolist(), "logprobs": [None if np.isnan(x) else x for x in s]}
+                 for r, (t, s) in texts.items()]  # fmt: skip
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return run("steps", str(folder), "--trainer", str(tmp_path / name), *options)
+
+    assert status(texts, "right").status == 0
+    off = status(scored(texts, ramp), "off")
+    assert off.status == 1 and "logprobs" in off.out
+    few = status({}, "none")
+    assert few.status == 4 and "not examined, so not passed: the trainer's logprobs: 0 of" in few.out
+    assert status(scored(texts, ramp), "off", "--trainer-dtype", "bfloat16").status == 0
+
+
+def test_bad_input_is_named(right, tmp_path):
+    folder, texts = right
+    name = "request-a"
+    with pytest.raises(InputError, match="one number"):
+        gate(folder, {name: texts[0], crc32(name.encode()): texts[1]})
+    with pytest.raises(InputError, match="expected one each"):
+        gate(folder, {0: (texts[0][0], texts[0][1][1:])})
+    with pytest.raises(InputError, match="token ids and their logprobs"):
+        gate(folder, {0: 3})
+    with pytest.raises(InputError, match="expected one of float64"):
+        gate(folder, texts, dtype="int8")
+    with pytest.raises(InputError, match="a share from 0 to 1"):
+        gate(folder, texts, faults=2)
+    file = tmp_path / "trainer.jsonl"
+    for line, words in (("{", "line 1: expected request"), ('{"request": 1}', "line 1: expected request")):
+        file.write_text(line)
+        with pytest.raises(InputError, match=words):
+            read_rollouts(file)
+    file.write_text('{"request": 1, "tokens": [], "logprobs": []}\n' * 2)
+    with pytest.raises(InputError, match="line 2: request 1 came before"):
+        read_rollouts(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_rollouts(tmp_path / "none")
