@@ -5,7 +5,7 @@ from itertools import pairwise, product
 from math import exp, inf, log, prod, sqrt
 from typing import Any, NamedTuple
 
-from .errors import InputError, of_kind
+from .errors import InputError
 from .law import Model, Prefix
 
 Row = list[float]
@@ -63,7 +63,9 @@ SETTINGS = {
     "prompt": Setting("tokens", "read after the start token, before the output"),
     "logprobs": Setting("yes or no", "yield (tokens, logprobs) in place of tokens", law=False),
     "lookup": Setting("yes or no", "draft from the prompt and output, without the draft model", law=False),
-    "earlier": Setting("texts", "prompts decoded before, by the same engine", law=False),
+    "earlier": Setting("earlier requests", "prompts decoded before, by the same engine, or settings of such requests, "
+                       "with their cap (tokens), after how many random numbers they are cancelled (cancelled), and the "
+                       "number of a way in which those fall (drawn)", law=False),
 }  # fmt: skip
 """By name; an engine says which it has, and may have others of its own, on which the law does not depend."""
 
@@ -88,6 +90,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
 
 ENDS = ("eos", "stop", "n", "together", "prompt")
 """Settings of a text and not of a row, which have no place in an order."""
+
+OF_EARLIER = ("tokens", "cancelled", "drawn")
+"""What the settings of an earlier request say beyond those of others."""
 
 CUTS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 """What sampling does; where the largest score is taken, they are passed over."""
@@ -343,53 +348,3 @@ def text_laws(
                    and n not in (*order, *ENDS)]:  # fmt: skip
         raise InputError(f"{strange[0]} has no place in this engine's order")
     return [one_text_law(model, tokens, request, order) for request in requests]
-
-
-@of_kind("DP402")
-def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = None) -> None:
-    """Check settings. Raises: InputError in one line for a value of another form, or a setting that the engine has
-    not.
-    """
-    forms: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "number": (_number, "a number"),
-        "whole": (lambda v: type(v) is int and v >= 0, "a whole number of at least 0"),
-        "tokens": (_tokens, "a list of tokens"),
-        "texts": (lambda v: isinstance(v, list) and all(map(_tokens, v)), "a list of lists of tokens"),
-        "yes or no": (lambda v: isinstance(v, bool), "true or false"),
-        "numbers by token": (lambda v: isinstance(v, dict) and all(map(_number, v.values())), "{token: number}"),
-        "tokens by token": (lambda v: isinstance(v, dict) and all(map(_tokens, v.values())), "{token: [token]}"),
-        "requests": (lambda v: isinstance(v, list) and all(isinstance(s, dict) for s in v), "a list of settings"),
-    }
-    for name, value in settings.items():
-        if has is not None and name not in has:
-            raise InputError(f"it has no setting {name}; expected one of {', '.join(has) or 'none'}")
-        if name in SETTINGS:
-            fits, form = forms[SETTINGS[name].kind]
-            if not fits(value):
-                raise InputError(f"{name} {value!r}: expected {form}")
-    if not 0 <= settings.get("temperature", 1) <= 10:
-        raise InputError(f"temperature {settings['temperature']}: expected a number from 0 to 10")
-    for other in settings.get("together") or ():
-        checked_settings(other, has)
-    if settings.get("logprobs") and len(requests_of(settings)) > 1:
-        raise InputError("logprobs of several outputs are not judged; expected logprobs without n and together")
-
-
-def named_tokens(settings: Mapping[str, Any]) -> set[int]:
-    """Return the tokens that settings name."""
-    named: set[int] = set()
-    for name, value in settings.items():
-        kind = SETTINGS[name].kind if name in SETTINGS else ""
-        named |= {*value} if kind == "tokens" else set()
-        named |= {token for text in value for token in text} if kind == "texts" else set()
-        named |= {*map(int, value)} if kind.endswith("by token") else set()
-        named |= {token for may in value.values() for token in may} if kind == "tokens by token" else set()
-    return named
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
-
-
-def _tokens(value: Any) -> bool:
-    return isinstance(value, list) and all(type(token) is int and token >= 0 for token in value)

@@ -1,18 +1,20 @@
 """The child process in which a decoder is traced: for each request the law of what one call of it yields."""
 
+import inspect
 import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...models.decoding_settings import BETWEEN_TEXTS, ReportedLogprobs, joined, note_logprobs, requests_of
+from ...models.decoding_settings import BETWEEN_TEXTS, OF_EARLIER, ReportedLogprobs, joined, note_logprobs, requests_of
 from ...models.digests import versions
 from ...models.errors import RunFailed
 from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
@@ -24,6 +26,7 @@ from .explore import Explored
 from .kept import changing
 from .loading import load
 from .outcomes import Outcome, Raised
+from .ruled import RuledTracer, before_the_call
 from .serving import Server
 from .slots import MOST_TOGETHER, laws_by_slot
 
@@ -89,6 +92,8 @@ class FollowedDecoder:
 
     exploration: what is remembered of it. calls: the number of calls so far.
     logprobs: text -> the least and the largest that was reported at each place.
+    earlier: requests to make before it each time, unless the decoder makes them itself.
+    behind: how the last of them ended.
     """
 
     def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
@@ -97,11 +102,17 @@ class FollowedDecoder:
         folders = [request[name] and Path(request[name]) for name in ("target", "draft")]
         self.given = *folders, request["start"], request["tokens"], request["gamma"]
         self.settings = dict(request["settings"])
+        own = "earlier" in inspect.signature(decode).parameters
+        self.earlier = [] if own else self.settings.pop("earlier", [])
+        self.behind = ""
         self.logprobs: ReportedLogprobs = {}
 
     def yielded(self, seed: int, fill: int) -> Outcome:
         """Make one call, and return the ids of its text; those of several texts have a mark between them."""
         with filled_memory(fill):
+            for earlier in self.earlier[-1:]:
+                before = self.made(earlier, seed)
+                self.behind = "it was cancelled" if before is None else f"its output was {before}"
             texts = [*self.decode(*self.given, [seed], **self.settings)]
         if len(texts) != 1:
             raise ValueError(f"it yields {len(texts)} outputs for one seed")
@@ -121,6 +132,28 @@ class FollowedDecoder:
                 raise ValueError("it reports no logprobs")
             note_logprobs(self.logprobs, outcome, [*map(float, reported)])
         return outcome
+
+    def explored(self) -> Explored:
+        """Explore the call."""
+        return explore.explore(self.call, self.exploration, kind=partial(RuledTracer, clear=self.make_first))
+
+    def make_first(self) -> None:
+        """Make all earlier requests but the last with real random numbers, always the same ones.
+
+        So what the call before left behind is replaced by what these leave.
+        """
+        for k, earlier in enumerate(self.earlier[:-1]):
+            self.made(earlier, k)
+
+    def made(self, earlier: Any, seed: int) -> Any:
+        """Make an earlier request, and return its text; None if it was cancelled."""
+        settings = dict(earlier) if isinstance(earlier, Mapping) else {"prompt": earlier}
+        target, draft, start, tokens, gamma = self.given
+        tokens, cancelled, drawn = (settings.pop(n, default) for n, default in zip(OF_EARLIER, (tokens, None, 0)))
+        text = None
+        with before_the_call(drawn, cancelled):
+            (text,) = self.decode(target, draft, start, tokens, gamma, [seed], **settings)
+        return text
 
     def call(self, seed: int | None = None, fill: int | None = None) -> Outcome:
         """Make a call within the limits of time, as one that is traced or repeated."""
@@ -179,7 +212,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     if lawless := next((one for one in alone if one.law is None), None):
         return _facts(followed, replace(lawless, reason=f"a request alone: {lawless.reason}")) | {"law": None}
     if prod(one.paths for one in alone) <= MOST_TOGETHER:
-        found, parts = explore.explore(followed.call, followed.exploration), []
+        found, parts = followed.explored(), []
     else:
         parts, stopped = laws_by_slot(followed.call, followed.exploration, [one.law or {} for one in alone])
         found = _together([part.found for part in parts])
@@ -203,7 +236,7 @@ def _laws_alone(followed: FollowedDecoder) -> list[Explored]:
             one = FollowedDecoder(followed.decode, followed.server, request)
             warm = one.call()
             stopped = Explored(None, "none", reason=f"it raises {warm}")
-            known[name] = stopped if isinstance(warm, Raised) else explore.explore(one.call, one.exploration)
+            known[name] = stopped if isinstance(warm, Raised) else one.explored()
     return [known[name] for name in names]
 
 
@@ -220,6 +253,7 @@ def _facts(followed: FollowedDecoder, found: Explored) -> dict[str, Any]:
     return {
         "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
         "findings": found.findings, "calls": followed.calls, "reads": _reads(followed.exploration),
+        "behind": followed.behind,
         "logprobs": [[[*text], *both] for text, both in followed.logprobs.items()],
     }  # fmt: skip
 

@@ -106,16 +106,22 @@ class Explored:
     between_levels: float = 0.0
 
 
-def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk] | None = None) -> Explored:
+def explore(
+    call: Callable[[], Outcome],
+    exploration: Exploration,
+    walks: list[Walk] | None = None,
+    kind: Callable[[Exploration], Tracer] = Tracer,
+) -> Explored:
     """Return the law of ``call``'s outcome over all ways its random numbers can fall.
 
     call: runs the function once on fresh inputs and returns its outcome, hashable. It is called several times for each
       path, all but the first with plain numbers.
     exploration: what is remembered of the subject.
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
+    kind: function that makes the tracer.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
-    walks, tracer, law = [] if walks is None else walks, Tracer(exploration), dict[Outcome, Any]()
+    walks, tracer, law = [] if walks is None else walks, kind(exploration), dict[Outcome, Any]()
     walks.clear()  # of the draft block before
     try:
         while tracer.begin():

@@ -8,7 +8,6 @@ Which requests depend on a decision is found by calls: the decision is made in i
 by the rule, and the texts are compared.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,8 @@ from .exploration import Exploration
 from .explore import Explored, replay
 from .following import following_once
 from .outcomes import Outcome, Raised
-from .tracer import NotInterceptable, PathLeft, Tracer
+from .ruled import RuledTracer
+from .tracer import NotInterceptable, PathLeft
 
 Script = tuple[int, ...]
 
@@ -40,17 +40,9 @@ MOST_TOGETHER = 1_000
 OFF = 1e-6
 """Total variation from the law of a request alone from which on it is measured again, thoroughly."""
 
-SAME_ANSWERS = 32
-"""Times in a row that a question, or two by turns, get the same answer. So code that draws until it is content ends."""
 
-
-class SlotTracer(Tracer):
-    """A tracer that makes new decisions by a rule, and leaves no other way for later. rule: the number of the rule."""
-
-    def __init__(self, exploration: Exploration):
-        super().__init__(exploration)
-        self.rule = self.row = 0
-        self.asked_last: list[tuple] = []
+class SlotTracer(RuledTracer):
+    """A tracer that makes all new decisions by a rule."""
 
     def set_out(self, script: Script, mass: Any, rule: int) -> None:
         """Begin a path with these decisions. mass: the probability of the chosen requests' part of them."""
@@ -59,19 +51,6 @@ class SlotTracer(Tracer):
         self.script, self.path, self.probability = script, [], mass
         self.rule, self.row, self.asked_last = rule, 0, []
         self.mind_the_time()
-
-    def first(self, probabilities: Sequence[Any]) -> int:
-        asked = tuple(map(float, probabilities))
-        if asked not in self.asked_last:
-            self.row, self.asked_last = 0, [*self.asked_last[-1:], asked]
-        self.row += 1
-        question = repr((self.rule, asked, self.row // SAME_ANSWERS)).encode()
-        point = int.from_bytes(hashlib.blake2b(question, digest_size=7).digest(), "big") / 2.0**56
-        ways = [way for way, p in enumerate(asked) if p]
-        while len(ways) > 1 and point >= asked[ways[0]]:
-            point -= asked[ways.pop(0)]
-        self.path.append(ways[0])
-        return ways[0]
 
 
 class SlotLaw:

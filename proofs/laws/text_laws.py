@@ -84,6 +84,7 @@ class TextsLaw(Law):
     reads: what the decoder asks of its surroundings. keeps: names of what changes with each call.
     logprobs: text -> the smallest and the largest logprobs that were reported with it.
     raises: the kind of error that every call raises, or that ended the traced one.
+    behind: how the request made before each call ended, if there was one.
     """
 
     problem: Any = None
@@ -96,6 +97,7 @@ class TextsLaw(Law):
     keeps: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
     raises: str | None = None
+    behind: str = ""
     request: TextsRequest | None = None
 
     @property
@@ -236,7 +238,7 @@ class TextsLaw(Law):
     def _which(self, part: SlotsMasses) -> str:
         """Say which of several requests a law is of, if it is not of all."""
         if part.drawn is None:
-            return ""
+            return f"behind another request: {self.behind}" if self.behind else ""
         names = " and ".join(str(slot + 1) for slot in part.slots)
         return f"request {names} of {self.asked.texts} in one call, given what the others drew"
 
@@ -306,7 +308,7 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
         kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
         text = f"the same call gives different outputs {seen['differs']}: with seed {seen['seed']} {texts}"
         findings = {kind: text, **findings}
-    numbers = ("resolution", "paths", "calls", "reason", "raises", "missed", "confirmations")
+    numbers = ("behind", "resolution", "paths", "calls", "reason", "raises", "missed", "confirmations")
     return TextsLaw(
         masses=None if answer["law"] is None else _masses(answer["law"]),
         parts=[SlotsMasses((*p["slots"],), _masses(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],

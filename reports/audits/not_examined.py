@@ -181,8 +181,8 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         f"prompts of other lengths than {ranges(lengths)}, and other prompts of those lengths",
         "mistakes about tokens before the last one, in the cache or in positions: a forged model's row depends on the "
         "last token only (draftproof e2e has models with more)",
-        "several seeds in one call, what one request leaves for another one, and what only the first call of a process "
-        "does",
+        f"several seeds in one call, what one request leaves for another one{_behind(asked)}, and what only the first "
+        "call of a process does",
     ]
 
 
@@ -196,6 +196,12 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
         sentences.append(f"the distribution under {', '.join(strange)}, which draftproof list settings does not have: "
                          "it is judged without it")  # fmt: skip
     return sentences
+
+
+def _behind(asked: Sequence[TextLawDetail]) -> str:
+    """Say after how many sequences of requests another one was made."""
+    made = sum("earlier" in d.settings for d in asked)
+    return f" (except in {counted(made, 'sequence')} of requests)" if made else ""
 
 
 def _given_others(asked: Sequence[TextLawDetail]) -> list[str]:

@@ -9,13 +9,13 @@ from draftproof.models.decoding_settings import (
     ORDERS,
     SETTINGS,
     NoTextLaw,
-    checked_settings,
     joined,
     one_text_law,
     text_law,
 )
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree, Markov
+from draftproof.models.setting_values import checked_settings
 
 pytestmark = pytest.mark.exact
 ROW = ContextFree((0.5, 0.3, 0.2))

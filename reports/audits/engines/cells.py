@@ -10,14 +10,13 @@ from ....models.decoding_settings import (
     LOOKUP,
     ORDERS,
     PLAIN,
-    checked_settings,
-    named_tokens,
     requests_of,
     text_law,
 )
 from ....models.errors import InputError
 from ....models.json_files import read_file
 from ....models.problem import Problem, as_json, problem_from
+from ....models.setting_values import checked_settings, named_tokens
 from ....verifiers.adapters.registry import TOKENS, Engine
 from ..settings_grid import MORE_TOKENS, REPEATING, chosen_rows
 
@@ -32,6 +31,15 @@ DRAFTING = (
     "repaired",
 )
 """Settings that say how to draft, which plain decoding does not have."""
+
+
+SEQUENCES: Mapping[str, list[Any]] = {
+    "behind an end token": [{"eos": [0, 1]}],
+    "behind a cap": [{"tokens": 2}] * 6,
+    "behind a cancelled request": [{"tokens": 6, "cancelled": 8}],
+}
+"""Earlier requests, by what is said of a request after them. Of those that end at their cap the last one's state is
+left by requests of its own kind, since every request of an audit may end so."""
 
 
 class TextCell(NamedTuple):
@@ -84,10 +92,12 @@ def asked_cells(
     """Return one cell for each problem, with the settings of the command line.
 
     If only the engine and settings are named, a second cell has texts of several blocks, provided that two tokens are
-    enough for the settings. Without settings a third cell has rows with zeros.
+    enough for the settings. Without settings a third cell has rows with zeros, and the others come after requests of
+    ``SEQUENCES``: an end token is asked for if the engine is known to have it.
     Raises: InputError for a setting that the engine does not have.
     """
-    checked_settings(settings, engine.settings)
+    has = engine.settings and [*engine.settings, *(() if engine.driver else ("earlier",))]
+    checked_settings(settings, has)
     given = {name: value for name, value in settings.items() if name != "lookup"}
     sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
     name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
@@ -96,7 +106,10 @@ def asked_cells(
         return cells
     more = TextCell("more blocks", given, MORE_TOKENS + engine.tokens - TOKENS, sampling, long_problem())
     if not given:
-        return [*cells, more, TextCell("rows with zeros", given, engine.tokens, sampling, zeros_problem())]
+        zeros = TextCell("rows with zeros", given, engine.tokens, sampling, zeros_problem())
+        known = {name: made for name, made in SEQUENCES.items() if "eos" in (has or ()) or "eos" not in made[0]}
+        return [*cells, more, zeros, *(TextCell(name, {"earlier": made}, engine.tokens, sampling, long_problem())
+                                       for name, made in known.items())]  # fmt: skip
     return [*cells, *([more._replace(name=f"{name}, more blocks")] if _need_two_tokens(engine, more) else [])]
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from draftproof.models.decoding_settings import checked_settings
 from draftproof.models.errors import InputError
+from draftproof.models.setting_values import checked_settings
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.cells import asked_cells, zeros_problem
+from draftproof.reports.audits.engines.cells import SEQUENCES, asked_cells, zeros_problem
 from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
@@ -58,7 +58,9 @@ def test_as_many_ways_as_without_a_draft_are_said():
 
 def test_where_nothing_but_the_engine_is_named_rows_with_zeros_are_asked():
     cells = asked_cells(ENGINES["draftproof-reference"], [], {}, None, False)
-    assert [cell.name for cell in cells] == ["none", "more blocks", "rows with zeros"]
+    assert [cell.name for cell in cells] == ["none", "more blocks", "rows with zeros", *SEQUENCES]
+    own = Engine("own", "", "own.py:decode", follows=True)
+    assert [cell.name for cell in asked_cells(own, [], {}, None, False)][3:] == [*SEQUENCES][1:]
 
 
 @pytest.mark.parametrize(
