@@ -1,16 +1,15 @@
 """What a verdict says nothing of, a sentence each: derived from what the run did."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...models.decoding_settings import SETTINGS
 from ...models.looking_ahead import AHEAD, LENGTHS
-from ...models.wide import FEW_TOKENS
 from ...verifiers.adapters.registry import ENGINES
 from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
-from .positions import decided_positions, undecided
 from .scope import ReportScope, Run, counted, ranges, scope, shares
+from .scope_table import beside
 
 MOST_NAMES = 5
 """Most problems that a sentence names; the scope of the JSON has all of them."""
@@ -30,13 +29,8 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(known.gammas)}")
     if known.quick:
         sentences.append("wide vocabularies and long blocks: the audit was quick")
-    sentences += (
-        undecided(known.positions) + _together(report) + _at_positions(items) + _of_trees(known) + _not_decided(known)
-    )
+    sentences += beside(known.table) + _of_trees(known) + _not_decided(known)
     if known.ids:
-        shares = (f"of {v} {_share(n['drafted'], v)}, {_share(n['emitted'], v)}" for v, n in known.ids.items())
-        what = "ids of wide vocabularies but for the shares that were drafted, and that calls emitted"
-        sentences.append(f"{what}: {'; '.join(shares)}")
         most = max(n["drafted"] for n in known.ids.values())
         sentences.append(f"draft rows of more than {most} tokens on wide vocabularies, such as a full softmax")
     if known.smallest_probability:
@@ -84,10 +78,6 @@ def left_out(report: Run) -> list[str]:
     return words or ["other models, settings and devices"]
 
 
-def _share(part: int, of: str) -> str:
-    return "all" if part == int(of) else f"{100 * part / int(of):.2g} %"
-
-
 def zeros_examined(evidence: Evidence) -> bool:
     """Return whether evidence on support is of a problem whose target gives some token probability 0. Older reports are
     believed."""
@@ -125,31 +115,6 @@ def _of_trees(known: ReportScope) -> list[str]:
         *([f"trees drawn {' or '.join(others)}"] if others else []),
         "bugs that act only in some regions of the rows: of draft trees they are not counted",
     ]
-
-
-def _together(report: Run) -> list[str]:
-    """Say which lengths were examined over which vocabularies, if not each over each."""
-    details = [e.detail for e in report.evidence if not e.out_of_scope]
-    sizes = {(d.vocabulary, d.gamma) for d in details if d.vocabulary is not None and d.gamma is not None}
-    over: dict[tuple[int, ...], list[int]] = {}
-    for v in sorted({v for v, _ in sizes}):
-        over.setdefault(tuple(sorted(gamma for one, gamma in sizes if one == v)), []).append(v)
-    if len(over) < 2:
-        return []
-    examined = "; ".join(f"gamma = {ranges(gammas)} over V = {ranges(vs)}" for gammas, vs in over.items())
-    return [f"combinations of block length and vocabulary other than: {examined}"]
-
-
-def _at_positions(items: Sequence[Evidence]) -> list[str]:
-    """Say which positions of blocks no problem decides, over wide vocabularies."""
-    over: dict[int, list[Evidence]] = {}
-    for e in items:
-        if e.detail.wide and not e.out_of_scope and (e.detail.vocabulary or 0) > FEW_TOKENS:
-            over.setdefault(e.detail.vocabulary or 0, []).append(e)
-    decided = [(v, int(gamma), sets) for v, of in sorted(over.items()) for gamma, sets in decided_positions(of).items()]
-    left = [(v, gamma, {*range(gamma)}.difference(*sets)) for v, gamma, sets in decided]
-    named = [f"{ranges(at)} of gamma = {gamma} over V = {v}" for v, gamma, at in left if at]
-    return [f"on wide vocabularies, positions {'; '.join(named)}"] if named else []
 
 
 def _of_functions(known: ReportScope, program: bool) -> list[str]:
@@ -228,17 +193,15 @@ def _regions(report: Run, wide: bool) -> list[str]:
     """Say in which regions of the rows a bug could act unseen (``models.regions``). wide: whether there are wide
     rows."""
     sentences = []
-    where = {dtype: "over rationals" if dtype == "exact" else f"in {dtype}" for dtype in report.regions}
-    for dtype, (covered, every) in shares(report).items():
-        if covered < every:
-            sentences.append(
-                f"bugs that act only in {every - covered} of {every} regions of the rows, {where[dtype]}: no problem "
-                "leads there, or what they change is below rounding; the page (--html) counts them by region"
-            )
-    for dtype, (covered, every) in shares(report, AHEAD).items():
+    if left := _left(shares(report), lambda covered, every: every - covered):
         sentences.append(
-            f"how many tokens are verified, if later rows decide it, {where[dtype]}, except {covered} of {every} "
-            f"regions of blocks of {LENGTHS[0]} to {LENGTHS[-1]} tokens over small vocabularies"
+            "bugs that act only in regions of the rows where no problem leads, or what they change is below rounding: "
+            f"{left}; the page (--html) counts them by region"
+        )
+    if covered := _left(shares(report, AHEAD), lambda covered, every: covered):
+        sentences.append(
+            "how many tokens are verified, if later rows decide it, outside the regions examined over few tokens "
+            f"(gamma = {LENGTHS[0]} to {LENGTHS[-1]}): {covered}"
         )
     if report.regions and wide:
         sentences.append(
@@ -251,6 +214,13 @@ def _regions(report: Run, wide: bool) -> list[str]:
             "them together: --problem takes your own rows"
         )
     return sentences
+
+
+def _left(shares_of: Mapping[str, tuple[int, int]], count: Callable[[int, int], int]) -> str:
+    """Return counts of regions in each kind of numbers: "766 of 1820 in float64"; empty if all regions are covered."""
+    where = {dtype: "over rationals" if dtype == "exact" else f"in {dtype}" for dtype in shares_of}
+    partial = {dtype: counts for dtype, counts in shares_of.items() if counts[0] < counts[1]}
+    return ", ".join(f"{count(*counts)} of {counts[1]} {where[dtype]}" for dtype, counts in partial.items())
 
 
 def _gaps(items: Sequence[Evidence]) -> list[str]:

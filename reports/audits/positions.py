@@ -1,6 +1,6 @@
 """The positions of a block that were decided, alone and together, by problems on whose laws a verdict stands."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from ...verifiers.details import LawDetail
@@ -42,25 +42,6 @@ def how_decided(gamma: int, sets: Sets) -> str:
         return f"position{'' if len(every) == 1 else 's'} {ranges(every)}" if every else "no position"
     pairs = _pairs(sets)
     return PAIRS if all((i, i + 1) in pairs for i in range(gamma - 1)) else ALONE
-
-
-def undecided(positions: Mapping[str, Sets]) -> list[str]:
-    """Say what of longer blocks was not decided, a sentence each."""
-    apart, alone, sentences = [], [], []
-    for gamma, sets in ((int(gamma), sets) for gamma, sets in positions.items()):
-        how, every = how_decided(gamma, sets), {i for one in sets for i in one}
-        if how == PAIRS:
-            count = gamma * (gamma - 1) // 2
-            apart.append(f"{count - len(_pairs(sets)):,} of {count:,} at gamma = {gamma}")
-        elif how == ALONE:
-            alone.append(str(gamma))
-        elif how != TOGETHER:
-            sentences.append(f"at gamma = {gamma} positions {ranges(set(range(gamma)) - every)}")
-    if apart:
-        sentences.append(f"pairs of positions that no problem decides together, and most threes: {', '.join(apart)}")
-    if alone:
-        sentences.append(f"two positions together at gamma = {', '.join(alone)}")
-    return sentences
 
 
 def _pairs(sets: Sets) -> set[tuple[int, int]]:

@@ -11,7 +11,8 @@ from ...models.wide import LEAST_EXCHANGED
 from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
-from .positions import TOGETHER, decided_positions, how_decided, ranges
+from .positions import decided_positions, ranges
+from .scope_table import ScopeRow, scope_rows
 
 
 class Run(Protocol):
@@ -74,6 +75,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     rounding: of draft trees: by what measures a deviation is rounding.
     quick: whether wide problems were left out.
     not_decided: problems that were tried or left for want of time, and are no part of the above but of ``laws``.
+    table: the sizes, with what was decided at each.
     says: the above in words. reading: the verdict in words that say no more than the evidence.
     """
 
@@ -101,6 +103,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     rounding: str = ""
     quick: bool = False
     not_decided: list[NotDecided] = []
+    table: list[ScopeRow] = []
     says: str = ""
     reading: str = ""
 
@@ -137,7 +140,7 @@ def scope(report: Run) -> ReportScope | None:
         vocabularies=sorted({d.vocabulary for d in sizes if d.vocabulary}),
         gammas=sorted({d.gamma for d in sizes if d.gamma}),
         positions=decided_positions(items),
-        ids=_ids(items),
+        ids=(ids := _ids(items)),
         smallest_probability=min((d.smallest_probability for d in sizes if d.smallest_probability), default=None),
         drafting=list(dict.fromkeys(d.drafting for d in sizes if d.drafting)),
         nodes=max((d.nodes for d in sizes if d.nodes), default=None),
@@ -155,6 +158,7 @@ def scope(report: Run) -> ReportScope | None:
         rounding=_rounding_on_trees(items),
         quick=bool(report.subject.get("quick")),
         not_decided=_not_decided(every),
+        table=scope_rows(items, ids),
     )
     says = _says("one pair of models" if run else counted(known.problems, "problem"), known) + _covered(report)
     return replace(known, says=says, reading=_reading(report, every, known))
@@ -233,7 +237,7 @@ def _says(over: str, known: ReportScope) -> str:
     if known.vocabularies:
         sizes += [f"V = {ranges(known.vocabularies)}"]
     if known.gammas:
-        sizes += [f"gamma = {_lengths(known)}"]
+        sizes += [f"gamma = {ranges(known.gammas)}"]
     if known.nodes:
         sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}"]
     if known.asked:
@@ -272,17 +276,6 @@ def _ids(items: Iterable[Evidence]) -> dict[str, dict[str, int]]:
             known["drafted"] = max(known["drafted"], detail.ids_drafted or 0)
             known["emitted"] = max(known["emitted"], detail.ids_emitted or 0)
     return most
-
-
-def _lengths(known: ReportScope) -> str:
-    """Say every gamma, with the decided positions if they were recorded and differ."""
-    ways: dict[str, list[int]] = {}
-    for gamma in known.gammas:
-        sets = known.positions.get(str(gamma), ())
-        ways.setdefault(how_decided(gamma, sets), []).append(gamma)
-    if not known.positions or ways.keys() == {TOGETHER}:
-        return ranges(known.gammas)
-    return ", ".join(f"{ranges(gammas)} ({how})" for how, gammas in ways.items())
 
 
 def _on_which(kind: Strength, known: ReportScope) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from ...verifiers.verdicts import ReportVerdict
 from ..audits.report import Report
 from ..audits.report_form import SCHEMA_VERSION
+from ..audits.scope_table import table
 from . import figures
 from .glossary import Links
 from .plain_words import plain_sentence, problem_rows
@@ -56,6 +57,7 @@ def shown_of(report: Report) -> dict[str, Any]:
     return {
         "rows": summaries(report), "price": price(report), "allowance": allowance(report), "reasons": reasons(report),
         "also": also_refuted(report), "speaks_of": speaks_of(report), "witness": first,
+        "scope_table": table(report.scope.table) if report.scope and report.scope.table else [],
         "pictures": {name: _picture(svg) for name, svg in pictures.items()},
     }  # fmt: skip
 

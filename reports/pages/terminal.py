@@ -15,6 +15,7 @@ from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict, Strength
 from ..audits.not_examined import left_out
 from ..audits.report import Report
+from ..audits.scope_table import table
 from .errors import OF_KIND
 from .plain_words import problem_rows
 from .summary import acceptance, allowance, also_refuted, examined, price, reasons, run_lines, speaks_of, summaries
@@ -138,6 +139,7 @@ def show(
     rows, more = [*_rows(report)], []
     if scope or verbose:
         more = [("Speaks of", speaks_of(report))]
+        more += [("", "\n".join(_columns(table(report.scope.table))))] if report.scope and report.scope.table else []
         more += [("" if k else "Not examined", sentence) for k, sentence in enumerate(report.not_examined)]
     if verbose or scope or report.verdict == ReportVerdict.ERROR:
         more.append(("Explained", LINES))
@@ -276,14 +278,19 @@ def _witness_rows(shown: Evidence) -> Iterator[tuple[str, str]]:
     said += [] if len(said) > 1 else [shown.problem or ""]
     yield "Smallest case" if witness.smallest else "Witness", "; ".join(filter(None, said))
     entries = witness.entries[:MOST_ENTRIES]
-    table = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in entries)]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    if sum(widths) > WIDE:
+    side_by_side = [("emitted", "expected", "observed"), *((e.sequence, e.expected, e.observed) for e in entries)]
+    if sum(max(map(len, column)) for column in zip(*side_by_side)) > WIDE:
         yield "", "\n".join(f"{e.sequence}\nexpected {e.expected}, observed {e.observed}" for e in entries)
     else:
-        yield "", "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table)
+        yield "", "\n".join(_columns(side_by_side))
     if witness.why:
         yield "Why", witness.why
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines, column under column."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def _show_everything(report: Report, console: Console) -> None:

@@ -116,7 +116,7 @@ def test_a_right_verifier_that_looks_odd_is_cleared_or_inconclusive_where_it_rea
 
 
 NO_LAW = (
-    ("odd:bits_of_a_double", problems.GENERIC_3_2, "values"),
+    ("odd:bits_of_a_double", problems.GENERIC_3_2, "whole numbers"),
     ("odd:rejection_loop", problems.FOUR, "draws without bound"),
 )
 """Right verifiers in styles that no surveyed engine has: they have no law, and the reason says why."""

@@ -11,6 +11,7 @@ from draftproof.models.problem import problem_from, size_of
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.scope import ranges
+from draftproof.reports.audits.scope_table import table
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import allowance
 from draftproof.reports.pages.terminal import show
@@ -86,7 +87,7 @@ OF_FLOAT32 = [deciding(128, 2, dtype="float32"), deciding(128, 1, dtype="float32
 OTHERS = [deciding(500, 1), deciding(3, 1)]
 SAMPLED = law("b", NO_EVIDENCE, method=Method.CHI_SQUARE, bound=0.03)
 UNKNOWN = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method=Method.CHI_SQUARE, bound=0.08)
-APART = "combinations of block length and vocabulary other than:"
+APART = "combinations of V, gamma and numbers that are in no row"
 
 
 @pytest.mark.parametrize(
@@ -104,10 +105,12 @@ APART = "combinations of block length and vocabulary other than:"
         # code that is wrong from V = 10 and gamma = 5 on alone, or over 4 to 6 tokens in blocks of four, was cleared
         (sized((2, 1), (2, 2), (128, 1), (128, 2)), {}, [], [APART]),
         (sized((128, 2), (3, 33), (4, 2), (3, 2)), {},
-         [f"\n{APART} gamma = 2, 33 over V = 3; gamma = 2 over V = 4, 128\n"], []),
+         [f"\n{APART} of the scope's table\n", "\n3; 2, 33; float64\n", "\n4, 128; 2; float64\n"], []),
         # decided in no problem, or in one precision alone
-        (OF_128 + OTHERS, {}, ["\non wide vocabularies, positions 0, 2 of gamma = 3 over V = 500\n"], []),
-        (OF_128 + OF_FLOAT32 + OTHERS, {}, ["positions 0 of gamma = 3 over V = 128; 0, 2 of gamma = 3 over V = 5"], []),
+        (OF_128 + OTHERS, {}, [
+            "\nmistakes at other positions of a block, or at more positions together, than the table has\n",
+            "\n500; 3; float64; position 1; 1.2 %; 10 %\n", "\n128; 3; float64; each position by itself; "], []),
+        (OF_128 + OF_FLOAT32 + OTHERS, {}, ["\n128; 3; float64, float32; positions 1, 2; "], []),
         ([law("a", REFUTED), law("b")], {}, ["\nrefuted on 1 of 2\n"], []),
         ([A, law("b", NO_EVIDENCE, reason="it waits"), SAMPLED, law("c", NO_EVIDENCE)], {}, [
             "\ninconclusive: nothing decided on 2 of 3\n", "\n1 distribution neither computed nor sampled\n",
@@ -128,7 +131,8 @@ APART = "combinations of block length and vocabulary other than:"
 )  # fmt: skip
 def test_a_verdict_says_what_it_speaks_of_and_of_what_it_says_nothing(evidence, subject, said, unsaid):
     report = report_of(*evidence, **subject)
-    text = "\n".join(["", report.reading, report.scope.says, *report.not_examined, ""])
+    rows = ["; ".join(row) for row in table(report.scope.table)]
+    text = "\n".join(["", report.reading, report.scope.says, *report.not_examined, *rows, ""])
     assert ([one for one in said if one not in text], [one for one in unsaid if one in text]) == ([], []), text
     validate(json.loads(json.dumps(report.as_json())))
 

@@ -30,7 +30,7 @@ from . import FOLDER
 
 EVIL = """
 def verify(target_probs, draft_probs, draft_tokens, rng):
-    if (target_probs[0] == draft_probs[0]).all():
+    if rng.random() < 0.5:
         raise ValueError('<script>alert("x")</script>\\x1b[2J\\x9b\\r')
     return [rng.choice(len(target_probs[0]), p=draft_probs[0])]
 """
