@@ -217,7 +217,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
         parts, stopped = laws_by_slot(followed.call, followed.exploration, [one.law or {} for one in alone])
         found = _together([part.found for part in parts])
         found.reason = found.reason or stopped
-    answer = _facts(followed, found) | {"alone": [_encoded(one.law) for one in alone]}
+    answer = _facts(followed, found) | {"each_alone": [_encoded(one.law) for one in alone]}
     if found.law is None:
         return answer | {"law": None, "seen": followed.seen()}
     answer |= {"keeps": followed.keeps(), "law": None if parts else _encoded(found.law)}

@@ -312,7 +312,7 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
     return TextsLaw(
         masses=None if answer["law"] is None else _masses(answer["law"]),
         parts=[SlotsMasses((*p["slots"],), _masses(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],
-        alone=[*map(_masses, answer.get("alone", ()))], exactness=Strength(answer.get("exactness", "none")),
+        alone=[*map(_masses, answer.get("each_alone", ()))], exactness=Strength(answer.get("exactness", "none")),
         findings=findings,
         reads=tuple(answer.get("reads", ())), keeps=tuple(answer.get("keeps", ())),
         logprobs={tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},

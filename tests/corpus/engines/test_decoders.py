@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.decoding_settings import ORDERS, text_law
+from draftproof.models.decoding_settings import ORDERS, text_law, text_laws
 from draftproof.models.forge import forge
 from draftproof.models.law import Markov
 from draftproof.proofs.laws.text_laws import distance, text_law_from
@@ -63,6 +63,13 @@ def test_right_decoders_have_the_law_of_the_settings_and_say_what_may_have_been_
 )  # fmt: skip
 def test_planted_bugs_move_the_law(way, least):
     assert off(known(way, temperature=0.5), temperature=0.5) > least
+
+
+def test_each_of_two_requests_in_one_call_has_its_law():
+    found = known("right", temperature=0.5, together=[{}])
+    laws = text_laws(TARGET, 3, {"temperature": 0.5, "together": [{}]}, ORDERS["vllm"])
+    assert found.masses is None and found.known and [part.slots for part in found.parts] == [(0,), (1,)]
+    assert all(distance(part.masses, law) < 1e-6 for part, law in zip(found.parts, laws, strict=True))
 
 
 def test_texts_that_depend_on_more_than_what_shows_have_no_law():
