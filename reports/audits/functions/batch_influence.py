@@ -71,7 +71,9 @@ class BatchInfluence:
         if session.withheld or session.sandbox.ended or session.decided(*session.laws):
             return
         session.settings.progress("calling it with batches", 0, 1)
-        right = [p for p in PROBLEMS[:2] if (law := session.measure(p)).known and not refuted(law, "lossless")]
+        tried_first = [*session.settings.problems[:1], *PROBLEMS][:2]
+        small = [problem for problem in tried_first if isinstance(problem, Problem)]
+        right = [p for p in small if (law := session.measure(p)).known and not refuted(law, "lossless")]
         name, conventions = split(session.subject.target)
         limits = {"timeout": session.settings.timeout, "memory": session.settings.memory, "time": session.time}
         tried = 0
