@@ -7,6 +7,7 @@ from math import log, prod
 from draftproof.models.decoders.mutants import OnOneSide, WithAnotherHistory, losing, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in, yielded
 from draftproof.models.decoding_settings import ended
+from draftproof.tests.subjects.stateful_decoders import InASlot
 from draftproof.verifiers.chance import RandomChance
 
 bias_of_the_bonus_alone = decoder_of(losing("logit_bias", of_bonus=False))
@@ -169,15 +170,6 @@ class CertainBeamDrafts(BeamDrafts):
     certain = True
 
 
-class InASlot(Decoder):
-    """A request in a slot that keeps what an earlier one left."""
-
-    left = ()
-
-    def row(self, model, text, settings):
-        return super().row(model, self.left + text, settings)
-
-
 def in_one_slot(leaves):
     """Decode one request after another in a slot, where the tokens accepted behind an end token stay if it leaves."""
 
@@ -188,13 +180,8 @@ def in_one_slot(leaves):
             for prompt in (*earlier, settings.get("prompt") or ()):
                 one = InASlot(models[0], draft and models[1], tokens, gamma, {**settings, "prompt": prompt}, chance)
                 one.left = left if draft else ()
-                while not one.over:
-                    before = len(one.text)
-                    block = one.drafted() if draft else []
-                    emitted = one.verified(block)
-                    one.append(emitted, block)
-                    behind = tuple(emitted[len(one.text) - before :])
-                left = behind if leaves else ()
+                one.write(draft)
+                left = one.behind if leaves else ()
             yield yielded([one], settings)
 
     return decode

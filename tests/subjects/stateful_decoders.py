@@ -10,12 +10,24 @@ LEFT = {}
 
 
 class InASlot(Decoder):
-    """A request in a slot, whose rows are read behind what the slot holds."""
+    """A request in a slot, whose rows are read behind what the slot holds.
 
-    left = ()
+    left: tokens that the slot holds. behind: tokens of the last block behind the end of its text.
+    """
+
+    left = behind = ()
 
     def row(self, model, text, settings):
         return super().row(model, self.left + text, settings)
+
+    def write(self, drafts):
+        """Write the whole text."""
+        while not self.over:
+            before = len(self.text)
+            block = self.drafted() if drafts else []
+            emitted = self.verified(block)
+            self.append(emitted, block)
+            self.behind = tuple(emitted[len(self.text) - before :])
 
 
 class PastTheCap(InASlot):
@@ -27,29 +39,23 @@ class PastTheCap(InASlot):
 
 
 def in_one_slot(name, leaves, kind=InASlot):
-    """Return a decoder that has one slot. leaves: function of the request and of the tokens behind its end."""
+    """Return a decoder that has one slot. leaves: function of the request."""
 
     def decode(target, draft, start, tokens, gamma, seeds, **settings):
         models = pair_in(target)
         for seed in seeds:
             one = kind(models[0], draft and models[1], tokens, gamma, settings, RandomChance(random.Random(seed)))
-            one.left, behind, done = LEFT.get(name, ()) if draft else (), (), False
+            one.left = LEFT.get(name, ()) if draft else ()
             try:
-                while not one.over:
-                    before = len(one.text)
-                    block = one.drafted() if draft else []
-                    emitted = one.verified(block)
-                    one.append(emitted, block)
-                    behind = tuple(emitted[len(one.text) - before :])
-                done = True
+                one.write(draft)
             finally:
-                LEFT[name] = leaves(one, behind, done)
+                LEFT[name] = leaves(one)
             yield yielded([one], settings)
 
     return decode
 
 
-behind_an_end = in_one_slot("end", lambda one, behind, done: behind if one.settings.get("eos") else ())
-behind_a_cap = in_one_slot("cap", lambda one, behind, done: behind, PastTheCap)
-of_a_cancelled = in_one_slot("cancelled", lambda one, behind, done: () if done else one.text)
-cleared = in_one_slot("cleared", lambda one, behind, done: (), PastTheCap)
+behind_an_end = in_one_slot("end", lambda one: one.behind if one.settings.get("eos") else ())
+behind_a_cap = in_one_slot("cap", lambda one: one.behind, PastTheCap)
+of_a_cancelled = in_one_slot("cancelled", lambda one: () if one.over else one.text)
+cleared = in_one_slot("cleared", lambda one: (), PastTheCap)
