@@ -253,8 +253,16 @@ class LineProcess:
         return RunFailed("crash", how + (f": {printable(said[:200])}" if said else ""))
 
 
-def prepare(modules: Sequence[str] = ()) -> None:
-    """Start what child processes are forked from, so that it imports while this process does. modules: as there."""
+def first_modules(array: str | None, torch: bool) -> list[str]:
+    """Return what a child imports before a subject. array: its rows arrive as. torch: whether it is asked for."""
+    return ["torch"] if array == "torch" or torch else []
+
+
+def prepare(modules: Sequence[str]) -> None:
+    """Start what child processes are forked from, so that it imports while this process does.
+
+    modules: as of ``ChildProcess``.
+    """
     template({**os.environ, **ENVIRONMENT}, modules)
 
 

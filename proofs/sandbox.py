@@ -13,7 +13,7 @@ from typing import Any
 
 from ..models.errors import RunFailed
 from ..models.problem import AnyProblem, Problem, as_json, digest_of
-from .child_process import amount
+from .child_process import amount, first_modules
 from .forked import CopiedProcess, CopyingProcess
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
@@ -85,13 +85,9 @@ class Sandbox:
         with self.time.not_counted():
             self._child = CopyingProcess(
                 self.child, arguments, copies=self.copies, memory=self.memory, limits=self.limits,
-                environment=environment, modules=self._modules(),
+                environment=environment, modules=first_modules(self.array, self.torch),
             )  # fmt: skip
         return self.load(self.subject, probe)
-
-    def _modules(self) -> list[str]:
-        """Return what the child imports before the subject."""
-        return ["torch"] if self.array == "torch" or self.torch else []
 
     def load(self, subject: str, probe: list[Problem]) -> dict[str, Any]:
         """Load another function into the same child (for code that is trusted to leave it as it was)."""

@@ -90,11 +90,11 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     driven = is_driven(function)
     asked, conventions = conventions, conventions if driven else completed(function, conventions)
     published, function = function, adapted(function, conventions) if conventions else function
-    plain = not asked and not driven
+    offers_on = [] if asked or driven else request["problems"]
     try:
         subject = DrivenObject(function, *given) if driven else harness.Subject(function, *given)
     except harness.NotASubject as refused:
-        raise _offering(refused, published, conventions, given, request["problems"] if plain else []) from None
+        raise _offering(refused, published, conventions, given, offers_on) from None
     if conventions:
         subject.findings["convention"] = f"is called by the convention {' and '.join(conventions)}, not the plain one"
     reads.install()  # torch may have come
@@ -111,7 +111,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     try:
         convention = subject.probe(request["problems"]) | dict(getattr(function, "origin", {}))
     except harness.NotASubject as refused:
-        raise _offering(refused, published, conventions, given, request["problems"] if plain else []) from None
+        raise _offering(refused, published, conventions, given, offers_on) from None
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
         subject.mind_layout(request["problems"])
         let_time_pass()

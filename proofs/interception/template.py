@@ -11,11 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..templates import MOST_ENDS
 from . import child  # noqa: F401  # what is imported here is not imported by each child
 from .serving import why_not_forked
-
-MOST_ENDS = 256
-"""File descriptors that are taken with one request, at most."""
 
 
 def main() -> None:

@@ -41,13 +41,13 @@ def scope_rows(items: Sequence[Evidence], ids: Mapping[str, Mapping[str, int]]) 
             over.setdefault(e.detail.vocabulary, []).append(e)
     rows: dict[tuple, list[int]] = {}
     for v, of in sorted(over.items()):
-        decided, alike = decided_positions(of), dict[tuple[tuple[str, ...], str], list[int]]()
+        decided, lengths = decided_positions(of), dict[tuple[tuple[str, ...], str], list[int]]()
         for gamma in sorted({e.detail.gamma for e in of if e.detail.gamma}):
             numbers = tuple(dict.fromkeys(e.dtype for e in of if e.detail.gamma == gamma))
             how = how_decided(gamma, decided[str(gamma)]) if str(gamma) in decided else ""
-            alike.setdefault((numbers, how), []).append(gamma)
+            lengths.setdefault((numbers, how), []).append(gamma)
         shares = tuple(float(f"{n / v:.2g}") for n in ids[str(v)].values()) if str(v) in ids else (None, None)
-        for (numbers, how), gammas in alike.items():
+        for (numbers, how), gammas in lengths.items():
             rows.setdefault((tuple(gammas), numbers, how, *shares), []).append(v)
     return [
         ScopeRow(vocabularies=vs, gammas=[*gammas], numbers=[*numbers], positions=how, ids_drafted=drafted,

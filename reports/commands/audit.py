@@ -7,7 +7,7 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
-from ...proofs.child_process import prepare
+from ...proofs.child_process import first_modules, prepare
 from ...verifiers.adapters.convention_names import CONVENTIONS
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import FUNCTION, claims_of
@@ -100,7 +100,7 @@ def command(
     elif spec.array == "torch":
         require("torch", extra="torch")
     if spec.reference is None:
-        prepare(["torch"] if spec.torch or spec.array == "torch" else [])
+        prepare(first_modules(spec.array, spec.torch))
     from ..audits.functions.audit import run_audit
     from ..audits.settings import AuditSettings
 

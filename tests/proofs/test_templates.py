@@ -51,7 +51,7 @@ def started(tmp_path, monkeypatch):
         child.end()
 
 
-def told(child):
+def answer_of(child):
     child.send(do="tell")
     return child.receive()
 
@@ -62,10 +62,10 @@ def the_template():
 
 def test_children_are_forked_from_one_template_and_have_all_else_of_their_own(started, tmp_path, monkeypatch):
     monkeypatch.setenv("OF_THIS_TEST", "first")
-    first = told(started("a", "b"))
+    first = answer_of(started("a", "b"))
     monkeypatch.setenv("OF_THIS_TEST", "second")
     monkeypatch.chdir(tmp_path)
-    second = told(started())
+    second = answer_of(started())
     assert first["parent"] == second["parent"] == the_template().process.pid
     assert first["pid"] == first["session"] != second["pid"]
     assert (first["arguments"], second["arguments"]) == (["a", "b"], [])
@@ -78,19 +78,19 @@ def test_children_are_forked_from_one_template_and_have_all_else_of_their_own(st
 
 
 def test_variables_that_an_interpreter_reads_when_it_starts_have_a_template_of_their_own(started):
-    one, other = (told(started(environment={"PYTHONHASHSEED": seed})) for seed in ("3", "4"))
+    one, other = (answer_of(started(environment={"PYTHONHASHSEED": seed})) for seed in ("3", "4"))
     assert one["parent"] != other["parent"]
 
 
 def test_modules_are_imported_where_they_are_asked_for_alone(started):
     pytest.importorskip("torch")
-    assert told(started(modules=["torch"]))["modules"] == ["torch"]
-    assert told(started())["modules"] == []
+    assert answer_of(started(modules=["torch"]))["modules"] == ["torch"]
+    assert answer_of(started())["modules"] == []
 
 
 def test_the_end_of_a_child_is_told_as_that_of_a_process_of_our_own(started):
     child = started()
-    pid = told(child)["pid"]
+    pid = answer_of(child)["pid"]
     os.kill(pid, signal.SIGSEGV)
     with pytest.raises(RunFailed, match="killed by SIGSEGV"):
         child.send(do="tell")
@@ -100,12 +100,12 @@ def test_the_end_of_a_child_is_told_as_that_of_a_process_of_our_own(started):
 
 def test_where_a_template_has_ended_children_are_started_from_nothing(started):
     before = started()
-    told(before)
+    answer_of(before)
     the_template().process.kill()
     the_template().process.wait()
-    after = told(started())
+    after = answer_of(started())
     assert after["parent"] == os.getpid()
-    assert told(before)["pid"] != after["pid"]  # those that it forked go on
+    assert answer_of(before)["pid"] != after["pid"]  # those that it forked go on
     before.kill()
     with pytest.raises(RunFailed, match="killed by SIGKILL"):
         before.receive()

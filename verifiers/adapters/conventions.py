@@ -215,20 +215,17 @@ def _ragged(function: Callable, slot: int | None) -> Callable:
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         import torch
 
-        gamma, size = len(tokens), 1 if slot is None else len(SLOTS)
-        bonus = torch.multinomial(target[-1], 1)
-        requests = [(tokens, target[:-1], draft, bonus)]
+        requests = []
         if slot is not None:
-            last = target.shape[1] - 1
             rows = _filled(torch.cat([draft[:1], draft]), 0.0, 1.0)
-            one = tokens.new_full((1,), last)
-            requests = [(one.expand(gamma + 1), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)]
-            requests.insert(slot, (tokens, target[:-1], draft, bonus))
+            one = tokens.new_full((1,), target.shape[1] - 1)
+            requests = [(one.expand(len(rows)), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)]
+        requests.insert(slot or 0, (tokens, target[:-1], draft, torch.multinomial(target[-1], 1)))
         counts = [len(drafted) for drafted, *_ in requests]
         drafted, target, draft, bonus = map(torch.cat, zip(*requests))
         about = SimpleNamespace(
-            temperature=torch.ones(size), all_greedy=False, all_random=True, generators={}, top_k=None, top_p=None,
-            max_num_logprobs=None,
+            temperature=torch.ones(len(counts)), all_greedy=False, all_random=True, generators={}, top_k=None,
+            top_p=None, max_num_logprobs=None,
         )  # fmt: skip
         given = {
             "draft_token_ids": drafted.to(torch.int32), "num_draft_tokens": counts, "max_spec_len": max(counts),

@@ -206,8 +206,8 @@ class ExactTexts:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
                 other = self._expected(cell._replace(settings=others))
-                alike = not isinstance(other, str) and max(map(distance, expected, other)) < EPSILON
-                same += [name] if alike else []
+                if not isinstance(other, str) and max(map(distance, expected, other)) < EPSILON:
+                    same.append(name)
         return same
 
     def _expected(self, cell: TextCell) -> Sequence[TextMasses] | str:
