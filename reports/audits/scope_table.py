@@ -46,7 +46,7 @@ def scope_rows(items: Sequence[Evidence], ids: Mapping[str, Mapping[str, int]]) 
             numbers = tuple(dict.fromkeys(e.dtype for e in of if e.detail.gamma == gamma))
             how = how_decided(gamma, decided[str(gamma)]) if str(gamma) in decided else ""
             lengths.setdefault((numbers, how), []).append(gamma)
-        shares = tuple(float(f"{n / v:.2g}") for n in ids[str(v)].values()) if str(v) in ids else (None, None)
+        shares = tuple(n / v for n in ids[str(v)].values()) if str(v) in ids else (None, None)
         for (numbers, how), gammas in lengths.items():
             rows.setdefault((tuple(gammas), numbers, how, *shares), []).append(v)
     return [
@@ -77,4 +77,4 @@ def beside(rows: Sequence[ScopeRow]) -> list[str]:
 
 
 def _share(share: float) -> str:
-    return "all" if share >= 1 else f"{100 * share:.2g} %"
+    return "all" if share == 1 else f"{min(100 * share, 99):.2g} %"

@@ -137,6 +137,13 @@ def test_a_verdict_says_what_it_speaks_of_and_of_what_it_says_nothing(evidence, 
     validate(json.loads(json.dumps(report.as_json())))
 
 
+def test_a_table_says_all_of_the_ids_alone_where_each_was_there():
+    of_ids = {**WIDE, "ids_emitted": 500, "ids_drafted": 499}
+    most, every = (law("a", vocabulary=v, gamma=3, decided=[[0]], **of_ids) for v in (501, 500))
+    rows = table(report_of(most, every).scope.table)[1:]
+    assert [row[-2:] for row in rows] == [("99 %", "all"), ("99 %", "99 %")]
+
+
 def test_without_evidence_it_speaks_of_nothing_and_rounding_is_what_a_clean_verdict_leaves_open():
     nothing = report_of()
     nothing.fail("load", "no such file")
