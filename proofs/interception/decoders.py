@@ -241,10 +241,14 @@ def _laws_alone(followed: FollowedDecoder) -> list[Explored]:
 
 
 def _together(laws: Sequence[Explored]) -> Explored:
-    """Return what is common to the laws of parts of a batch, and the last law: None if the laws are not known."""
-    weakest = max(laws, key=lambda one: [*Strength].index(Strength(one.exactness)) if one.law else -1)
+    """Return what is common to the laws of parts of a batch, and the last law: None if the laws are not known.
+
+    On which decisions a text depends is known by calls, so that no law is better than that.
+    """
+    known = [Strength(one.exactness) for one in laws if one.law]
+    weakest = max([Strength.BY_CALLS, *known], key=lambda strength: strength.rank)
     findings = {kind: text for one in reversed(laws) for kind, text in one.findings.items()}
-    return Explored(laws[-1].law, weakest.exactness, max(one.resolution for one in laws),
+    return Explored(laws[-1].law, weakest, max(one.resolution for one in laws),
                     sum(one.paths for one in laws), laws[-1].reason, findings)  # fmt: skip
 
 

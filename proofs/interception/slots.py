@@ -1,4 +1,4 @@
-"""The exact law of some requests of a batch, given what the others drew.
+"""The law of some requests of a batch, given what the others drew.
 
 Every random number is followed, as in ``explore``. A path branches only at decisions on which the texts of the chosen
 requests depend. Every other decision is made by a rule that gives the same question the same answer, so that the other
@@ -178,8 +178,8 @@ def laws_by_slot(
 
     If the texts of two requests depend on one decision, the law of both together is measured too.
     alone: for each slot the law of its request alone.
-    Guarantee: each law is exact, given what the others drew. A law that differs from that of the request alone was
-    measured thoroughly.
+    Guarantee: each law is that given what the others drew, if calls showed every decision on which a text depends. A
+    law that differs from that of the request alone was measured thoroughly.
     """
     parts: list[PartLaw] = []
     waiting = [((slot,), drawn) for drawn in range(DRAWN) for slot in range(len(alone))]

@@ -1,6 +1,5 @@
 """Requests of one call: each has its law, given what the others drew, and one that reads its neighbours is refuted."""
 
-import resource
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import long_problem
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
+from draftproof.verifiers.verdicts import Strength
 
 pytestmark = pytest.mark.engine
 SUBJECTS = Path(__file__).parents[3] / "subjects"
@@ -58,12 +58,11 @@ def test_a_right_batch_in_an_odd_style_holds(sample, settings, tokens):
     assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
 
 
-def test_three_requests_are_judged_exactly_within_a_minute_of_processor_time():
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def test_three_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
     report, verdicts = audited("", THREE, 3, ENGINES["draftproof-reference"])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60
+    assert {e.law.exactness for e in report.evidence} == {Strength.BY_CALLS}
+    assert max(e.detail.calls for e in report.evidence) < 10_000  # all together: more than 120,000 ways
     assert {e.detail.drawn for e in report.evidence} == {DRAWN}
     assert max(e.total_variation or 0 for e in report.evidence) < 1e-12
     (said,) = [one for one in report.not_examined if one.startswith("what other requests of a call may draw")]
