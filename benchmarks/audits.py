@@ -18,6 +18,7 @@ from pathlib import Path
 from draftproof.benchmarks.timed_child import TIMES
 from draftproof.corpus.site.zoo import audit_zoo
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.time_limits import ProcessorTime
 from draftproof.reports.audits.api import audit
 from draftproof.tests.subjects import on_lists
 
@@ -63,17 +64,12 @@ def _timed(subject, **options):
     """Return an audit's processor time, where it went, and its report."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[TIMES], Sandbox.child = folder, "draftproof.benchmarks.timed_child"
-        start = _processor_time()
+        time_taken = ProcessorTime()
         report = audit(subject, **options)
-        took = _processor_time() - start
+        took = time_taken.spent()
         spent = [json.loads(file.read_text(encoding="utf-8")) for file in Path(folder).iterdir()]
     own, imports = (sum(one[what] for one in spent) for what in ("own", "imports"))
     return took, f"own {own:.1f}, imports {imports:.1f}, ours {took - own - imports:.1f} s", report
-
-
-def _processor_time():
-    """Seconds of processor time, of this process and of those that it started and that have ended."""
-    return sum(os.times()[:4])
 
 
 def _against(took, limit):
