@@ -18,7 +18,7 @@ import threading
 import types
 from collections.abc import Callable, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +251,28 @@ def is_standard(path: Path) -> bool:
     return not installed and any(path.is_relative_to(folder) for folder in STANDARD_LIBRARY)
 
 
-_distributions = functools.cache(packages_distributions)
+@functools.cache
+def _brought() -> dict[str, list[Distribution]]:
+    """Return the distributions by the packages that each brings.
+
+    ``importlib.metadata.packages_distributions`` says the same, but makes a path of each installed file and reads every
+    description: it took longer than all else that a child process does before its first call.
+    """
+    found: dict[str, list[Distribution]] = {}
+    for one in distributions():
+        brought = {*(one.read_text("top_level.txt") or "").split()}
+        if not brought:
+            files = [line.partition(",")[0] for line in (one.read_text("RECORD") or "").splitlines()]
+            brought = {file.partition("/")[0].removesuffix(".py") for file in files if file.endswith(".py")}
+        for package in brought:
+            found.setdefault(package, []).append(one)
+    return found
+
+
+@functools.cache
+def distributions_of(package: str) -> list[str]:
+    """Return the names of the distributions that bring a package."""
+    return sorted({one.metadata["Name"] for one in _brought().get(package, ())})
 
 
 def _version(module: str) -> str:
@@ -260,7 +281,7 @@ def _version(module: str) -> str:
 
 @functools.cache
 def _version_of(package: str) -> str:
-    return ",".join(f"{name} {version(name)}" for name in sorted(set(_distributions().get(package, ()))))
+    return ",".join(f"{name} {version(name)}" for name in distributions_of(package))
 
 
 def loaded_parts() -> dict[str, str]:
@@ -279,7 +300,7 @@ def _parts_of(modules: int) -> dict[str, str]:
         if not isinstance(file, str) or not Path(file).is_file():
             continue
         if installed & {*Path(file).parts}:
-            parts |= {known: version(known) for known in _distributions().get(name.partition(".")[0], ())}
+            parts |= {known: version(known) for known in distributions_of(name.partition(".")[0])}
         elif not is_standard(Path(file).resolve()):
             parts[file] = file_digest(file)
     return parts

@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.proofs.interception import loading
+from draftproof.proofs.interception import digests, loading
 from draftproof.proofs.interception.digests import UNKNOWN, digest_of
 from draftproof.proofs.sandbox import Sandbox
 
@@ -151,3 +152,9 @@ def test_of_an_adapter_the_engine_is_digested():
 
     adapter.published = lambda: engine
     assert digest_of(adapter) == digest_of(engine) != UNKNOWN
+
+
+def test_the_distributions_of_a_package_are_those_that_importlib_finds():
+    said = {package: sorted({*names}) for package, names in packages_distributions().items()}
+    assert len(said) > 5 and "numpy" in said
+    assert {package: digests.distributions_of(package) for package in said} == said
