@@ -22,12 +22,15 @@ from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.exact
 
-COVERED = {problem.name: set(coverage(problem)) for problem in audit_battery()}
-ON_PATHS = {problem.name: {c for c in coverage(problem) if c[0].startswith(AHEAD)} for problem in path_battery()}
+
+@pytest.fixture(scope="module")
+def covered():
+    """Cells that each problem of the battery covers."""
+    return {problem.name: set(coverage(problem)) for problem in audit_battery()}
 
 
-def test_the_battery_covers_every_region_and_no_problem_is_superfluous():
-    here = {name: {cell for cell in found if not cell[0].startswith(AHEAD)} for name, found in COVERED.items()}
+def test_the_battery_covers_every_region_and_no_problem_is_superfluous(covered):
+    here = {name: {cell for cell in found if not cell[0].startswith(AHEAD)} for name, found in covered.items()}
     every = set().union(*here.values())
     assert every == cells()
     for name in here.keys() - {problem.name for problem in by_hand()}:
@@ -35,12 +38,13 @@ def test_the_battery_covers_every_region_and_no_problem_is_superfluous():
         assert others != every, f"{name} covers nothing that the others do not"
 
 
-def test_with_the_path_battery_it_covers_every_decision_that_looks_ahead_and_no_problem_is_superfluous():
+def test_with_the_path_battery_it_covers_every_decision_that_looks_ahead_and_no_problem_is_superfluous(covered):
+    on_paths = {problem.name: {c for c in coverage(problem) if c[0].startswith(AHEAD)} for problem in path_battery()}
     every = set(cells_ahead())
-    known = {cell for found in COVERED.values() for cell in found if cell[0].startswith(AHEAD)}
-    assert known.union(*ON_PATHS.values()) == every < all_cells()
-    for name in ON_PATHS:
-        others = known.union(*(found for other, found in ON_PATHS.items() if other != name))
+    known = {cell for found in covered.values() for cell in found if cell[0].startswith(AHEAD)}
+    assert known.union(*on_paths.values()) == every < all_cells()
+    for name in on_paths:
+        others = known.union(*(found for other, found in on_paths.items() if other != name))
         assert others != every, f"{name} covers nothing that the others do not"
 
 
@@ -78,7 +82,6 @@ def test_without_a_defect_the_verifiers_that_carry_them_are_the_reference_verifi
 
 THRESHOLDS = [0.5, 0.9, 0.99, 1 - 1e-5, 1 - 1e-8]
 NEAR_ONE = [(1 - 10.0**-k, 1 - 10.0 ** -(k + 1)) for k in (1, 3, 5)]
-BATTERY = sorted(audit_battery(), key=lambda problem: problem.vocabulary**problem.gamma)
 
 
 def rest(place: Place) -> list:
@@ -139,8 +142,9 @@ DECEIVERS = {
 
 @pytest.mark.parametrize("name", DECEIVERS)
 def test_a_verifier_that_is_wrong_in_one_region_is_refuted(name):
+    smallest_first = sorted(audit_battery(), key=lambda problem: problem.vocabulary**problem.gamma)
     for make in (token_verifier, block_verifier):
-        assert any(bias(problem, make(DECEIVERS[name])) > VISIBLE for problem in BATTERY)
+        assert any(bias(problem, make(DECEIVERS[name])) > VISIBLE for problem in smallest_first)
 
 
 def test_an_audit_draws_problems_of_its_own_from_its_seed():

@@ -7,9 +7,9 @@ from jsonschema import Draft202012Validator
 from draftproof.reports.audits.report_form import report_schema
 
 SCHEMA = report_schema()
-Draft202012Validator.check_schema(SCHEMA)
+VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def validate(report: dict[str, Any]) -> None:
     """Raises jsonschema's ValidationError."""
-    Draft202012Validator(SCHEMA).validate(report)
+    VALIDATOR.validate(report)

@@ -10,7 +10,7 @@ from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.runner import examine
 from draftproof.tests.reports.golden import golden, golden_report
 from draftproof.tests.reports.report_parts import WITNESS, item, report_on
-from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.reports.report_schema import SCHEMA, VALIDATOR, validate
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
@@ -141,6 +141,10 @@ def test_another_version_and_what_has_another_form_are_refused_with_their_place(
 def test_reports_that_say_lossless_are_read_as_holds():
     written = golden("right") | {"schema_version": "2.1", "verdict": "lossless"}
     assert Report.from_json(written).as_json() == golden("right")
+
+
+def test_the_schema_is_one():
+    VALIDATOR.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("change", [{"smallest": None}, {"worst": "TV 1"}, {"expected": 0.5}])
