@@ -4,7 +4,12 @@ Numbers are those of the catalogue's rows; their text is not copied here.
 """
 
 import re
+from math import log
 
+import numpy as np
+import pytest
+
+from draftproof.verifiers.zoo.block_rule import products_of_uniforms_by_law
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, TREE_MUTANTS
 
 ZOO = MUTANTS | BATCH_MUTANTS | TREE_MUTANTS
@@ -45,3 +50,25 @@ def wrong_rows(catalogue, zoo):
 def test_each_row_has_a_mutant_with_its_link_that_an_audit_must_refute():
     assert wrong_rows(CATALOGUE, ZOO) == []
     assert all(ZOO[name].refutes for _, *mutants in CATALOGUE.values() for name in mutants)
+
+
+class Asked:
+    """Keeps the weights of each draw, and draws the first."""
+
+    def __init__(self):
+        self.weights = []
+
+    def choice(self, count, p):
+        self.weights.append([*p])
+        return 0
+
+
+@pytest.mark.parametrize("ratios", [(0.6, 0.4), (1.0, 0.8)])
+def test_products_of_uniforms_are_passed_as_often_as_their_densities_say(ratios):
+    """Two products: the second passes L2 with L2 (1 - ln L2), and only the first with L1 - L2 - L2 ln(L1 / L2)."""
+    (first, other), asked = ratios, Asked()
+    rows = [[first / 2, 1 - first / 2], [other / 2, 1 - other / 2], [0.5, 0.5]]
+    products_of_uniforms_by_law(np.array(rows), np.full((2, 2), 0.5), [0, 0], asked)
+    both = first * other
+    twice, once = both * (1 - log(both)), first - both - both * log(first / both)
+    assert asked.weights[0] == pytest.approx([1 - once - twice, once, twice], rel=1e-12, abs=1e-15)

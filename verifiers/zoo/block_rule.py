@@ -1,8 +1,5 @@
 """Mutants of block verification."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
 from .building_blocks import (
@@ -24,11 +21,43 @@ from .building_blocks import (
 
 def products_of_uniforms(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Compares products of capped ratios with products of uniforms; keeps up to the last that passes."""
-    legal = np.cumprod([min(ratio(target[i][x], draft[i][x]), 1.0) for i, x in enumerate(tokens)])
+    legal = np.cumprod(_capped(target, draft, tokens))
     passed = np.flatnonzero(legal >= np.cumprod(rng.random(len(tokens))))
-    end = int(passed[-1]) + 1 if len(passed) else 0
+    return _kept(target, draft, tokens, rng, int(passed[-1]) + 1 if len(passed) else 0)
+
+
+def products_of_uniforms_by_law(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+    """Does the same, and draws how many tokens are kept: no trace follows a product of random numbers.
+
+    Minus the logarithms of the products of uniforms are the arrivals of a Poisson process, so the product of k numbers
+    passes where fewer than k arrivals come before minus the logarithm of what it is compared with.
+    """
+    ratios, count = _capped(target, draft, tokens), len(tokens)
+    late = np.ones(count + 1)  # the probability that no later product passes, by the number of arrivals
+    ends = np.zeros(count + 1)
+    for k in range(count, -1, -1):
+        ends[k] = _arrivals(float(np.prod(ratios[:k])), k) @ late[:k] if k else late[0]
+        if k:
+            late[:k] = 0.0  # fewer than k arrivals: it passes
+            for before in range(count):
+                more = _arrivals(ratios[k - 1], count + 1 - before)
+                late[before] = more @ late[before:] + (1.0 - more.sum()) * late[-1]
+    return _kept(target, draft, tokens, rng, int(rng.choice(count + 1, p=ends / ends.sum())))
+
+
+def _capped(target: Floats, draft: Floats, tokens: Tokens) -> list[float]:
+    return [min(ratio(target[i][x], draft[i][x]), 1.0) for i, x in enumerate(tokens)]
+
+
+def _kept(target: Floats, draft: Floats, tokens: Tokens, rng: Generator, end: int) -> list[int]:
+    """Return so many tokens, and one from the token's residual or the bonus row."""
     rest = excess(target[end], draft[end]) if end < len(tokens) else target[end]
     return answer(tokens[:end], draw(rng, rest, target[end]))
+
+
+def _arrivals(none: float, most: int) -> Floats:
+    """Return the probabilities of fewer than ``most`` arrivals, one for each number, given that of none."""
+    return none * np.cumprod([1.0, *(-np.log(none) / np.arange(1, most))]) if none > 0 else np.zeros(most)
 
 
 def block_with_token_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -75,35 +104,3 @@ token_rule_under_the_name_of_block = with_parts()
 def block_rule_from_three_tokens_on(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Verifies by blocks for gamma >= 3 and by tokens below, where it is held to be the same."""
     return (block_by_block if len(tokens) >= 3 else token_by_token)(target, draft, tokens, rng)
-
-
-class Driven:
-    """A mutant with its random numbers as inputs: its uniforms, asked for at once, and a race for the last token."""
-
-    random = (
-        {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},
-        {"name": "noise", "kind": "exponential", "shape": ["V"]},
-    )
-    array = "numpy"
-
-    def __init__(self, rule: Callable[..., list[int]]):
-        self.rule = rule
-
-    def __call__(self, target: Floats, draft: Floats, tokens: Tokens, random: Mapping[str, Any]) -> list[int]:
-        return self.rule(target, draft, [int(x) for x in tokens], _Inputs(random))
-
-
-class _Inputs:
-    """A substitute for numpy's Generator: the numbers that were handed in."""
-
-    def __init__(self, numbers: Mapping[str, Any]):
-        self.numbers = numbers
-
-    def random(self, size: int) -> Floats:
-        return np.asarray(self.numbers["accept"])[:size]
-
-    def choice(self, count: int, p: Floats) -> int:
-        return int((p / self.numbers["noise"]).argmax())
-
-
-products_of_uniforms_driven = Driven(products_of_uniforms)

@@ -18,7 +18,7 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ancestor: the bug that a mutant descends from, or who does what a control does, in one line.
     link: to the ancestor.
     refutes: the claims that an audit must refute; none for a control.
-    driven: the same as "module:name" with its random numbers as inputs, where its law is known only so.
+    by_law: a function of the same law as "module:name", where its own random numbers cannot be followed.
     variants: names in the module of the same bug with other numbers, which verifiers are compared with too.
     """
 
@@ -28,7 +28,7 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ancestor: str
     link: str
     refutes: tuple[str, ...] = ("lossless",)
-    driven: str = ""
+    by_law: str = ""
     variants: tuple[str, ...] = ()
 
     @property
@@ -39,7 +39,7 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def measured(self) -> str:
         """Return the subject that gives its law."""
-        return f"{__package__}.{self.driven or self.function}"
+        return f"{__package__}.{self.by_law or self.function}"
 
     @property
     def forms(self) -> list["ZooEntry"]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ....models.battery import drawn
 from ....models.errors import RunFailed
-from ....models.problem import Problem
+from ....models.problem import Problem, digest_of
 from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
@@ -35,6 +35,11 @@ SHARE = 0.8
 
 EXPLAINED = ("lossless", "support", "optimal")
 """Claims whose refutation is compared with mutants, the first that is refuted; ``optimal`` only where it decides."""
+
+
+_KNOWN: dict[tuple[str, str], Measurement] = {}
+"""Laws of mutants that this process has measured, by the mutant and the problem's digest: a process that audits several
+wrong functions, as a run of pytest does, compares each with the same mutants on the same problems."""
 
 
 class Explanation:
@@ -129,12 +134,14 @@ class Explanation:
             chosen += filter(None, (self._law_on(p) for p in self._others(claim) if p.name not in names))
 
         def measure(entry: ZooEntry, measurement: Measurement) -> Measurement | None:
+            key = entry.measured, digest_of(measurement.problem)
             try:
-                if sandbox.subject != entry.measured:
-                    sandbox.load(entry.measured, probe_problems([]))
-                    sandbox.subject = entry.measured
-                # The law of a driven mutant is known, and needs no more than a few random requests to confirm it.
-                return measured(measurement.problem, "float64", sandbox.law(measurement.problem, confirmations=1))
+                if key not in _KNOWN:
+                    if sandbox.subject != entry.measured:
+                        sandbox.load(entry.measured, probe_problems([]))
+                        sandbox.subject = entry.measured
+                    _KNOWN[key] = measured(measurement.problem, "float64", sandbox.law(measurement.problem))
+                return _KNOWN[key]
             except RunFailed:
                 return None
 
