@@ -13,6 +13,7 @@ from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .outcomes import Outcome, Raised, Walk, encoded, kind_of
 from .reads import noting
+from .shared_noise import SeveralRaces, decided_by_one, sharing
 from .tracer import LONG_PATH, NotInterceptable, PathLeft, Tracer, shares
 
 
@@ -122,6 +123,7 @@ def explore(
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     walks, tracer, law = [] if walks is None else walks, kind(exploration), dict[Outcome, Any]()
+    leaves, tracer.shares_noise = [], True
     walks.clear()  # of the draft block before
     try:
         while tracer.begin():
@@ -135,7 +137,15 @@ def explore(
             if exploration.decisions is not None:
                 path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
                 exploration.decisions.append(path)
+            if sharing(tracer.races):
+                leaves.append(tracer.leaf(outcome))
+                continue
             replay(tracer, call, outcome, exploration.times if tracer.path else REPLAYS_WITHOUT_CHANCE, walks)
+        for leaf in decided_by_one(leaves):
+            tracer.return_to(leaf)
+            replay(tracer, call, leaf.outcome, exploration.times, walks)
+    except SeveralRaces as several:
+        return Explored(None, "not interceptable", 0.0, tracer.paths, str(several), tracer.findings)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)

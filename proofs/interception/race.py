@@ -12,6 +12,7 @@ from ..field import rational
 from .hazards import Ladder, NotMonotone
 from .numbers import Traced
 from .places import place
+from .shared_noise import Contest, used_twice
 from .tracer import active
 
 LARGEST_ERROR = 2.0**-6
@@ -52,10 +53,13 @@ def race(scores: list[Any], largest: bool) -> int:
     order = sorted(runners if best is None else {*runners, best})
     fixed = None if best is None else (order.index(best), _rank(still[best], largest))
     ladder = _ladder(list(runners.values()), fixed)
+    at = len(tracer.path)
     chosen = order[_decided(list(runners.values()), ladder, ladder.error)]
+    contest = Contest(tuple(runner.source for runner in runners.values()), _key(list(runners.values()), fixed), place())
     for k, (i, runner) in enumerate(runners.items()):
-        runner.source.settled = _replay_points(ladder, order.index(chosen), order.index(i), k, runner)
-        runner.source.spent = f"an argmax at {place()}"
+        contest.points.append(_replay_points(ladder, order.index(chosen), order.index(i), k, runner))
+        runner.source.settled, runner.source.spent = contest.points[k], f"an argmax at {place()}"
+    tracer.races[at] = contest
     return chosen
 
 
@@ -75,8 +79,12 @@ def _apart(runners: list["_Runner"]) -> None:
         runners[0].source.tracer.give_up(f"one random number runs for two contestants at {place()}")
 
 
+def _key(runners: list["_Runner"], fixed: tuple[int, float] | None) -> tuple:
+    return (fixed, *(runner.key() for runner in runners))
+
+
 def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder:
-    key = (fixed, *(runner.key() for runner in runners))
+    key = _key(runners, fixed)
     known: dict[tuple, Ladder] = runners[0].source.tracer.exploration.ladders
     ladder = known.get(key)
     if ladder is None:
@@ -230,6 +238,8 @@ class _Runner:
         mass = source.weight(low, high) / source.weight(self.low, self.high)
         if why != "NaN" or float(mass) < SEEN_APART:
             self._cut_off(low, high, f"{why} where a number is {source.value(inside)}")
+        elif source.spent:
+            tracer.give_up(self._used_twice())
         elif tracer.branch([mass, 1 - mass]) == 0:
             source.settled, source.spent = lambda which, low=low: low, f"an argmax at {place()}"
             return True
@@ -239,12 +249,14 @@ class _Runner:
         return False
 
     def enter(self) -> None:
-        """Take part in a race. Give up if the noise has decided one, or was compared before."""
+        """Take part in a race. Give up if the noise was compared before, or ran one and the tracer shares none."""
         tracer, source = self.source.tracer, self.source
         if source.spent:
             tracer.notice("noise-used-twice", f"noise that decided {source.spent} decides again at {place()}")
-            at = source.spent.removeprefix("an argmax at ")
-            where = f"in each turn at {at}" if at == place() else f"at {at} and {place()}"
-            tracer.give_up(f"one row of noise is used twice, {where}: no closed form; take it as an argument (driven)")
-        if source.settled is not None:
+            if not tracer.shares_noise or not any(source in race.sources for race in tracer.races.values()):
+                tracer.give_up(self._used_twice())
+        elif source.settled is not None:
             tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed form")
+
+    def _used_twice(self) -> str:
+        return used_twice([(self.source.spent or "").removeprefix("an argmax at "), place()])

@@ -13,6 +13,7 @@ from ..field import QQ, rational
 from ..time_limits import NOT_REACHED
 from .exploration import Exploration
 from .reads import asking_line
+from .shared_noise import WholePath
 
 MAX_CHOICES_PER_PATH = 400
 """Largest number of random choices in one call; code that makes more draws without bound."""
@@ -85,10 +86,13 @@ class Tracer(Branching):
     most_numbers, long_path, most_values, most_cuts: limits of one path (``MAX_NUMBERS_PER_PATH``, ``LONG_PATH``,
       ``MOST_VALUES``), and of the comparisons of one number.
     retracing: whether a recorded path is traced again.
+    races: those of the path, by their place in it.
+    shares_noise: whether races that share noise are looked at together, after all paths (``shared_noise``).
     seeded: kind of generator -> the call in which one was made from the seed of the call.
     lines: the line of each decision on the path, if that is asked for.
     """
 
+    shares_noise = False
     whole_from: float = math.inf
     most_numbers: float = MAX_NUMBERS_PER_PATH
     long_path: float = LONG_PATH
@@ -116,6 +120,7 @@ class Tracer(Branching):
         self.plain: list[Any] = []
         self.asked: list[tuple | list] = []
         self.retracing = False
+        self.races: dict[int, Any] = {}
         self.lines: list[tuple[str, int]] = []
 
     @property
@@ -130,7 +135,7 @@ class Tracer(Branching):
         """Set out on the next path. Return False if all are traced, or what unbounded code has left is small."""
         self.run = object()
         self.sources, self.drawn, self.plain_call = [], [], None
-        self.retracing, self.lines = False, []
+        self.retracing, self.lines, self.races = False, [], {}
         longest_first = self.paths >= FIRST_PATHS and not self.endless
         if longest_first != self.longest_first:
             self.longest_first = longest_first
@@ -173,6 +178,15 @@ class Tracer(Branching):
     def remember_path(self) -> None:
         """Save the sources and indices of the path just traced, to replay it."""
         self.recorded = (self.sources, self.drawn)
+
+    def leaf(self, outcome: Any) -> WholePath:
+        """Return the path just traced, to be replayed after the others."""
+        questions = tuple(self.questions[tuple(self.path[:at])] for at in range(len(self.path)))
+        return WholePath(outcome, tuple(self.path), questions, self.races, self.sources, self.drawn)
+
+    def return_to(self, leaf: WholePath) -> None:
+        """Take a path for the one just traced."""
+        self.path, self.races, self.sources, self.drawn = [*leaf.answers], leaf.races, leaf.sources, leaf.drawn
 
     def replay(self, which: int) -> None:
         """Set out on that path again, with plain numbers that lie on it in place of traced ones."""
