@@ -148,6 +148,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     tokens: the cap of a text. sampling: plain, speculative (from the draft model) or lookup (from the text itself).
     settings: of the request. setting: what it is called in the grid. calls: made for the law.
     without_effect: settings without which the law that is asked for is the same.
+    untold: known mistakes about the settings that none of the requests chosen for them tells apart.
     ways_of_plain: whether it went as many ways as without speculation, as if it drafted nothing; None if not compared.
     missed, confirmations: of a driven law, as of DrivenDetail.
     drawn: in how many ways the other requests' numbers fell, given each of which a request's law is known; 0 if the law
@@ -160,6 +161,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     setting: str = ""
     calls: int = 0
     without_effect: list[str] = []
+    untold: list[str] = []
     ways_of_plain: bool | None = None
     missed: float = 0.0
     confirmations: int = 0

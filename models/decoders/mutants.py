@@ -87,6 +87,19 @@ class PenaltiesOfRejectedTokens(WithAnotherHistory):
         super().append(emitted, block)
 
 
+class LastOfABlockAlone(WithAnotherHistory):
+    """A decoder that adds the last token alone of what a block wrote to the history."""
+
+    kept: Prefix = ()
+
+    def target_row(self, text: Prefix, place: int) -> Row:
+        return self.row_as_of(text, self.kept + text[len(self.text) :])
+
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
+        super().append(emitted, block)
+        self.kept += self.text[-1:]
+
+
 class PenaltiesTwice(WithAnotherHistory):
     """A decoder that counts tokens of a block when they are drafted and when they are verified."""
 

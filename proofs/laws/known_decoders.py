@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...models.decoders.catalogue import WRONG_DECODERS
+from ...models.decoders.mistakes import in_order, mistakes_of
 from ...models.decoders.reference import Decoder, texts_of
 from ...models.decoding_settings import PLAIN, ReportedLogprobs, called_with, joined, note_logprobs
 from ...models.law import Model, Prefix
@@ -49,18 +50,26 @@ def _given(
     return problem.target, draft, tokens, problem.gamma, called_with(settings, sampling)
 
 
+OF_SETTINGS = "a mistake about settings"
+"""What stands in place of a mutant's name where the mistake is of ``mistakes_of``."""
+
+
 class SeenLaw(NamedTuple):
-    """A request to a decoder, with what is known of its law. Mutants are compared on it."""
+    """A request to a decoder, with what is known of its law. Mutants are compared on it.
+
+    order: in which the engine applies settings.
+    """
 
     problem: Problem
     settings: Mapping[str, Any]
     tokens: int
     sampling: str
     found: TextsLaw
+    order: Sequence[str]
 
     def away(self, kind: type[Decoder]) -> float:
         """Return how far a known decoder is from the law, in its texts and in the logprobs that it reports."""
-        given = kind, self.problem, self.settings, self.tokens, self.sampling
+        given = in_order(kind, self.order), self.problem, self.settings, self.tokens, self.sampling
         size = distance(law_of_decoder(*given), self.found.masses or {})
         if size > ALIKE or not self.found.logprobs:
             return size
@@ -76,21 +85,39 @@ class SeenLaw(NamedTuple):
 def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
     """Return the mutants that do the same on every request given, and how many were compared.
 
+    If none does, mistakes about the settings of the first request are named.
     seen: requests, at least one of them refuted. A mutant that does right on all of them is not named.
     """
-    same, entries = [], [e for e in WRONG_DECODERS.values() if not e.followed]
+    known = {e.name: e for e in WRONG_DECODERS.values() if not e.followed}
+    mistakes = mistakes_of(seen[0].settings, seen[0].order, seen[0].sampling)
+    compared = len(known) + len(mistakes)
     if all(one.away(Decoder) <= ALIKE for one in seen):
-        return [], len(entries)
-    for entry in entries:
-        worst = 0.0
-        for one in seen:
-            try:
-                worst = max(worst, one.away(entry.kind))
-            except Exception:  # a mutant that cannot be run under these settings is another one
-                worst = 1.0
-            if worst > ALIKE:
-                break
-        if worst <= ALIKE:
+        return [], compared
+    problems = [*{one.problem.name: None for one in seen}]
+    same = []
+    for entry in known.values():
+        if (worst := _away(seen, [entry.kind] * len(seen))) <= ALIKE:
             about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
-            same.append(about | {"problems": [*{one.problem.name: None for one in seen}], "distance": worst})
-    return same, len(entries)
+            same.append(about | {"problems": problems, "distance": worst})
+    alike: dict[str, float] = {}
+    for name in mistakes if not same else ():
+        kinds = [mistakes_of(one.settings, one.order, one.sampling).get(name, Decoder) for one in seen]
+        if (worst := _away(seen, kinds)) <= ALIKE:
+            alike[name] = worst
+    if alike:
+        same = [{"mutant": OF_SETTINGS, "title": " or ".join(alike), "ancestor": "", "link": "", "problems": problems,
+                 "distance": max(alike.values())}]  # fmt: skip
+    return same, compared
+
+
+def _away(seen: Sequence[SeenLaw], kinds: Sequence[type[Decoder]]) -> float:
+    """Return how far known decoders are from the laws at most; once that is too far, no further one is looked at."""
+    worst = 0.0
+    for one, kind in zip(seen, kinds, strict=True):
+        try:
+            worst = max(worst, one.away(kind))
+        except Exception:  # a mutant that cannot be run under these settings is another one
+            return 1.0
+        if worst > ALIKE:
+            break
+    return worst

@@ -157,6 +157,15 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
     known = {*SETTINGS, *(name for engine in ENGINES.values() for name in engine.settings or ())}
     strange = [n for n in names if n not in known]
     sentences = [f"what {', '.join(idle)} must do: the distribution is the same without it"] if idle else []
+    for name in names:
+        values = {repr(d.settings[name]): name in d.without_effect for d in asked if name in d.settings}
+        if {*values.values()} == {True, False}:
+            idly, moved = (" and ".join(v for v, is_ in values.items() if is_ is so) for so in (True, False))
+            sentences.append(f"{name} {idly}, which changes no distribution here: {moved} was asked in its place")
+    untold = dict.fromkeys(name for d in asked for name in d.untold)
+    if untold := [name for name in untold if not {*idle} & {*name.split()}]:
+        more = f", and {len(untold) - MOST_NAMES} more" if len(untold) > MOST_NAMES else ""
+        sentences.append(f"mistakes that change no distribution asked for: {', '.join(untold[:MOST_NAMES])}{more}")
     if strange:
         sentences.append(f"the distribution under {', '.join(strange)}, which draftproof list settings does not have: "
                          "it is judged without it")  # fmt: skip

@@ -25,6 +25,7 @@ from ..runner import examine
 from ..settings import Progress, silent
 from .cells import DRAFTING, asked_cells, grid_cells, kept_problem
 from .exact_texts import DECIDING, ExactTexts
+from .telling import told_apart
 from .texts import judged, text_length
 
 LAST_SECONDS = 5.0
@@ -110,9 +111,11 @@ def audit_engine(
             raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
         if engine.settings is None:
             raise InputError(f"{engine.name}: which settings it has is not known; expected --set NAME=VALUE")
-        cells, levels = grid_cells(engine, settings, rows), LEVELS[:1]
+        rows_asked = grid_cells(engine, settings, rows) if engine.exact else []
+        cells = [cell for one in rows_asked for cell in told_apart(engine, [one], own=False)]
+        levels = LEVELS[:1]
     elif engine.exact and "exact" in levels:
-        cells = asked_cells(engine, problems, settings, tokens, plain)
+        cells = told_apart(engine, asked_cells(engine, problems, settings, tokens, plain), own=bool(problems))
     if engine.exact and "exact" in levels:
         report.claims = DECIDING
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)

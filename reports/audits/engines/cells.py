@@ -43,13 +43,18 @@ left by requests of its own kind, since every request of an audit may end so."""
 
 
 class TextCell(NamedTuple):
-    """A request whose law is asked for. sampling: the way of drafting. problem: the pair."""
+    """A request whose law is asked for.
+
+    sampling: the way of drafting. problem: the pair. untold: the known mistakes about the settings that neither this
+    request tells apart nor those that were chosen with it.
+    """
 
     name: str
     settings: Mapping[str, Any]
     tokens: int
     sampling: str
     problem: Problem
+    untold: tuple[str, ...] = ()
 
     @property
     def plain(self) -> "TextCell":

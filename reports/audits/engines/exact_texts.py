@@ -153,13 +153,13 @@ class ExactTexts:
         return folder
 
     def _diagnose(self) -> None:
-        """Name the mutants that do the same on the first cells that are refuted, and on the first that holds."""
+        """Name the mutants that do the same on the first cells that are refuted, and on the first that hold."""
         wrong = {
             cell.key for cell, found in self.judged if any(e.refuted and e.claim in DECIDING for e in found)
         }  # fmt: skip
         refuted, right = ([law for cell, law in self.seen if (cell.key in wrong) is is_] for is_ in (True, False))
         if refuted:
-            compared = [*refuted[:2], *right[:1]]
+            compared = [*refuted[:2], *right[:2]]
             same, mutants = behaves_as(compared)
             names = [*{one.problem.name: None for one in compared}]
             self.report.diagnosis += same
@@ -180,12 +180,14 @@ class ExactTexts:
         if not found.measured and found.raises:
             self.failed.append((found.raises, found.why_unknown))
         if found.masses is not None:
-            self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found)))
+            self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
+                                             ORDERS[self.engine.order])))  # fmt: skip
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
         texts = len(requests_of(cell.settings))
         facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}
         facts |= {"requests_a_call": texts} if texts > 1 else {}
+        facts |= {"untold": list(cell.untold)} if cell.untold else {}
         expected = self._expected(cell)
         if not isinstance(expected, str):
             facts["without_effect"] = self._without_effect(cell, expected)

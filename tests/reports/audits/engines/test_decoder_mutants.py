@@ -8,7 +8,7 @@ from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.proofs.laws.text_laws import UNWRITTEN
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.cells import grid_cells
+from draftproof.reports.audits.engines.cells import decoder_problem, grid_cells
 from draftproof.reports.audits.settings_grid import GRID
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
@@ -68,7 +68,7 @@ def test_a_cell_shows_what_was_refuted_what_holds_and_why_nothing_is_decided():
     assert words == ["refuted", "holds"]
     report = audit_engine(
         Engine("none", "planted", "draftproof.models.decoders.catalogue:X01", follows=True, forged=False),
-        levels=("exact",), settings={"top_p": 0.55}, tokens=1,
+        [decoder_problem()], levels=("exact",), settings={"top_p": 0.55}, tokens=1,
     )  # fmt: skip
     ((_, _, state),) = states(report.evidence)
     assert state.word == "not known" and "within rounding" in state.why

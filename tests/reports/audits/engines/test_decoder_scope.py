@@ -7,7 +7,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.models.setting_values import checked_settings
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.cells import SEQUENCES, asked_cells, zeros_problem
+from draftproof.reports.audits.engines.cells import SEQUENCES, asked_cells, decoder_problem, zeros_problem
 from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
@@ -96,7 +96,7 @@ def test_what_goes_wrong_at_zeros_and_at_rows_that_are_alike_is_refuted(name):
 
 @pytest.mark.engine
 def test_a_setting_without_effect_and_a_decoder_that_drafts_nothing_are_in_the_report():
-    report = audited("short_texts_plainly", tokens=2, settings={"min_p": 0.05})
+    report = audited("short_texts_plainly", tokens=2, settings={"min_p": 0.05}, problems=[decoder_problem()])
     assert report.verdict == "holds"
     sentences = " ".join(report.not_examined)
     assert "what min_p must do" in sentences and "speculation: it has as many random paths" in sentences

@@ -1,0 +1,133 @@
+"""The wrong decoders that settings allow for: lost on a side, in another order, not drafted with, another history."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from ..decoding_settings import CUTS, DRAFT, TextRequest, modified
+from ..law import Prefix
+from . import mutants
+from .mutants import OnOneSide, without
+from .reference import Decoder, DrawnToken, Row
+
+SIDES = {"": (True, True), " in verified rows": (True, False), " in the bonus row": (False, True)}
+"""The rows that a mistake is in -> whether it is in those of drafted tokens, and in that of the bonus token."""
+
+OF_HISTORY = ("repetition_penalty", "presence_penalty", "frequency_penalty", "no_repeat_ngram", "grammar")
+"""Settings that look at the tokens before."""
+
+ACTS = {
+    **dict.fromkeys(("banned", "allowed", "grammar", "no_repeat_ngram", "min_tokens", "forced_eos"), "mask"),
+    **dict.fromkeys(("logit_bias", "presence_penalty", "frequency_penalty"), "shift"),
+    **dict.fromkeys(("repetition_penalty",), "scale"), "temperature": "temperature", "top_k": "rank",
+    "min_p": "ratio",
+}  # fmt: skip
+"""What a setting does to scores. Other cut-offs by probability are not named: they commute with nothing."""
+
+IDLE = dict.fromkeys(("temperature", "top_p", "typical_p", "repetition_penalty"), 1)
+"""Values that change no distribution. Of other settings it is 0."""
+
+COMMUTING = [{"mask"}, {"mask", "shift"}, {"mask", "scale"}, {"mask", "temperature"}, {"shift"},
+             {"scale", "temperature"}, {"temperature", "rank"}, {"rank", "ratio"}]  # fmt: skip
+"""Kinds of settings whose order changes no distribution."""
+
+
+class InAnotherOrder(OnOneSide):
+    """A decoder that applies settings in another order to a part of the rows."""
+
+    wrong_order: Sequence[str] = ()
+
+    def target_row(self, text: Prefix, place: int) -> Row:
+        if not (self.of_bonus if place >= self.placed else self.of_block):
+            return self.row(self.target, text, self.settings)
+        asked = TextRequest(self.prompt, text, self.tokens, self.settings)
+        return modified(self.target.row(self.prompt + text), asked, self.wrong_order)
+
+
+class DraftedWithout(Decoder):
+    """A decoder that draws drafted tokens without some settings, and verifies by draft rows that have them."""
+
+    lost: tuple[str, ...] = ()
+
+    def drafted(self) -> list[DrawnToken]:
+        assert self.draft is not None
+        block: list[DrawnToken] = []
+        for _ in range(min(self.length(), self.room)):
+            text = self.text + tuple(token for token, _ in block)
+            token = self.chance.draw(self.row(self.draft, text, without(self.settings, *self.lost)))
+            block.append((token, self.draft_row(text)))
+        return block
+
+    def accepts(self, p: Row, q: Row, token: int) -> bool:
+        return super().accepts(p, q, token) if q[token] else p[token] > 0
+
+
+def mistakes_of(settings: Mapping[str, Any], order: Sequence[str], sampling: str = DRAFT) -> dict[str, type[Decoder]]:
+    """Return the decoders that are wrong about these settings of one request, by what they do.
+
+    order: in which the engine applies settings. sampling: DRAFT or LOOKUP.
+    A mistake that changes no distribution, whatever the rows are, is not among them.
+    """
+    greedy = settings.get("temperature") == 0
+    own = [name for name in order if settings.get(name) not in (None, IDLE.get(name, 0), {}, [])]
+    own = [name for name in own if not (greedy and name in CUTS and name != "temperature")]
+    found: dict[str, type[Decoder]] = {}
+    for name in own:
+        for side, (of_block, of_bonus) in SIDES.items():
+            found[f"{name} lost{side}"] = mutants.losing(name, of_block=of_block, of_bonus=of_bonus)
+        if sampling == DRAFT and not greedy:
+            found[f"drafted without {name}"] = type("Drafted", (DraftedWithout,), {"lost": (name,)})
+    for first, second in combinations(own, 2):
+        if {ACTS.get(first, first), ACTS.get(second, second)} not in COMMUTING and not (
+            greedy and "temperature" in (first, second)
+        ):
+            found |= _in_another_order(first, second, order)
+    found |= _of_histories(settings, own) | _of_ends(settings)
+    return {name: in_order(kind, order) for name, kind in found.items()}
+
+
+def in_order(kind: type[Decoder], order: Sequence[str]) -> type[Decoder]:
+    """Return the decoder that applies settings in this order."""
+    return type(kind.__name__, (kind,), {"order": order})
+
+
+def _in_another_order(first: str, second: str, order: Sequence[str]) -> dict[str, type[Decoder]]:
+    """Return the decoders that apply the second setting just before the first."""
+    others = [name for name in order if name != second]
+    wrong = (*others[: others.index(first)], second, *others[others.index(first) :])
+    return {
+        f"{second} before {first}{side}": type(
+            "Ordered", (InAnotherOrder,), {"wrong_order": wrong, "of_block": of_block, "of_bonus": of_bonus}
+        )
+        for side, (of_block, of_bonus) in SIDES.items()
+    }
+
+
+def _of_histories(settings: Mapping[str, Any], own: Sequence[str]) -> dict[str, type[Decoder]]:
+    found: dict[str, type[Decoder]] = {}
+    if {*own} & {*OF_HISTORY}:
+        found["tokens of the block not in the history"] = mutants.BlockAsOfItsStart
+        found["rejected tokens in the history"] = mutants.PenaltiesOfRejectedTokens
+    if {*own} & {*OF_HISTORY} - {"grammar"}:  # which looks at one token
+        found["only the last token of a block in the history"] = mutants.LastOfABlockAlone
+    if {*own} & {"repetition_penalty", "no_repeat_ngram"}:
+        found["prompt not in the history"] = mutants.PenaltiesWithoutThePrompt
+    if "frequency_penalty" in own:
+        found["tokens of the block counted twice"] = mutants.PenaltiesTwice
+        found["frequency counted as presence"] = mutants.FrequencyAsPresence
+    return found
+
+
+def _of_ends(settings: Mapping[str, Any]) -> dict[str, type[Decoder]]:
+    found: dict[str, type[Decoder]] = {}
+    eos, stop = settings.get("eos") or (), settings.get("stop") or ()
+    if eos:
+        found["output goes on behind eos in a block"] = mutants.BehindEos
+        found["rejected eos ends the output"] = mutants.RejectedEosEnds
+    if any(len(one) > 1 for one in stop):
+        found["stop looked for in each block alone"] = mutants.StopsWithinABlock
+    if stop:
+        found["stop seen only at the end of a block"] = mutants.StopsAtABlocksEnd
+    if len(eos) > 1 or len(stop) > 1:
+        found["only the first of several ends"] = mutants.FirstOfTheEnds
+    return found

@@ -1,0 +1,151 @@
+"""The requests that tell a right decoder from the known mistakes about the settings that are asked for."""
+
+import random
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ....models.decoders.mistakes import OF_HISTORY, SIDES, in_order, mistakes_of
+from ....models.decoders.reference import Decoder
+from ....models.decoding_settings import ORDERS, PLAIN, NoTextLaw, one_text_law, requests_of
+from ....models.law import Markov, Model
+from ....models.problem import Problem
+from ....proofs.laws.known_decoders import ALIKE, law_of_decoder
+from ....proofs.laws.text_laws import TextMasses, distance
+from ....verifiers.adapters.registry import Engine
+from ....verifiers.chance import NothingToDrawError
+from .cells import TextCell
+
+TOLD = 1e-3
+"""Total variation of two laws of texts from which on a request tells them apart: fifty times what rounding excuses."""
+
+MOST_PAIRS = 48
+"""Number of drawn pairs among which requests are chosen."""
+
+PARTS = 1000
+"""Denominator of their probabilities."""
+
+PEAKED = 1, 3, 6
+"""Powers of uniform numbers that rows are drawn from, in turn: cut-offs near 0 or 1 need rows with a likely token."""
+
+PROMPT = [1, 0, 0]
+"""The prompt with which settings of the history are asked too."""
+
+
+def drawn_pair(number: int) -> Problem:
+    """Return a pair of three tokens, without ties and without zeros, that a number stands for; gamma is 2 or 1."""
+    drawing = random.Random(number)
+
+    def row() -> tuple[Fraction, ...]:
+        while True:
+            weights = [drawing.random() ** PEAKED[number % len(PEAKED)] + 2 / PARTS for _ in range(3)]
+            first, second = (round(w * PARTS / sum(weights)) for w in weights[:2])
+            parts = first, second, PARTS - first - second
+            if min(parts) > 1 and len({*parts}) == len(parts):
+                return tuple(Fraction(part, PARTS) for part in parts)
+
+    target, draft = (Markov(row(), tuple(row() for _ in range(3))) for _ in range(2))
+    gamma = 2 - number // len(PEAKED) % 2
+    return Problem(3, gamma, target, draft, f"drawn-V3-gamma{gamma}-{number}")
+
+
+def told_by(request: TextCell, order: Sequence[str]) -> set[str]:
+    """Return the known mistakes about its settings that a request tells apart: TV(right law, wrong law) >= TOLD.
+
+    order: of the engine's settings.
+    """
+    right = _law(in_order(Decoder, order), request)
+    told: set[str] = set()
+    same: set[str] = set()
+    for name, kind in mistakes_of(request.settings, order, request.sampling).items() if right is not None else ():
+        if any(name == whole + side for whole in same for side in SIDES):
+            continue  # a mistake that moves no row moves none on one side
+        wrong = _law(kind, request)
+        if wrong is not None and right is not None:
+            apart = distance(right, wrong)
+            told |= {name} if apart >= TOLD else set()
+            same |= {name} if apart < ALIKE else set()
+    return told
+
+
+def telling_requests(
+    cell: TextCell, order: Sequence[str], has: Sequence[str], *, alone: bool = False
+) -> tuple[list[TextCell], list[str]]:
+    """Return requests to ask in place of one, and the known mistakes about its settings that none of them tells apart.
+
+    The request itself is the first, unless its settings cut within rounding on its pair. The others are on drawn pairs.
+    order: of the engine's settings. has: the settings that are known to be its. alone: whether one request has to do.
+    """
+    every = mistakes_of(cell.settings, order, cell.sampling) if len(requests_of(cell.settings)) == 1 else {}
+    if not every:
+        return [cell], []
+    told: dict[int, set[str]] = {}
+    requests = [cell, *_on_drawn_pairs(cell, order, has)]
+    left = {*every}
+    for k, request in enumerate(requests):
+        if apart := told_by(request, order):
+            told[k] = apart
+            left -= apart
+        if not left or len(apart) == len(every):
+            break
+    if alone and told:
+        best = max(told, key=lambda k: len(told[k]))
+        return [requests[best]], [name for name in every if name not in told[best]]
+    chosen = [0] if _law(in_order(Decoder, order), cell) is not None else []
+    missing = {*every} - left - told.get(0, set())
+    while missing:
+        best = max(told, key=lambda k: len(told[k] & missing))
+        chosen.append(best)
+        missing -= told[best]
+    return [requests[k] for k in chosen or [0]], [name for name in every if name in left]
+
+
+def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[TextCell]:
+    """Return the requests with those that tell mistakes about their settings apart, for the first that was asked for.
+
+    cells: the first one is as it was asked for. own: whether all pairs are the user's own; then none is added.
+    """
+    first, *others = cells
+    order = ORDERS[engine.order]
+    if first.sampling == PLAIN or len(requests_of(first.settings)) > 1:
+        return [*cells]
+    if own:
+        told = {name for cell in cells for name in told_by(cell, order)}
+        left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in told]
+        return [first._replace(untold=tuple(left)), *others]
+    chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
+    return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *others]
+
+
+def _on_drawn_pairs(cell: TextCell, order: Sequence[str], has: Sequence[str]) -> Iterator[TextCell]:
+    """Yield the request on drawn pairs, each also with a change without which no pair may tell.
+
+    A top-k of all tokens becomes one of two, a minimum near the cap becomes smaller, a history gets a prompt.
+    """
+    changes: list[dict[str, Any]] = [{}]
+    if cell.settings.get("top_k", 0) >= cell.problem.vocabulary:
+        changes.append({"top_k": 2})
+    if cell.settings.get("min_tokens", 0) > cell.tokens - 2 > 0:
+        changes.append({"min_tokens": cell.tokens - 2})
+    if {*OF_HISTORY} & {*cell.settings} and "prompt" in has and "prompt" not in cell.settings:
+        changes.append({"prompt": PROMPT})
+    for number in range(MOST_PAIRS):
+        for change in changes:
+            request = cell._replace(settings={**cell.settings, **change}, problem=drawn_pair(number))
+            if all(_defined(model, request, order) for model in (request.problem.target, request.problem.draft)):
+                yield request
+
+
+def _defined(model: Model, request: TextCell, order: Sequence[str]) -> bool:
+    try:
+        return bool(one_text_law(model, request.tokens, request.settings, order))
+    except NoTextLaw:
+        return False
+
+
+def _law(kind: type[Decoder], request: TextCell) -> TextMasses | None:
+    """Return the law of a known decoder; None where settings cut within rounding, or rounding leaves no residual."""
+    try:
+        return law_of_decoder(kind, request.problem, request.settings, request.tokens, request.sampling)
+    except (NoTextLaw, NothingToDrawError):
+        return None

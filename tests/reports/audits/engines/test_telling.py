@@ -1,0 +1,128 @@
+"""Requests chosen for the settings that are asked: each known mistake is told apart, or named as not examined."""
+
+import random
+
+import pytest
+
+from draftproof.models.decoders.mistakes import in_order, mistakes_of
+from draftproof.models.decoders.reference import Decoder, decoder_of
+from draftproof.models.decoding_settings import DRAFT, LOOKUP, ORDERS, PLAIN, NoTextLaw
+from draftproof.proofs.laws.known_decoders import law_of_decoder
+from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, distance
+from draftproof.reports.audits.engines.audit import audit_engine
+from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, kept_problem
+from draftproof.reports.audits.engines.telling import TOLD, told_apart, told_by
+from draftproof.tests.models.test_mistakes import VALUES
+from draftproof.verifiers.adapters.registry import ENGINES, Engine
+
+REFERENCE = ENGINES["draftproof-reference"]
+ORDER = ORDERS["draftproof-reference"]
+
+
+def asked(settings, sampling=DRAFT, tokens=3):
+    return TextCell("asked", settings, tokens, sampling, decoder_problem())
+
+
+def shows(name, cells):
+    """The largest distance of a wrong law from the right one, of all requests that have both."""
+    largest = 0.0
+    for cell in cells:
+        wrong = mistakes_of(cell.settings, ORDER, cell.sampling)[name]
+        try:
+            laws = [law_of_decoder(kind, cell.problem, cell.settings, cell.tokens, cell.sampling)
+                    for kind in (in_order(Decoder, ORDER), wrong)]  # fmt: skip
+        except (NoTextLaw, ValueError):
+            continue
+        largest = max(largest, distance(*laws))
+    return largest
+
+
+def drawn_settings(seed):
+    drawing = random.Random(seed)
+    names = drawing.sample([*VALUES], drawing.choice((1, 2, 2, 3)))
+    return {name: drawing.choice(VALUES[name]) for name in names if name not in ("allowed", "min_tokens")}
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.long) for k in range(6, 100))])
+def test_each_mistake_about_drawn_settings_is_told_apart_or_named(seed):
+    settings = drawn_settings(seed)
+    chosen = told_apart(REFERENCE, [asked(settings)], own=False)
+    for name in mistakes_of(settings, ORDER):
+        assert (shows(name, chosen) >= TOLD) is (name not in chosen[0].untold), name
+    assert MOST_ROUNDINGS * EPSILON * 3 < TOLD / 40, "what rounding excuses is far less"
+
+
+@pytest.mark.parametrize(
+    "settings, untold",
+    [
+        ({"top_k": 2, "top_p": 0.6}, 4), ({"top_k": 2, "top_p": 0.9}, 7), ({"min_p": 0.1}, 4),
+        ({"repetition_penalty": 1.2}, 1), ({"eos": [1], "min_tokens": 2}, 3), ({"temperature": 0.7, "top_k": 50}, 4),
+    ],
+)  # fmt: skip
+def test_what_the_usual_pair_cannot_tell_others_do(settings, untold):
+    cell = asked(settings)
+    assert len({*mistakes_of(settings, ORDER)} - told_by(cell, ORDER)) >= untold
+    first, *others = told_apart(REFERENCE, [cell], own=False)
+    assert (first, first.untold) == (cell, ()) and 1 <= len(others) <= 3
+
+
+def test_a_cut_within_rounding_of_the_usual_pair_is_asked_of_another_one():
+    (only,) = told_apart(REFERENCE, [asked({"top_p": 0.75})], own=False)
+    assert only.problem.name.startswith("drawn-") and not only.untold
+
+
+def test_requests_stay_as_they_are_without_speculation_together_and_on_pairs_of_the_user():
+    for cell in (asked({"top_k": 2}, PLAIN), asked({}), asked({"top_k": 2, "n": 2}), asked({"top_p": 1.0})):
+        assert told_apart(REFERENCE, [cell], own=False) == [cell]
+    own = asked({"top_k": 2, "top_p": 0.9})._replace(problem=kept_problem("reversed-V4-gamma3"))
+    (same,) = told_apart(REFERENCE, [own], own=True)
+    assert same._replace(untold=()) == own and "top_p before top_k" in same.untold
+
+
+def test_a_driven_engine_is_asked_once_on_the_pair_that_tells_most():
+    driven = REFERENCE._replace(driver="some.driver") if hasattr(REFERENCE, "_replace") else None
+    driven = driven or Engine("driven", "", "", driver="some.driver", order="draftproof-reference")
+    settings = {"top_k": 2, "top_p": 0.9}
+    (only,) = told_apart(driven, [asked(settings)], own=False)
+    assert len(only.untold) < len({*mistakes_of(settings, ORDER)} - told_by(asked(settings), ORDER))
+
+
+def test_drafts_that_are_looked_up_are_asked_too():
+    looked_up = asked({"top_k": 2, "top_p": 0.6, "prompt": [0, 1, 2, 0]}, LOOKUP)
+    assert len(told_apart(REFERENCE, [looked_up], own=False)) > 1
+
+
+WRONG = mistakes_of({"top_k": 2, "top_p": 0.9, "repetition_penalty": 1.2}, ORDER)
+order_of_cuts = decoder_of(WRONG["top_p before top_k"])
+order_of_the_bonus = decoder_of(WRONG["top_p before top_k in the bonus row"])
+without_the_prompt = decoder_of(WRONG["prompt not in the history"])
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    "name, settings, said",
+    [
+        ("order_of_cuts", {"top_k": 2, "top_p": 0.9}, "top_p before top_k"),
+        ("order_of_the_bonus", {"top_k": 2, "top_p": 0.9}, "top_p before top_k in the bonus row"),
+        ("without_the_prompt", {"repetition_penalty": 1.2}, "prompt not in the history"),
+    ],
+)
+def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, settings, said):
+    """Each of these was cleared when every setting was asked on one pair."""
+    has = (*settings, "prompt")
+    engine = Engine(name, "planted", f"{__name__}:{name}", follows=True, forged=False, settings=has)
+    before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=settings)
+    assert before.verdict == "holds" and said in before.evidence[0].detail.untold
+    none = ("mistakes that change no distribution asked for: ", "what top_p must do: ")
+    assert any(one.startswith(none) for one in before.not_examined)
+    report = audit_engine(engine, levels=("exact",), settings=settings)
+    assert report.verdict == "refuted"
+    (alike,) = report.diagnosis
+    assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
+
+
+@pytest.mark.engine
+def test_a_value_that_cuts_nothing_is_asked_as_another_one_and_that_is_said():
+    report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 50})
+    assert report.verdict == "holds" and {e.detail.settings["top_k"] for e in report.evidence} == {50, 2}
+    assert "top_k 50, which changes no distribution here: 2 was asked in its place" in report.not_examined
