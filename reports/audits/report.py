@@ -16,6 +16,7 @@ from ...proofs.statements import standing, summary
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
+from .drafts import nothing_drafted
 from .not_examined import not_examined
 from .report_form import SCHEMA_VERSION, ReportForm, in_this_version
 from .scope import ReportScope, scope
@@ -196,7 +197,7 @@ class Report:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
-        if merged == HOLDS and OUT_OF_TIME not in self.findings:
+        if merged == HOLDS and OUT_OF_TIME not in self.findings and not nothing_drafted(self.evidence):
             return ReportVerdict.HOLDS
         return ReportVerdict.INCONCLUSIVE
 

@@ -11,6 +11,7 @@ from ...models.wide import LEAST_EXCHANGED
 from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
+from .drafts import drafts_seen, nothing_drafted
 from .positions import decided_positions, ranges
 from .scope_table import ScopeRow, scope_rows
 
@@ -302,7 +303,7 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         left = f"; not decided on {on_what_not(known.not_decided)}" if known.not_decided else ""
         bits = report.subject.get("uniform_bits")
         lattice = f", up to the lattice of {bits}-bit uniforms" if bits else ""
-        but = f"{_rounding(items)}{lattice}{_if_it_computes(items)}{left}"
+        but = f"{_rounding(items)}{lattice}{_if_it_computes(items)}{left}{drafts_seen(report.evidence, report.server)}"
         return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
@@ -317,8 +318,10 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             names, late_names = ({case[0] for _, case in some} for some in (every, late))
             done = f"{len(names - late_names)} of {counted(len(names), 'problem')}"
             return f"inconclusive: out of time after {done}; a larger --processor-time decides the rest"
+        if nothing_drafted(report.evidence):
+            return f"inconclusive: {not_refuted(known)}, but nothing shows that tokens were drafted"
         if deciding and all(e.method.sampled for e in deciding):
-            return f"inconclusive: {not_refuted(known)}, by samples alone"
+            return f"inconclusive: {not_refuted(known)}, by samples alone{drafts_seen(report.evidence, report.server)}"
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
 

@@ -6,9 +6,11 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.models.setting_values import checked_settings
+from draftproof.reports.audits.drafts import drafts_seen, nothing_drafted
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import SEQUENCES, asked_cells, decoder_problem, zeros_problem
 from draftproof.reports.audits.not_examined import _of_decoders
+from draftproof.reports.audits.servers.remarks import Seen
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
 from draftproof.verifiers.evidence import HOLDS, Evidence, Method
@@ -56,6 +58,20 @@ def test_as_many_ways_as_without_a_draft_are_said():
     assert any(one.startswith("speculation in 1 request of 2: ") for one in few)
 
 
+def test_the_first_line_says_on_how_many_requests_drafts_were_seen():
+    def evidence(ways):
+        detail = TextLawDetail(**asked(ways_of_plain=ways))
+        return Evidence(claim="lossless", method=Method.INTERCEPTION, verdict=HOLDS, problem="p", detail=detail)
+
+    every = [evidence(ways) for ways in (True, False, None)]
+    assert drafts_seen(every, None) == "; drafts seen on 1 of 3 requests" and not nothing_drafted(every)
+    assert nothing_drafted(every[::2]) and not nothing_drafted(every[2:]) and drafts_seen(every[2:], None) == ""
+    timed = {"speculation": {"seen": "in the answers' timings", "drafted": 1200, "accepted": 0}}
+    assert drafts_seen([], timed) == "; 1,200 tokens drafted, 0 kept"
+    assert drafts_seen([], {"speculation": Seen().speculation()}) == "; its answers show no drafts"
+    assert drafts_seen([], {"speculation": Seen(streamed=30, events=10).speculation()}) == "; drafts seen in the stream"
+
+
 def test_where_nothing_but_the_engine_is_named_rows_with_zeros_are_asked():
     cells = asked_cells(ENGINES["draftproof-reference"], [], {}, None, False)
     assert [cell.name for cell in cells] == ["none", "more blocks", "rows with zeros", *SEQUENCES]
@@ -97,7 +113,8 @@ def test_what_goes_wrong_at_zeros_and_at_rows_that_are_alike_is_refuted(name):
 @pytest.mark.engine
 def test_a_setting_without_effect_and_a_decoder_that_drafts_nothing_are_in_the_report():
     report = audited("short_texts_plainly", tokens=2, settings={"min_p": 0.05}, problems=[decoder_problem()])
-    assert report.verdict == "holds"
+    assert report.verdict == "inconclusive", "a decoder that never drafts has not shown that it verifies"
+    assert report.reading.endswith("of 1 problem (V to 3), but nothing shows that tokens were drafted")
     sentences = " ".join(report.not_examined)
     assert "what min_p must do" in sentences and "speculation: it has as many random paths" in sentences
     assert "tokens that the target gives probability 0: no problem has one" in report.not_examined

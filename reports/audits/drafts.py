@@ -1,0 +1,41 @@
+"""Whether anything was drafted and kept, as far as an audit of an engine or a server saw it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...models.decoding_settings import PLAIN
+from ...verifiers.details import TextLawDetail
+from ...verifiers.evidence import Evidence, without_smallest
+
+
+def nothing_drafted(evidence: Sequence[Evidence]) -> bool:
+    """Check whether requests with speculation were compared with those without, and none had more random paths."""
+    compared = [drafted for drafted in _drafted(evidence) if drafted is not None]
+    return bool(compared) and not any(compared)
+
+
+def drafts_seen(evidence: Sequence[Evidence], server: Mapping[str, Any] | None) -> str:
+    """Say whether drafts were seen, behind a verdict; empty where nothing was compared.
+
+    server: the report's section on a server, if there is one.
+    """
+    if (seen := (server or {}).get("speculation")) is not None:
+        if "drafted" in seen:
+            return f"; {seen['drafted']:,} tokens drafted, {seen['accepted']:,} kept"
+        if "tokens_per_event" in seen:
+            return "; drafts seen in the stream"
+        return "; its answers show no drafts" if seen["seen"].startswith("nowhere") else ""
+    drafted = _drafted(evidence)
+    if all(one is None for one in drafted):
+        return ""
+    return f"; drafts seen on {drafted.count(True)} of {len(drafted)} requests"
+
+
+def _drafted(evidence: Sequence[Evidence]) -> list[bool | None]:
+    """Return for each request with speculation to a decoder whether it had more random paths than without.
+
+    None: it was not compared.
+    """
+    details = [e.detail for e in without_smallest(evidence) if e.claim == "lossless"]
+    texts = [d for d in details if isinstance(d, TextLawDetail) and d.sampling != PLAIN]
+    return [None if d.ways_of_plain is None else not d.ways_of_plain for d in texts]
