@@ -1,4 +1,4 @@
-"""Whether anything was drafted and kept, as far as an audit of an engine or a server saw it."""
+"""What an audit of an engine or a server saw of its drafts: was anything drafted and kept?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
