@@ -230,12 +230,12 @@ EVIDENCE = Path(__file__).parents[1] / "corpus" / "site" / "evidence"
 """Kept runs, a folder each; the documentation has their pages too."""
 
 
-def kept_pages() -> Iterator[tuple[str, str]]:
-    """Yield the place and the page of each kept report, made by this version."""
-    for file in sorted(LIVE.glob("*.json.gz")):
+def kept_pages(most: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the place and the page of each kept report, made by this version. most: of each kind."""
+    for file in sorted(LIVE.glob("*.json.gz"))[:most]:
         report = Report.from_json(json.loads(gzip.decompress(file.read_bytes())))
         yield f"live/{file.name.partition('.')[0]}.html", report_page(report)
-    for folder in sorted(EVIDENCE.glob("*/")):
+    for folder in sorted(EVIDENCE.glob("*/"))[:most]:
         tables = folder / "tables.json"
         content = json.loads((tables if tables.is_file() else folder / "report.json").read_text(encoding="utf-8"))
         page = tables_page(content) if tables.is_file() else report_page(Report.from_json(content))
@@ -243,9 +243,9 @@ def kept_pages() -> Iterator[tuple[str, str]]:
 
 
 def live_reports(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages of kept reports beside the documentation."""
+    """Write the pages of kept reports beside the documentation: all, unless the option kept_pages limits them."""
     if error is None and app.builder.format == "html":
-        for place, page in kept_pages():
+        for place, page in kept_pages(app.config.kept_pages or None):
             file = Path(app.outdir) / place
             file.parent.mkdir(exist_ok=True)
             file.write_text(page, encoding="utf-8")
@@ -363,6 +363,7 @@ def reachable(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("kept_pages", 0, "html")
     app.connect("autodoc-process-docstring", house_docstring)
     app.connect("build-finished", reachable)
     app.connect("build-finished", live_reports)

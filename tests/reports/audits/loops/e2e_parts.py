@@ -1,7 +1,6 @@
 """Pairs on disk for the tests of end-to-end runs: forged ones, and a miniature that has been trained."""
 
 import json
-from functools import cache
 
 import pytest
 
@@ -46,21 +45,12 @@ def examined(pair, **options):
     return run_e2e(LoopOptions(**{**pair, **options}))
 
 
-@cache
-def _report(options):
-    return examined({}, **vars(options))
-
-
-def shared_report(pair, **options):
-    """The same, from one run for all tests that only read the report."""
-    return _report(LoopOptions(**{**pair, **options}))
-
-
-def timed_twice(monkeypatch):
-    """Wall clock is not what these tests are of."""
-    from draftproof.reports.audits.loops import timing
+def briefly(monkeypatch):
+    """Wall clock and drift, half the time of a short run, are not what these tests are of."""
+    from draftproof.reports.audits.loops import drift, timing
 
     monkeypatch.setattr(timing, "TIMED_REPEATS", 2)
+    monkeypatch.setattr(drift, "DRIFT_TEXTS", drift.FEWEST_DRIFT_TEXTS)
 
 
 def refuted(report):

@@ -15,11 +15,11 @@ from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.audits.loops.written_texts import GreedyTexts
 from draftproof.reports.audits.report import Report
 from draftproof.tests.reports.audits.loops.e2e_parts import (
+    briefly,
     command,
     examined,
     forged_pair,
     refuted,
-    timed_twice,
     words_of,
 )
 from draftproof.tests.reports.report_schema import validate
@@ -27,7 +27,7 @@ from draftproof.tests.subjects.wrong_loops import wrong_loop
 from draftproof.verifiers.evidence import Witness
 
 pytestmark = [pytest.mark.needs("transformers"), pytest.mark.engine]
-twice = pytest.fixture(autouse=True)(timed_twice)
+brief = pytest.fixture(autouse=True)(briefly)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def zeros(tmp_path_factory):
 def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(forged, tmp_path, monkeypatch):
     for name in ("target", "draft"):
         (tmp_path / f"<b>{name}").symlink_to(forged[name])
-    forged = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft"}
+    forged = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft", "samples": 300}
     files = tmp_path / "e2e.json", tmp_path / "e2e.html"
     status, out, _ = command(*words_of(forged), "--json", files[0], "--html", files[1])
     report = json.loads(files[0].read_text())
@@ -98,7 +98,7 @@ def test_the_rationals_that_a_pair_was_forged_from_are_recovered_where_they_can_
 
 
 def test_a_pair_with_impossible_tokens_is_not_refuted(zeros):
-    assert refuted(examined(zeros)) == set()
+    assert refuted(examined(zeros, samples=600)) == set()
 
 
 @pytest.mark.long

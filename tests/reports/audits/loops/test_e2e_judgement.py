@@ -21,11 +21,10 @@ from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.summary import summaries
 from draftproof.tests.models import generating_parts as parts
 from draftproof.tests.reports.audits.loops.e2e_parts import (
+    briefly,
     command,
     examined,
     refuted,
-    shared_report,
-    timed_twice,
     words_of,
 )
 from draftproof.tests.reports.report_schema import validate
@@ -33,7 +32,7 @@ from draftproof.tests.subjects.wrong_loops import Raises, wrong_loop
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 pytestmark = pytest.mark.engine
-twice = pytest.fixture(autouse=True)(timed_twice)
+brief = pytest.fixture(autouse=True)(briefly)
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
 
 
@@ -147,8 +146,8 @@ def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(traine
 
 
 def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, monkeypatch):
-    greedy = {**forged, "temperature": 0.0}
-    report = shared_report(greedy)
+    greedy = {**forged, "temperature": 0.0, "samples": 64}
+    report = examined(greedy)
     assert report.verdict == "holds"
     assert report.findings["reach"].endswith("for outputs of 24 tokens after the start token")
     assert evidence_on(report, "lossless", "enumeration").detail.tokens == 24

@@ -6,14 +6,14 @@ import pytest
 
 from draftproof.reports.pages.page import page
 from draftproof.tests.choices import long_unless
-from draftproof.tests.reports.audits.loops.e2e_parts import examined, refuted, shared_report, timed_twice
+from draftproof.tests.reports.audits.loops.e2e_parts import briefly, examined, refuted
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.wrong_loops import SHOWN_WITH, wrong_loop
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
 pytestmark = pytest.mark.engine
-twice = pytest.fixture(autouse=True)(timed_twice)
+brief = pytest.fixture(autouse=True)(briefly)
 
 READ, PASSES, WARPED = ("rows", "reading"), ("rows", "forward-pass"), ("rows", "warp")
 NOISE, DRAFTS = ("noise", "listening"), ("drafts", "betting")
@@ -42,7 +42,7 @@ def test_every_wrong_loop_is_examined():
 
 @pytest.mark.parametrize("name", long_unless(ON_FORGED, {"L10", "L12"}))
 def test_the_loop_is_refuted_on_a_forged_pair(forged, name):
-    samples = 500 if ON_FORGED[name] <= {READ, NOISE} else 8000 if name in ("L11", "L18") else 3000
+    samples = 500 if ON_FORGED[name] <= {READ, NOISE} else 8000 if name in ("L11", "L18") else 1500
     report = examined({**forged, "samples": samples}, **wrong_loop(name))
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_FORGED[name]
@@ -53,7 +53,7 @@ def test_the_loop_is_refuted_on_a_forged_pair(forged, name):
 
 @pytest.mark.parametrize("name", long_unless(ON_TRAINED, {"L01"}))
 def test_the_loop_is_refuted_on_a_trained_pair_and_its_replay_refutes_again(trained, name):
-    report = shared_report(trained, **wrong_loop(name))
+    report = examined(trained, **wrong_loop(name), **({"samples": 32} if name == "L01" else {}))
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_TRAINED[name]
     (replay,) = {item.replay for item in report.evidence if item.verdict == "refuted"}
@@ -66,7 +66,7 @@ def test_the_loop_is_refuted_on_a_trained_pair_and_its_replay_refutes_again(trai
 
 RIGHT = [
     pytest.param({"temperature": 0.5}, "block", marks=pytest.mark.long),
-    ({"gamma": "adaptive"}, "greedy-block"),
+    ({"gamma": "adaptive", "samples": 600}, "greedy-block"),
     pytest.param({"eos": 0}, "token", marks=pytest.mark.long),
     pytest.param({"top_k": 2}, "block", marks=pytest.mark.long),
     pytest.param({}, "block-stream", marks=pytest.mark.long),
@@ -87,7 +87,7 @@ def test_the_right_loop_is_not_refuted_on_a_forged_pair(forged, verifier, settin
 
 @pytest.mark.parametrize("verifier", long_unless(("token", "block", "greedy-block"), {"block"}))
 def test_the_right_loop_is_not_refuted_on_a_trained_pair(trained, verifier):
-    report = shared_report(trained, verifier=verifier)
+    report = examined(trained, verifier=verifier, samples=200)
     assert refuted(report) == set()
     assert report.verdict == "inconclusive"
     bets = next(item for item in report.evidence if (item.claim, item.method) == BETS)
@@ -98,7 +98,7 @@ def test_the_right_loop_is_not_refuted_on_a_trained_pair(trained, verifier):
 
 @pytest.mark.parametrize("rule", long_unless(("spec-infer", "k-seq", "traversal"), {"spec-infer"}))
 def test_the_right_loop_of_several_paths_is_not_refuted_and_what_was_drafted_is_said(forged, rule):
-    report = examined(forged, verifier=rule, paths=2)
+    report = examined(forged, verifier=rule, paths=2, samples=600)
     assert refuted(report) == set()
     verdicts = {(item.claim, item.method): item.verdict for item in report.evidence}
     assert verdicts[COUNTED] == verdicts[BETS] == verdicts["acceptance", "mean"] == NO_EVIDENCE

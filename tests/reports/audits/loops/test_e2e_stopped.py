@@ -14,14 +14,14 @@ from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import LoopSession
 from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.audits.report import Report
-from draftproof.tests.reports.audits.loops.e2e_parts import command, examined, timed_twice, words_of
+from draftproof.tests.reports.audits.loops.e2e_parts import briefly, command, examined, words_of
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.wrong_loops import wrong_loop
 
 pytestmark = pytest.mark.needs("transformers")
 
 engine = pytest.mark.engine
-twice = pytest.fixture(autouse=True)(timed_twice)
+brief = pytest.fixture(autouse=True)(briefly)
 
 
 def after(calls, error):
