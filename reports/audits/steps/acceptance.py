@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from ....verifiers.conditional.form import joined
 from ....verifiers.conditional.laws import StepLaw
@@ -121,7 +121,7 @@ class Acceptance:
         mean = values.sum() / count.sum()
         clusters = len(rows)
         errors = ((values - mean * count) ** 2).sum() * clusters / max(clusters - 1, 1)
-        quantile = float(t.ppf((1 + LEVEL) / 2, clusters - 1)) if clusters > 1 else np.inf
+        quantile = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) if clusters > 1 else np.inf
         half = quantile * errors**0.5 / count.sum() if clusters > 1 else np.inf
         return Interval(float(mean), float(mean - half), float(mean + half))
 

@@ -7,7 +7,7 @@ from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording
@@ -123,7 +123,7 @@ def _estimate(gains: Array) -> _Gain:
     if steps < 2:
         return _Gain(float(gains.mean()), float(gains.std()), inf)
     error = gains.mean(0).std(ddof=1) / steps**0.5
-    return _Gain(float(gains.mean()), float(gains.std()), float(student.isf(BETA, steps - 1) * error))
+    return _Gain(float(gains.mean()), float(gains.std()), float(stdtrit(steps - 1, 1 - BETA) * error))
 
 
 def _steps_needed(gain: _Gain, needed: float) -> int | None:
