@@ -7,6 +7,7 @@ import pytest
 from draftproof.proofs.interception.slots import DRAWN
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import long_problem
+from draftproof.tests.choices import long_unless
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
@@ -29,11 +30,11 @@ def audited(sample, settings, tokens, engine=None):
 @pytest.mark.parametrize(
     ("name", "settings", "tokens", "which"),
     [("row_of_the_slot_before", THREE, 3, "request 1 of 3"),
-     ("text_of_the_slot_before", THREE, 3, "request 2 of 3"),
      ("greedy_if_the_slot_before_is", GREEDY, 2, "request 3 of 5"),
      ("bonus_of_the_first", GREEDY, 2, "request 5 of 5"),
      ("shifted_by_an_end", ENDING, 2, "request 2 of 4"),
      *(pytest.param(*row, marks=pytest.mark.long) for row in (
+         ("text_of_the_slot_before", THREE, 3, "request 2 of 3"),
          ("ends_with_the_first", {**ENDING, "eos": [1]}, 2, "request 2 of 4"),
          ("row_of_the_slot_before_in_the_third", THREE, 3, "request 3 of 3"),
          ("one_uniform_for_two_slots", THREE, 3, "request 3 of 3"),
@@ -69,7 +70,7 @@ def test_three_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
     assert f"except {DRAWN} ways" in said
 
 
-@pytest.mark.parametrize("count", [1, 4, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", long_unless((1, 3, 8), {3}))
 def test_greedy_sampled_and_ending_requests_of_several_lengths_hold_together(count):
     settings = {**EIGHT, "together": EIGHT["together"][: count - 1]}
     report, verdicts = audited("", settings, 3, ENGINES["draftproof-reference"])

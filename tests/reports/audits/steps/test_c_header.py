@@ -15,6 +15,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.recorded_steps import Recording
 from draftproof.recording import Recorder, header
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.tests.choices import long_unless
 
 from .recordings import softmax
 
@@ -197,7 +198,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_shard(record_file, tmp_path):
     assert report.findings["recording-failed"].startswith("10 steps could not be recorded: a shard: File too large")
 
 
-@pytest.mark.parametrize("source", ["record_steps.cpp", "record_steps.rs"])
+@pytest.mark.parametrize("source", long_unless(("record_steps.cpp", "record_steps.rs"), {"record_steps.cpp"}))
 def test_an_example_is_not_refuted_and_its_planted_bug_is(source, tmp_path):
     if not (EXAMPLES / source).is_file():
         pytest.skip("the examples are in the repository, not in the wheel")

@@ -46,9 +46,10 @@ def test_a_known_bug_of_block_verification_is_refuted_and_named(name, steps, tmp
     assert name in [law.name for law in judge.likely()]
 
 
-@pytest.mark.parametrize(
-    ("verify", "rule"), [("C10", "token"), ("C06", "token"), ("C04", "block"), ("C05", "block"), ("C02", "equality")]
-)
+FEW_RULES = [("C10", "token"), ("C04", "block"), ("C02", "equality")]
+
+
+@pytest.mark.parametrize(("verify", "rule"), long_unless([*FEW_RULES, ("C06", "token"), ("C05", "block")], FEW_RULES))
 def test_right_rules_are_not_refuted(verify, rule, tmp_path):
     record(tmp_path, verify, steps=400, rule=rule)
     report = audit_steps(tmp_path)
@@ -59,7 +60,11 @@ def test_right_rules_are_not_refuted(verify, rule, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("verify", "claimed"), [("C10", "block"), ("C04", "token"), ("C02", "token"), ("C10", "equality")]
+    ("verify", "claimed"),
+    long_unless(
+        [("C10", "block"), ("C04", "token"), ("C02", "token"), ("C10", "equality")],
+        [("C10", "block"), ("C04", "token")],
+    ),
 )
 def test_another_rule_than_the_one_claimed_is_refuted(verify, claimed, tmp_path):
     record(tmp_path, verify, steps=900, rule=claimed, gamma=4)
@@ -138,7 +143,7 @@ def test_the_bonus_row_and_the_temperature_are_named(tmp_path):
 
 @pytest.mark.parametrize("rule", long_unless(RULES, {"block"}, pytest.mark.simulation))
 def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
-    """Draw the outcomes of 100 recordings from the rule itself: at most as many reach 1/20 as may."""
+    """Draw the outcomes of 40 recordings from the rule itself: at most as many reach 1/20 as may."""
     record(tmp_path, steps=64, listed=V)
     recording = Recording.open(tmp_path)
     from draftproof.models.recorded_steps import parts
@@ -148,17 +153,17 @@ def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     part = next(parts(recording.read(recording.shards[0]), recording.header, 64))
     law, against, generator = RULES[rule], hypotheses(rule), np.random.default_rng(3)
     reached = 0
-    for _ in range(100):
+    for _ in range(40):
         steps, listed = drawn(law, part.steps, generator)
         assert listed.all()
         purse = StepPurse([h.name for h in against], alpha=0.05)
         purse.add(bets_on_steps(law, against, steps, recording.header.epsilon))
         reached += purse.fortune.refuted_at is not None
-    assert reached <= 12  # Binomial(100, 0.05) is above with probability 0.002
+    assert reached <= 7  # Binomial(40, 0.05) is above with probability 0.0007
 
 
 def test_the_result_does_not_depend_on_how_shards_are_judged(tmp_path):
-    record(tmp_path, "M30", steps=200, shard_steps=50)
+    record(tmp_path, "M30", steps=100, shard_steps=25)
     one, four = (audit_steps(tmp_path, jobs=jobs).as_json() for jobs in (1, 4))
     assert json.dumps(one) == json.dumps(four)
 
@@ -190,6 +195,7 @@ def test_a_fault_at_one_place_that_no_hypothesis_explains_ends_no_audit(tmp_path
     assert [e.refuted for e in evidence_of(judge, {}) if e.claim == "batch"] == [False]
 
 
+@pytest.mark.usefixtures("simulated")
 def test_limits_count_the_steps_that_are_judged_and_all_of_them(tmp_path):
     def rarely_drafted(step):
         if step.rng.random() < 0.75:

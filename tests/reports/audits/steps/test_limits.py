@@ -9,6 +9,8 @@ from draftproof.reports.audits.steps.progress import judge_all
 
 from .simulated_limits import PILOTS, POPULATION, RECORDINGS, TRAFFIC, World
 
+pytestmark = pytest.mark.usefixtures("simulated")
+
 FAULTS = "M11", "M30", "token 1 accepted whatever the rows say", "bonus token at 0.5 times the temperature"
 
 
