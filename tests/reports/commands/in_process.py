@@ -35,11 +35,11 @@ def _in_folder(folder):
         os.chdir(before)
 
 
-def draftproof(*words, cwd=None) -> Ended:
-    """Run a command in a folder."""
+def draftproof(*words, cwd=None, columns=160) -> Ended:
+    """Run a command in a folder, for a terminal of so many columns."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     argv = ["draftproof", *map(str, words)]
-    shell = patch.object(sys, "argv", argv), patch.dict(os.environ, {"COLUMNS": "160"})
+    shell = patch.object(sys, "argv", argv), patch.dict(os.environ, {"COLUMNS": str(columns)})
     with _in_folder(cwd), shell[0], shell[1], redirect_stdout(out), redirect_stderr(err):
         try:
             main()
