@@ -120,6 +120,12 @@ class Ladder:
         self.between = math.fsum(cell.pair for cell in self.cells)
         self.law = [math.fsum(column) for column in zip(*(cell.law for cell in self.cells))]
 
+    @property
+    def drift(self) -> float:
+        """Return the total variation by which who is first depends on the cell in which they are."""
+        apart = (abs(p - sum(cell.law) * share) for cell in self.cells for p, share in zip(cell.law, self.law))
+        return math.fsum(apart) / 2
+
     def _cut(self, level: float, low: tuple[int, ...], high: tuple[int, ...], strict: bool,
              guesses: Sequence[int] | None = None) -> tuple[int, ...]:  # fmt: skip
         """Return each contestant's first position whose score is below the level (strict: not above it)."""

@@ -3,17 +3,17 @@
 import itertools
 import math
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..field import rational
+from .contests import Contest
 from .hazards import Ladder, NotMonotone
 from .numbers import Traced
 from .places import place
-from .shared_noise import Contest, used_twice
-from .tracer import active
+from .shared_noise import used_twice
+from .tracer import Tracer, active
 
 LARGEST_ERROR = 2.0**-6
 """Error of a race's law beyond which no law is stated."""
@@ -47,19 +47,59 @@ def race(scores: list[Any], largest: bool) -> int:
         return best
     if best is not None and len(runners) == 1:
         return _against_constants(next(iter(runners.items())), best, still[best], largest)
-    for runner in runners.values():
-        runner.enter()
-    _apart(list(runners.values()))
-    order = sorted(runners if best is None else {*runners, best})
-    fixed = None if best is None else (order.index(best), _rank(still[best], largest))
-    ladder = _ladder(list(runners.values()), fixed)
+    parts = _won(tracer, runners)
+    for i, runner in runners.items():
+        if i not in parts:
+            runner.enter()
+    return _run(tracer, runners, parts, None if best is None else (best, _rank(still[best], largest)))
+
+
+def _won(tracer: Tracer, runners: dict[int, "_Runner"]) -> dict[int, tuple[int, Contest]]:
+    """Return the races that contestants have won if each that has run won its last one, and no number is in two."""
+    spent = [i for i, runner in runners.items() if runner.source.spent]
+    last = {source: at for at, contest in tracer.races.items() for source in contest.sources}
+    found = {i: (at, tracer.races[at]) for i in spent if (at := last.get(runners[i].source)) is not None}
+    found = {i: (at, contest) for i, (at, contest) in found.items() if contest.won_by(runners[i])}
+    numbers = [source for _, contest in found.values() for source in contest.sources]
+    return found if len(found) == len(spent) and len({*numbers}) == len(numbers) else {}
+
+
+def _run(
+    tracer: Tracer,
+    entries: dict[int, "_Runner"],
+    parts: dict[int, tuple[int, Contest]],
+    constant: tuple[int, float] | None,
+) -> int:
+    """Return the index that wins. Contestants that won a race bring all that ran in it.
+
+    constant: the index and the score of the best one that is fixed.
+    """
+    runners, indices, brought = list[_Runner](), list[int](), []
+    for i, runner in entries.items():
+        at, part = parts.get(i, (-1, None))
+        brought += [(at, len(runners), part)] if part else []
+        runners += part.runners if part else [runner]
+        indices += [i] * (len(runners) - len(indices))
+    _apart(runners)
+    numbers: list[Any] = [runner.source for runner in runners]
+    fixed = None
+    if constant is not None:
+        fixed = sum(i < constant[0] for i in indices), constant[1]
+        indices.insert(fixed[0], constant[0])
+        numbers.insert(fixed[0], None)
+    ladder, drift = _ladder(runners, fixed), sum(part.drift for *_, part in brought)
+    if not all(part.independent for *_, part in brought):
+        tracer.give_up(f"winners of races that are not of exponentials race each other at {place()}: no closed form")
+    order = sorted({*indices})
+    law = [math.fsum(p for p, index in zip(ladder.law, indices) if index == i) for i in order]
     at = len(tracer.path)
-    chosen = order[_decided(list(runners.values()), ladder, ladder.error)]
-    contest = Contest(tuple(runner.source for runner in runners.values()), _key(list(runners.values()), fixed), place())
-    for k, (i, runner) in enumerate(runners.items()):
-        contest.points.append(_replay_points(ladder, order.index(chosen), order.index(i), k, runner))
-        runner.source.settled, runner.source.spent = contest.points[k], f"an argmax at {place()}"
+    chosen = order[_decided(runners, ladder, law, drift)]
+    winner = numbers.index(entries[chosen].source if chosen in entries else None)
+    contest = Contest(runners, ladder, winner, fixed and fixed[0], _key(runners, fixed), place(), brought)
     tracer.races[at] = contest
+    contest.settle()
+    for source in contest.sources:
+        source.spent = f"an argmax at {place()}"
     return chosen
 
 
@@ -98,9 +138,12 @@ def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder
     return ladder
 
 
-def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
-    """Return who comes first on this path. error: by how much the law of that may be wrong."""
-    law, tracer = ladder.law, runners[0].source.tracer
+def _decided(runners: list["_Runner"], ladder: Ladder, law: list[float], drift: float) -> int:
+    """Return who comes first on this path.
+
+    law: of that. drift: by how much it may be wrong, beside the ladder's error.
+    """
+    tracer, error = runners[0].source.tracer, ladder.error + drift
     if error > LARGEST_ERROR:
         tracer.give_up(f"the distribution of the race at {place()} is known only to within {error:.1g}")
     tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners), ladder.between)
@@ -110,35 +153,11 @@ def _decided(runners: list["_Runner"], ladder: Ladder, error: float) -> int:
     return tracer.branch([share / sum(shares) for share in shares])
 
 
-def _replay_points(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner") -> Callable[[int], int]:
-    """Return points of a contestant with which the winner wins.
-
-    The winner is in its own cell of the ladder, all others are beyond that cell.
-    """
-    cells = [cell for cell in ladder.cells if cell.law[winner] > 0]
-    total = math.fsum(cell.law[winner] for cell in cells)
-
-    def point(which: int) -> int:
-        left, chosen = (0.37 + which * 0.618) % 1.0 * total, cells[-1]
-        for cell in cells:
-            left -= cell.law[winner]
-            if left <= 0:
-                chosen = cell
-                break
-        if place == winner:
-            return runner.point((chosen.start[k] + chosen.end[k] - 1) // 2)
-        beyond = chosen.start[k] if chosen.tie and place > winner else chosen.end[k]
-        further = runner.position(runner.hazard(beyond) + 0.05 + (which * 0.31 + place * 0.17) % 1.0)
-        return runner.point(min(max(further, beyond), runner.points - 1))
-
-    return point
-
-
 class _Runner:
     """A ``Contestant`` that is a random number of third-party code, best points first."""
 
     def __init__(self, number: Traced, largest: bool):
-        self.number, self.source, self._largest = number, number.source, largest
+        self.number, self.source, self.largest = number, number.source, largest
         self._downwards = False
         self._span(self.source.low, self.source.high)
 
@@ -147,7 +166,7 @@ class _Runner:
         self.grain = self.source.grain
 
     def key(self) -> tuple:
-        return (self.number.key(), self.low, self.high, self._largest)
+        return (self.number.key(), self.low, self.high, self.largest)
 
     def point(self, position: int) -> int:
         return self.high - 1 - position if self._downwards else self.low + position
@@ -160,7 +179,7 @@ class _Runner:
         score = self.score(self.point(position))
         if math.isnan(score):
             self.source.tracer.give_up(f"a NaN among the scores of the argmax at {place()}")
-        return _rank(score, self._largest)
+        return _rank(score, self.largest)
 
     def hazard(self, position: int) -> float:
         return self.source.hazard(self.point(position), self._downwards, self.low, self.high)
@@ -202,7 +221,7 @@ class _Runner:
                         )
                         break
         first, last = self.score(self.low), self.score(self.high - 1)
-        self._downwards = _rank(last, self._largest) > _rank(first, self._largest)
+        self._downwards = _rank(last, self.largest) > _rank(first, self.largest)
 
     def _cut_off(self, low: int, high: int, why: str) -> None:
         """Leave out points at an end. Their probability is what the law may be wrong by."""

@@ -137,7 +137,7 @@ class WideTracer(Tracer):
         """Set out on the path just traced once more, traced again, with other indices drawn from its rows."""
         self.script, self.path, self.sources, self.drawn = tuple(self.path), [], [], []
         self.retracing, self.plain_call, self.run = True, None, object()
-        self.rows, self.forced, self.nested = [], forced, nested
+        self.rows, self.forced, self.nested, self.races = [], forced, nested, {}
 
     def draw_row(self, weights: np.ndarray | Callable[[], np.ndarray], look_up: LookUp = None) -> int:
         """Draw an index by whole weights. It is handed out as it is. look_up: as in ``RowDraw``."""

@@ -10,31 +10,11 @@ of this race, however the winners depend on each other; else there is no law.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .contests import Contest
 from .outcomes import Outcome, kind_of
-
-
-@dataclass(frozen=True)
-class Contest:
-    """A race that was run on a path.
-
-    sources: the random numbers that ran, in order.
-    scores: what is equal for races with the same scores.
-    place: where in the code.
-    points: for each source, the function from a replay to a point with which the path's winner wins.
-    """
-
-    sources: tuple[Any, ...]
-    scores: tuple
-    place: str
-    points: list[Callable[[int], int]] = field(default_factory=list)
-
-    @property
-    def identity(self) -> tuple:
-        return (tuple(source.order for source in self.sources), self.scores)
 
 
 class WholePath(NamedTuple):
@@ -52,22 +32,31 @@ class WholePath(NamedTuple):
     sources: list[Any]
     drawn: list[int]
 
-    def apart_from(self, races: Sequence[int]) -> tuple:
+    def apart_from(self, units: Sequence["Unit"]) -> tuple:
         """Return what was asked and answered; of these races not which of their contestants won."""
+        races = {at for unit in units for at in unit}
         return tuple(
             (question, self.races[at].identity if at in races else answer)
             for at, (question, answer) in enumerate(zip(self.questions, self.answers))
         )
 
 
-def sharing(races: dict[int, Contest]) -> list[list[int]]:
-    """Return the places of races that share a random number, directly or by others, in groups of two or more."""
-    groups: list[tuple[set[Any], list[int]]] = []
+Unit = tuple[int, ...]
+"""The places of a race and of the races whose winners ran in it, itself last."""
+
+
+def sharing(races: dict[int, Contest]) -> list[list[Unit]]:
+    """Return the units that share a random number, directly or by others, in groups of two or more."""
+    units: dict[int, Unit] = {}
     for at, race in races.items():
-        found = [group for group in groups if not group[0].isdisjoint(race.sources)]
+        units[at] = (*(k for part, *_ in race.parts for k in units.pop(part, ())), at)
+    groups: list[tuple[set[Any], list[Unit]]] = []
+    for at, unit in units.items():
+        found = [group for group in groups if not group[0].isdisjoint(races[at].sources)]
         groups = [group for group in groups if group not in found]
-        groups.append(({*race.sources}.union(*(s for s, _ in found)), [*(k for _, ks in found for k in ks), at]))
-    return [places for _, places in groups if len(places) > 1]
+        numbers = {*races[at].sources}.union(*(sources for sources, _ in found))
+        groups.append((numbers, [*(u for _, us in found for u in us), unit]))
+    return [group for _, group in groups if len(group) > 1]
 
 
 def decided_by_one(leaves: list[WholePath]) -> Iterator[WholePath]:
@@ -83,13 +72,13 @@ def decided_by_one(leaves: list[WholePath]) -> Iterator[WholePath]:
     for leaf in leaves:
         chosen = True
         for group in sharing(leaf.races):
-            race = deciding[tuple(group), leaf.apart_from(group)]
-            for at in group:
-                chosen = chosen and (at == race or leaf.answers[at] == _winners(leaf.questions[at])[0])
-            for source in {source for at in group for source in leaf.races[at].sources}:
-                source.settled = None
-            for source, point in zip(leaf.races[race].sources, leaf.races[race].points):
-                source.settled = point
+            read = deciding[tuple(group), leaf.apart_from(group)]
+            for unit in group:
+                first = (leaf.answers[at] == _winners(leaf.questions[at])[0] for at in unit)
+                chosen = chosen and (unit == read or all(first))
+                for source in leaf.races[unit[-1]].sources:
+                    source.settled = None
+            leaf.races[read[-1]].settle()
         if chosen:
             yield leaf
 
@@ -109,14 +98,14 @@ def _winners(question: tuple) -> list[int]:
     return [k for k, share in enumerate(question) if share]
 
 
-def _deciding(group: Sequence[int], leaves: list[WholePath]) -> int:
-    """Return the place of the one race of a group on which the outcome of a class of paths depends, or of any."""
+def _deciding(group: Sequence[Unit], leaves: list[WholePath]) -> Unit:
+    """Return the one unit of a group on which the outcome of a class of paths depends, or any if it depends on none."""
     first = leaves[0]
-    if len(leaves) == math.prod(len(_winners(first.questions[at])) for at in group):
-        for at in group:
-            emitted = defaultdict[int, set](set)
+    if len(leaves) == math.prod(len(_winners(first.questions[at])) for unit in group for at in unit):
+        for unit in group:
+            emitted = defaultdict[tuple, set](set)
             for leaf in leaves:
-                emitted[leaf.answers[at]].add(kind_of(leaf.outcome))
+                emitted[tuple(leaf.answers[at] for at in unit)].add(kind_of(leaf.outcome))
             if all(len(outcomes) == 1 for outcomes in emitted.values()):
-                return at
-    raise SeveralRaces(used_twice([first.races[at].place for at in group]))
+                return unit
+    raise SeveralRaces(used_twice([first.races[unit[-1]].place for unit in group]))
