@@ -1,6 +1,7 @@
 """Design of the bets on sequences: assert, and the smallest detectable shift of a set's probability."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -98,14 +99,19 @@ def _shifts(probability: float, families: int, slack: float, alpha: float, beta:
 
 
 def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goal: float, sign: int) -> float | None:
-    def log_missed(shift: float) -> float:
-        moved = expit(logit(p) + sign * shift)
-        return min(
-            np.log(moved * np.exp(-r * won[k]) + (1 - moved) * np.exp(-r * lost[k])).sum() + r * price
-            for k in np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]
-            for r in STEP_POWERS
-        )
+    @lru_cache(2 * len(STEP_POWERS))  # most steps of the search look at the two bets of the step before
+    def powers(k: int, r: float) -> tuple[np.ndarray, np.ndarray]:
+        return np.exp(-r * won[k]), np.exp(-r * lost[k])
 
+    def log_missed(shift: float) -> float:
+        moved, found = expit(odds + sign * shift), []
+        for k in np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]:
+            for r in STEP_POWERS:
+                hit, missed = powers(int(k), r)
+                found.append(np.log(moved * hit + (1 - moved) * missed).sum() + r * price)
+        return min(found)
+
+    odds = logit(p)
     low, high = 0.0, MAX_LOG_ODDS
     if log_missed(high) > goal:
         return None
