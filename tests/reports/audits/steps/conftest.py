@@ -12,6 +12,7 @@ def simulated():
 
 @pytest.fixture(autouse=True)
 def few_outcomes(request, monkeypatch):
-    """Draw one outcome on each step for a limit, but in tests that use ``simulated``: they took most of the time."""
+    """Draw one outcome on few steps for a limit, but in tests that use ``simulated``: limits took most of the time."""
     if "simulated" not in request.fixturenames:
         monkeypatch.setattr(limits, "ROUNDS", 1)
+        monkeypatch.setattr(limits, "LIMIT_STEPS", 32)
