@@ -1,7 +1,7 @@
 """The wrong decoders that settings allow for: lost on a side, in another order, not drafted with, another history."""
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
 from ..decoding_settings import CUTS, DRAFT, TextRequest, modified
@@ -24,12 +24,15 @@ ACTS = {
 }  # fmt: skip
 """What a setting does to scores. Other cut-offs by probability are not named: they commute with nothing."""
 
-IDLE = dict.fromkeys(("temperature", "top_p", "typical_p", "repetition_penalty"), 1)
+IDLE: dict[str, float] = dict.fromkeys(("temperature", "top_p", "typical_p", "repetition_penalty"), 1)
 """Values that change no distribution. Of other settings it is 0."""
 
 COMMUTING = [{"mask"}, {"mask", "shift"}, {"mask", "scale"}, {"mask", "temperature"}, {"shift"},
              {"scale", "temperature"}, {"temperature", "rank"}, {"rank", "ratio"}]  # fmt: skip
 """Kinds of settings whose order changes no distribution."""
+
+MOST_ORDERED = 5
+"""Most settings whose orders are tried."""
 
 
 class InAnotherOrder(OnOneSide):
@@ -84,6 +87,14 @@ def mistakes_of(settings: Mapping[str, Any], order: Sequence[str], sampling: str
             found |= _in_another_order(first, second, order)
     found |= _of_histories(settings, own) | _of_ends(settings)
     return {name: in_order(kind, order) for name, kind in found.items()}
+
+
+def orders_of(settings: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the order, and then all others in which these settings may be applied; of more than MOST_ORDERED none."""
+    own = [name for name in order if name in settings]
+    for names in permutations(own) if len(own) <= MOST_ORDERED else [own]:
+        places: dict[str, str] = dict(zip(own, names, strict=True))
+        yield tuple(places.get(name, name) for name in order)
 
 
 def in_order(kind: type[Decoder], order: Sequence[str]) -> type[Decoder]:

@@ -79,6 +79,7 @@ FINDINGS = {
     "seeds": "gives different outputs for one seed",
     "drift": "computes other rows than the reference",
     "recording-failed": "could not record every step",
+    "order": "applies settings in an order of its own",
     "not-explained": "could not be explained",
     "unreadable": "has shards that cannot be read",
     "rule-not-judged": "claims a rule that its steps cannot be judged by",

@@ -5,10 +5,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ....models.decoders.mistakes import orders_of
 from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, text_laws
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
@@ -20,7 +22,15 @@ from ....proofs.audit_claims import judge
 from ....proofs.child_process import ChildProcess
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.laws.known_decoders import SeenLaw, behaves_as
-from ....proofs.laws.text_laws import EPSILON, TextMasses, TextsLaw, TextsRequest, distance, text_law_from
+from ....proofs.laws.text_laws import (
+    EPSILON,
+    MOST_ROUNDINGS,
+    TextMasses,
+    TextsLaw,
+    TextsRequest,
+    distance,
+    text_law_from,
+)
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.protocol import DecoderProcesses
 from ....verifiers.adapters.registry import Engine
@@ -165,6 +175,28 @@ class ExactTexts:
             self.report.diagnosis += same
             self.report.compared = {"mutants": mutants, "claim": "lossless", "problems": names}
 
+    @cached_property
+    def order(self) -> Sequence[str]:
+        """The engine's order of settings; of an unknown engine the one by which it decodes without speculation."""
+        stated = ORDERS[self.engine.order]
+        asked = [cell for cell in self.cells if cell.sampling != PLAIN]
+        if self.engine.settings is not None or not asked:
+            return stated
+        for order in orders_of(asked[0].settings, stated):
+            if all(self._follows(cell.plain, order) for cell in asked):
+                if order != stated:
+                    names = ", ".join(name for name in order if name in asked[0].settings)
+                    self.report.notice({"order": f"without speculation settings are applied in the order {names}"})
+                return order
+        return stated
+
+    def _follows(self, cell: TextCell, order: Sequence[str]) -> bool:
+        """Check that a law is the one of this order, where it has one."""
+        masses, expected = self.law_of(cell).masses, self._expected(cell, order)
+        if isinstance(expected, str) or len(expected) > 1:
+            return True
+        return masses is not None and distance(masses, expected[0]) <= MOST_ROUNDINGS * EPSILON * cell.tokens
+
     @property
     def without(self) -> list[TextCell]:
         """The cells whose law is not known."""
@@ -181,14 +213,14 @@ class ExactTexts:
             self.failed.append((found.raises, found.why_unknown))
         if found.masses is not None:
             self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
-                                             ORDERS[self.engine.order])))  # fmt: skip
+                                             self.order)))  # fmt: skip
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
         texts = len(requests_of(cell.settings))
         facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}
         facts |= {"requests_a_call": texts} if texts > 1 else {}
         facts |= {"untold": list(cell.untold)} if cell.untold else {}
-        expected = self._expected(cell)
+        expected = self._expected(cell, self.order)
         if not isinstance(expected, str):
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(expected, cell.problem)
@@ -207,14 +239,14 @@ class ExactTexts:
         for name in cell.settings:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
-                other = self._expected(cell._replace(settings=others))
+                other = self._expected(cell._replace(settings=others), self.order)
                 if not isinstance(other, str) and max(map(distance, expected, other)) < EPSILON:
                     same.append(name)
         return same
 
-    def _expected(self, cell: TextCell) -> Sequence[TextMasses] | str:
+    def _expected(self, cell: TextCell, order: Sequence[str]) -> Sequence[TextMasses] | str:
         try:
-            return text_laws(cell.problem.target, cell.tokens, cell.settings, ORDERS[self.engine.order])
+            return text_laws(cell.problem.target, cell.tokens, cell.settings, order)
         except InputError as error:
             return str(error)
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from draftproof.models.decoders.mistakes import in_order, mistakes_of
-from draftproof.models.decoders.reference import Decoder, decoder_of
+from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
 from draftproof.models.decoding_settings import DRAFT, LOOKUP, ORDERS, PLAIN, NoTextLaw
 from draftproof.proofs.laws.known_decoders import law_of_decoder
 from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, distance
@@ -14,6 +14,7 @@ from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, k
 from draftproof.reports.audits.engines.telling import TOLD, told_apart, told_by
 from draftproof.tests.models.test_mistakes import VALUES
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
+from draftproof.verifiers.chance import RandomChance
 
 REFERENCE = ENGINES["draftproof-reference"]
 ORDER = ORDERS["draftproof-reference"]
@@ -119,6 +120,35 @@ def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, setting
     assert report.verdict == "refuted"
     (alike,) = report.diagnosis
     assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
+
+
+def in_the_order_of_mlx(kind):
+    """A decoder that cuts by top_p before top_k, with speculation and without."""
+
+    def decode(target, draft, start, tokens, gamma, seeds, **settings):
+        models = pair_in(target)
+        for seed in seeds:
+            chance = RandomChance(random.Random(seed))
+            ordered = in_order(kind if draft else Decoder, ORDERS["mlx-lm"])
+            one = ordered(models[0], draft and models[1], tokens, gamma, settings, chance)
+            while not one.over:
+                one.step()
+            yield list(one.text)
+
+    return decode
+
+
+of_mlx = in_the_order_of_mlx(Decoder)
+of_mlx_and_wrong = in_the_order_of_mlx(mistakes_of({"top_k": 2}, ORDERS["mlx-lm"])["top_k lost in the bonus row"])
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name, verdict", [("of_mlx", "holds"), ("of_mlx_and_wrong", "refuted")])
+def test_the_order_of_an_unknown_engine_is_the_one_it_has_without_speculation(name, verdict):
+    engine = Engine(name, "planted", f"{__name__}:{name}", follows=True, forged=False)
+    report = audit_engine(engine, levels=("exact",), settings={"top_k": 2, "top_p": 0.9})
+    assert report.verdict == verdict
+    assert report.findings["order"] == "without speculation settings are applied in the order top_p, top_k"
 
 
 @pytest.mark.engine
