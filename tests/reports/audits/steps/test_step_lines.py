@@ -74,10 +74,10 @@ RIGHT = [
 
 @pytest.mark.parametrize("options", RIGHT, ids=str)
 def test_right_loops_are_not_refuted(options, tmp_path):
-    report = audit_steps(dump(tmp_path / "dump.jsonl", steps=1500, **options))
+    report = audit_steps(dump(tmp_path / "dump.jsonl", steps=600, **options))
     assert report.verdict != "refuted" and not refuted(report)
     judged = report.steps["judged"]
-    assert judged["greedy"] if options.get("rule") == "greedy" else judged["emitted"] > 1500
+    assert judged["greedy"] if options.get("rule") == "greedy" else judged["emitted"] > 600
     assert report.steps["acceptance"] is None
     assert any("depends on whole rows" in sentence for sentence in report.not_examined)
 

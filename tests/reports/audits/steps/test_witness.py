@@ -16,7 +16,7 @@ from .tree_recordings import record_trees
     ("name", "right", "rule", "steps"),
     [
         ("M11", "C10", "token", 40),
-        ("M51", "C10", "token", 60),
+        pytest.param("M51", "C10", "token", 60, marks=pytest.mark.long),
         pytest.param("M37", "C04", "block", 200, marks=pytest.mark.long),
     ],
 )
@@ -52,7 +52,7 @@ def test_only_the_places_that_matter_are_kept(tmp_path):
         ("T01", "D01", "spec-infer", IID, (-1, -1)),
         pytest.param("T05", "D01", "spec-infer", WITHOUT_REPLACEMENT, (-1, -1, 0, 1), marks=pytest.mark.long),
         pytest.param("T07", "D02", "without-replacement", WITHOUT_REPLACEMENT, (-1, -1, 0), marks=pytest.mark.long),
-        ("T09", "D04", "naive", TOP, (-1, -1, 0, 0)),
+        pytest.param("T09", "D04", "naive", TOP, (-1, -1, 0, 0), marks=pytest.mark.long),
         pytest.param("T11", "D06", "traversal", IID, (-1, -1, 0, 0), marks=pytest.mark.long),
     ],
 )
