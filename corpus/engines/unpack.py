@@ -61,6 +61,7 @@ DISTRIBUTIONS = {
                                              "@a0c04eb1313b886c963e415bbd974748cb89a4eb", 11, 36),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
+    "nemo-automodel": Distribution("nemo-automodel==0.7.0", 4, 15),
     "megatron-lm": Distribution("https://github.com/NVIDIA/Megatron-LM"
                                 "@d98e8a64ddf34856e74b24714e3bedb2f5a39553", 25, 63),
     "tensorrt-llm": Distribution("https://github.com/NVIDIA/TensorRT-LLM@00be09f78ecf0691f2b8e15dea518d1d6468679e",

@@ -11,6 +11,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.tests.corpus.engines.test_mends import mended
+from draftproof.verifiers.adapters.registry import ADAPTERS
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -24,6 +25,53 @@ def test_tensorrt_llm_loses_the_law_by_padding_and_by_a_planted_shift(tmp_path):
     padded = audit(f"{UNPACKED}.tensorrt_llm:padded", [toy(2)], **settings)
     law = next(e for e in padded.evidence if e.claim == "lossless")
     assert law.total_variation == pytest.approx(4 / 9, abs=1e-6)
+
+
+AT_ONCE = {
+    "name": "at-once", "vocabulary": 2, "gamma": 4, "target": ["1/3", "2/3"],
+    "draft": {
+        "": ["1/3", "2/3"], "0": ["1/2", "1/2"], "1": ["3/5", "2/5"],
+        "0,0": ["1/3", "2/3"], "0,1": ["1/2", "1/2"], "1,0": ["1/2", "1/2"], "1,1": ["1/2", "1/2"],
+        "0,0,0": ["0", "1"], "0,0,1": ["0", "1"], "0,1,0": ["1", "0"], "0,1,1": ["1", "0"],
+        "1,0,0": ["1/2", "1/2"], "1,0,1": ["1", "0"], "1,1,0": ["0", "1"], "1,1,1": ["0", "1"],
+    },
+}  # fmt: skip
+"""Whether a second token is verified depends on it, where a block's own confidence sets the budget."""
+
+
+def test_sglangs_planner_holds_with_the_budget_of_an_earlier_step_and_is_refuted_with_that_of_its_own():
+    if missing := MODES["sglang-dspark-planner"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0, "claims": ("lossless",)}
+    planner, problem = MODES["sglang-dspark-planner"].target, tree_problem_from(AT_ONCE)
+    assert audit(planner, [problem, toy(3)], **settings).verdict == "holds"
+    planted = audit(planner.replace(":planner", ":looking_ahead"), [problem], **settings)
+    law = next(e for e in planted.evidence if e.claim == "lossless")
+    assert law.refuted and law.total_variation == pytest.approx(1 / 27, abs=1e-6)
+
+
+def test_sglangs_blockwise_rejection_holds_and_is_refuted_where_it_forgets_the_drafts_share(tmp_path):
+    if missing := MODES["sglang-dspark"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 40.0, "claims": ("lossless",)}
+    held = audit(MODES["sglang-dspark"].target, [toy(1)], **settings)
+    assert held.verdict == "holds" and held.evidence[0].bound < 0.1
+    forgotten = "(log_p > tl.log(u) + log_q)", "(log_p > tl.log(u))"
+    planted = mended(tmp_path, f"{UNPACKED}.sglang_dspark:Blockwise()", forgotten)
+    assert audit(planted, [toy(1)], **settings).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("made", "change"),
+    [("dflash2()", ("torch.rand_like(q) * q < p", "torch.rand_like(q) < p")),
+     ("msd()", ("residual = (target_probs - draft_probs).clamp_min(0)", "residual = target_probs"))],
+)  # fmt: skip
+def test_what_nemo_automodel_verifies_with_is_refuted_with_a_planted_bug(made, change, tmp_path):
+    if missing := ADAPTERS["nemo-automodel-dflash2"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    planted = mended(tmp_path, f"{UNPACKED}.nemo_automodel:{made}", change)
+    assert audit(planted, [toy(2)], **settings).verdict == "refuted"
 
 
 def test_medusas_nucleus_draws_anew_what_it_compared_with_and_mended_it_holds(tmp_path):
