@@ -79,4 +79,6 @@ def test_greedy_sampled_and_ending_requests_of_several_lengths_hold_together(cou
 
 def test_few_ways_of_all_requests_together_are_followed_together():
     report, _ = audited("", THREE, 1, ENGINES["draftproof-reference"])
-    assert report.verdict == "holds" and {e.detail.drawn for e in report.evidence} == {0}
+    assert {str(e.verdict) for e in report.evidence if e.claim == "lossless"} == {"holds"}
+    assert {e.detail.drawn for e in report.evidence} == {0}
+    assert report.verdict == "inconclusive", "before a cap of one token nothing is drafted"
