@@ -111,7 +111,14 @@ without_the_prompt = decoder_of(WRONG["prompt not in the history"])
 def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, settings, said):
     """Each of these was cleared when every setting was asked on one pair."""
     has = (*settings, "prompt")
-    engine = Engine(name, "planted", f"{__name__}:{name}", follows=True, forged=False, settings=has)
+    engine = Engine(
+        name,
+        "planted",
+        f"draftproof.tests.reports.audits.engines.test_telling:{name}",
+        follows=True,
+        forged=False,
+        settings=has,
+    )
     before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=settings)
     assert before.verdict == "holds" and said in before.evidence[0].detail.untold
     none = ("mistakes that change no distribution asked for: ", "what top_p must do: ")
@@ -145,7 +152,9 @@ of_mlx_and_wrong = in_the_order_of_mlx(mistakes_of({"top_k": 2}, ORDERS["mlx-lm"
 @pytest.mark.engine
 @pytest.mark.parametrize("name, verdict", [("of_mlx", "holds"), ("of_mlx_and_wrong", "refuted")])
 def test_the_order_of_an_unknown_engine_is_the_one_it_has_without_speculation(name, verdict):
-    engine = Engine(name, "planted", f"{__name__}:{name}", follows=True, forged=False)
+    engine = Engine(
+        name, "planted", f"draftproof.tests.reports.audits.engines.test_telling:{name}", follows=True, forged=False
+    )
     report = audit_engine(engine, levels=("exact",), settings={"top_k": 2, "top_p": 0.9})
     assert report.verdict == verdict
     assert report.findings["order"] == "without speculation settings are applied in the order top_p, top_k"
