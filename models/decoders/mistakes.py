@@ -8,7 +8,7 @@ from ..decoding_settings import CUTS, DRAFT, TextRequest, modified
 from ..law import Prefix
 from . import mutants
 from .mutants import OnOneSide, without
-from .reference import Decoder, DrawnToken, Row
+from .reference import Decoder, Row
 
 SIDES = {"": (True, True), " in verified rows": (True, False), " in the bonus row": (False, True)}
 """The rows that a mistake is in -> whether it is in those of drafted tokens, and in that of the bonus token."""
@@ -40,9 +40,7 @@ class InAnotherOrder(OnOneSide):
 
     wrong_order: Sequence[str] = ()
 
-    def target_row(self, text: Prefix, place: int) -> Row:
-        if not (self.of_bonus if place >= self.placed else self.of_block):
-            return self.row(self.target, text, self.settings)
+    def wrong_row(self, text: Prefix) -> Row:
         asked = TextRequest(self.prompt, text, self.tokens, self.settings)
         return modified(self.target.row(self.prompt + text), asked, self.wrong_order)
 
@@ -52,14 +50,9 @@ class DraftedWithout(Decoder):
 
     lost: tuple[str, ...] = ()
 
-    def drafted(self) -> list[DrawnToken]:
+    def sampled_row(self, text: Prefix) -> Row:
         assert self.draft is not None
-        block: list[DrawnToken] = []
-        for _ in range(min(self.length(), self.room)):
-            text = self.text + tuple(token for token, _ in block)
-            token = self.chance.draw(self.row(self.draft, text, without(self.settings, *self.lost)))
-            block.append((token, self.draft_row(text)))
-        return block
+        return self.row(self.draft, text, without(self.settings, *self.lost))
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
         return super().accepts(p, q, token) if q[token] else p[token] > 0

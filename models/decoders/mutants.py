@@ -24,8 +24,12 @@ class OnOneSide(Decoder):
     of_block, of_bonus = True, True
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        lose = self.of_bonus if place >= self.placed else self.of_block
-        return self.row(self.target, text, without(self.settings, *self.lost) if lose else self.settings)
+        wrong = self.of_bonus if place >= self.placed else self.of_block
+        return self.wrong_row(text) if wrong else super().target_row(text, place)
+
+    def wrong_row(self, text: Prefix) -> Row:
+        """Return the target's row as it is on the wrong side."""
+        return self.row(self.target, text, without(self.settings, *self.lost))
 
     placed = 0
 

@@ -59,10 +59,14 @@ class Decoder:
         return self.row(self.target, text, self.settings)
 
     def draft_row(self, text: Prefix) -> Row:
-        """Return the row that a drafted token is drawn from."""
+        """Return the row that a drafted token is verified by."""
         assert self.draft is not None
         hotter = {"temperature": self.settings["draft_temperature"]} if "draft_temperature" in self.settings else {}
         return self.row(self.draft, text, {**self.settings, **hotter})
+
+    def sampled_row(self, text: Prefix) -> Row:
+        """Return the row that a drafted token is drawn from: the one that it is verified by."""
+        return self.draft_row(text)
 
     def length(self) -> int:
         """Return how many tokens to draft in this block: gamma, or with ``adaptive`` one more in each block."""
@@ -79,8 +83,8 @@ class Decoder:
             return self.looked_up()
         block: list[DrawnToken] = []
         for _ in range(min(self.length(), self.room)):
-            row = self.draft_row(self.text + tuple(token for token, _ in block))
-            block.append((self.chance.draw(row), row))
+            text = self.text + tuple(token for token, _ in block)
+            block.append((self.chance.draw(self.sampled_row(text)), self.draft_row(text)))
         return block
 
     def looked_up(self) -> list[DrawnToken]:

@@ -252,7 +252,7 @@ def is_standard(path: Path) -> bool:
 
 
 @functools.cache
-def _brought() -> dict[str, list[Distribution]]:
+def _top_level() -> dict[str, list[Distribution]]:
     """Return the distributions by the packages that each brings.
 
     ``importlib.metadata.packages_distributions`` says the same, but makes a path of each installed file and reads every
@@ -260,11 +260,11 @@ def _brought() -> dict[str, list[Distribution]]:
     """
     found: dict[str, list[Distribution]] = {}
     for one in distributions():
-        brought = {*(one.read_text("top_level.txt") or "").split()}
-        if not brought:
+        top_level = {*(one.read_text("top_level.txt") or "").split()}
+        if not top_level:
             files = [line.partition(",")[0] for line in (one.read_text("RECORD") or "").splitlines()]
-            brought = {file.partition("/")[0].removesuffix(".py") for file in files if file.endswith(".py")}
-        for package in brought:
+            top_level = {file.partition("/")[0].removesuffix(".py") for file in files if file.endswith(".py")}
+        for package in top_level:
             found.setdefault(package, []).append(one)
     return found
 
@@ -272,7 +272,7 @@ def _brought() -> dict[str, list[Distribution]]:
 @functools.cache
 def distributions_of(package: str) -> list[str]:
     """Return the names of the distributions that bring a package."""
-    return sorted({one.metadata["Name"] for one in _brought().get(package, ())})
+    return sorted({one.metadata["Name"] for one in _top_level().get(package, ())})
 
 
 def _version(module: str) -> str:

@@ -74,10 +74,10 @@ def _run(
 
     constant: the index and the score of the best one that is fixed.
     """
-    runners, indices, brought = list[_Runner](), list[int](), []
+    runners, indices, earlier = list[_Runner](), list[int](), []
     for i, runner in entries.items():
         at, part = parts.get(i, (-1, None))
-        brought += [(at, len(runners), part)] if part else []
+        earlier += [(at, len(runners), part)] if part else []
         runners += part.runners if part else [runner]
         indices += [i] * (len(runners) - len(indices))
     _apart(runners)
@@ -87,15 +87,15 @@ def _run(
         fixed = sum(i < constant[0] for i in indices), constant[1]
         indices.insert(fixed[0], constant[0])
         numbers.insert(fixed[0], None)
-    ladder, drift = _ladder(runners, fixed), sum(part.drift for *_, part in brought)
-    if not all(part.independent for *_, part in brought):
+    ladder, drift = _ladder(runners, fixed), sum(part.drift for *_, part in earlier)
+    if not all(part.independent for *_, part in earlier):
         tracer.give_up(f"winners of races that are not of exponentials race each other at {place()}: no closed form")
     order = sorted({*indices})
     law = [math.fsum(p for p, index in zip(ladder.law, indices) if index == i) for i in order]
     at = len(tracer.path)
     chosen = order[_decided(runners, ladder, law, drift)]
     winner = numbers.index(entries[chosen].source if chosen in entries else None)
-    contest = Contest(runners, ladder, winner, fixed and fixed[0], _key(runners, fixed), place(), brought)
+    contest = Contest(runners, ladder, winner, fixed and fixed[0], _key(runners, fixed), place(), earlier)
     tracer.races[at] = contest
     contest.settle()
     for source in contest.sources:

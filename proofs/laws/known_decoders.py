@@ -99,14 +99,14 @@ def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
         if (worst := _away(seen, [entry.kind] * len(seen))) <= ALIKE:
             about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
             same.append(about | {"problems": problems, "distance": worst})
-    alike: dict[str, float] = {}
+    found: dict[str, float] = {}
+    each = [mistakes_of(one.settings, one.order, one.sampling) for one in seen]
     for name in mistakes if not same else ():
-        kinds = [mistakes_of(one.settings, one.order, one.sampling).get(name, Decoder) for one in seen]
-        if (worst := _away(seen, kinds)) <= ALIKE:
-            alike[name] = worst
-    if alike:
-        same = [{"mutant": OF_SETTINGS, "title": " or ".join(alike), "ancestor": "", "link": "", "problems": problems,
-                 "distance": max(alike.values())}]  # fmt: skip
+        if (worst := _away(seen, [kinds.get(name, Decoder) for kinds in each])) <= ALIKE:
+            found[name] = worst
+    if found:
+        same = [{"mutant": OF_SETTINGS, "title": " or ".join(found), "ancestor": "", "link": "", "problems": problems,
+                 "distance": max(found.values())}]  # fmt: skip
     return same, compared
 
 

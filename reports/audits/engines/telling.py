@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from ....models.decoders.mistakes import OF_HISTORY, SIDES, in_order, mistakes_of
@@ -49,19 +50,21 @@ def drawn_pair(number: int) -> Problem:
     return Problem(3, gamma, target, draft, f"drawn-V3-gamma{gamma}-{number}")
 
 
-def told_by(request: TextCell, order: Sequence[str]) -> set[str]:
+def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
     """Return the known mistakes about its settings that a request tells apart: TV(right law, wrong law) >= TOLD.
 
-    order: of the engine's settings.
+    order: of the engine's settings. None: they cut within rounding there, so that it has no law.
     """
     right = _law(in_order(Decoder, order), request)
+    if right is None:
+        return None
     told: set[str] = set()
     same: set[str] = set()
-    for name, kind in mistakes_of(request.settings, order, request.sampling).items() if right is not None else ():
+    for name, kind in mistakes_of(request.settings, order, request.sampling).items():
         if any(name == whole + side for whole in same for side in SIDES):
             continue  # a mistake that moves no row moves none on one side
         wrong = _law(kind, request)
-        if wrong is not None and right is not None:
+        if wrong is not None:
             apart = distance(right, wrong)
             told |= {name} if apart >= TOLD else set()
             same |= {name} if apart < ALIKE else set()
@@ -79,25 +82,25 @@ def telling_requests(
     every = mistakes_of(cell.settings, order, cell.sampling) if len(requests_of(cell.settings)) == 1 else {}
     if not every:
         return [cell], []
-    told: dict[int, set[str]] = {}
-    requests = [cell, *_on_drawn_pairs(cell, order, has)]
+    told: list[tuple[TextCell, set[str]]] = []
     left = {*every}
-    for k, request in enumerate(requests):
-        if apart := told_by(request, order):
-            told[k] = apart
+    for request in chain([cell], _on_drawn_pairs(cell, order, has)):
+        apart = told_by(request, order)
+        if apart or (request is cell and apart is not None):
+            told.append((request, apart))
             left -= apart
-        if not left or len(apart) == len(every):
+        if not left:
             break
     if alone and told:
-        best = max(told, key=lambda k: len(told[k]))
-        return [requests[best]], [name for name in every if name not in told[best]]
-    chosen = [0] if _law(in_order(Decoder, order), cell) is not None else []
-    missing = {*every} - left - told.get(0, set())
+        best, apart = max(told, key=lambda one: len(one[1]))
+        return [best], [name for name in every if name not in apart]
+    chosen = [request for request, _ in told[:1] if request is cell]
+    missing = {*every} - left - (told[0][1] if chosen else set())
     while missing:
-        best = max(told, key=lambda k: len(told[k] & missing))
+        best, apart = max(told, key=lambda one: len(one[1] & missing))
         chosen.append(best)
-        missing -= told[best]
-    return [requests[k] for k in chosen or [0]], [name for name in every if name in left]
+        missing -= apart
+    return chosen or [cell], [name for name in every if name in left]
 
 
 def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[TextCell]:
@@ -110,7 +113,7 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
     if first.sampling == PLAIN or len(requests_of(first.settings)) > 1:
         return [*cells]
     if own:
-        told = {name for cell in cells for name in told_by(cell, order)}
+        told = {name for cell in cells for name in told_by(cell, order) or ()}
         left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in told]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
