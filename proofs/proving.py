@@ -7,7 +7,6 @@ all vocabularies and all gamma. A proof that could not be decided says so; it ne
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..models.digests import code_digest, coq_sources
@@ -44,7 +43,7 @@ class Proof(NamedTuple):
 
 
 class ProofRow(NamedTuple):
-    """A proof that was run; seconds by the clock, for Coq's theorems of CPU time."""
+    """A proof that was run, with its seconds of processor time."""
 
     claim: str
     method: str
@@ -80,34 +79,29 @@ def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:
     One that breaks down ends as an error with its reason, and the others go on.
     """
     for proof in proofs:
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             result = proof.run()
         except Exception as error:
             result = ProofResult(ERROR, f"{type(error).__name__}: {error}")
-        seconds = time.perf_counter() - start if result.seconds is None else result.seconds
+        seconds = time.process_time() - start if result.seconds is None else result.seconds
         yield ProofRow(*proof[:4], result.verdict, round(seconds, 3), result.detail)
 
 
-def all_proofs(
-    chosen: Iterable[str] = (),
-    methods: Iterable[str] = METHODS,
-    kept: Path | None = None,
-    progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> list[Proof]:
+def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS, **for_coq: Any) -> list[Proof]:
     """Return the proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim.
 
-    kept, progress: where what Coq has compiled stays, and what is called with each file (``coq.Build``).
+    for_coq: ``kept``, ``progress`` and ``turns`` of ``coq.Build``.
     """
-    given = {"coq": (kept, progress)}
+    order = [claim for claim in PROVABLE_CLAIMS if not chosen or claim in chosen]
+    given = {"coq": {"claims": order, **for_coq}}
     proofs = [
         proof
         for method in METHODS
         if method in methods
-        for proof in import_module(f"{__package__}.obligations.by_{method}").proofs(*given.get(method, ()))
+        for proof in import_module(f"{__package__}.obligations.by_{method}").proofs(**given.get(method, {}))
     ]
-    order = list(PROVABLE_CLAIMS)
-    return sorted((p for p in proofs if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))
+    return sorted((proof for proof in proofs if proof.claim in order), key=lambda proof: order.index(proof.claim))
 
 
 PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py", "corpus/coq/*.py")
@@ -122,12 +116,17 @@ def proof_checkpoint(file: str) -> Store:
     return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, coq_sources()))
 
 
-def resumed(proofs: Iterable[Proof], store: Store) -> Iterator[ProofRow]:
-    """Run the proofs as ``run`` does, without those that were decided. Each new row is stored before it is yielded."""
+def resumed(
+    proofs: Sequence[Proof], store: Store, run: Callable[[Sequence[Proof]], Iterable[ProofRow]] = run
+) -> Iterator[ProofRow]:
+    """Yield the rows of the proofs that were decided, then those of the others.
+
+    run: what runs these. Each new row is stored before it is yielded.
+    """
+    decided = {proof[:4] for proof in proofs if store.rows.get(proof[:4], (None,))[0] in (HOLDS, REFUTED)}
     for proof in proofs:
-        if proof[:4] in store.rows and store.rows[proof[:4]][0] in (HOLDS, REFUTED):
+        if proof[:4] in decided:
             yield ProofRow(*proof[:4], *store.rows[proof[:4]])
-        else:
-            (row,) = run([proof])
-            store.put(proof[:4], row[4:])
-            yield row
+    for row in run([proof for proof in proofs if proof[:4] not in decided]):
+        store.put(row[:4], row[4:])
+        yield row

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import NamedTuple
 from draftproof.models.digests import coq_sources, sha256_of
 from draftproof.models.files import write_atomically
 from draftproof.models.store import Store
+from draftproof.proofs.side_by_side import Turns
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics libcoq-flocq make"
@@ -159,12 +160,19 @@ class Build:
     kept: a folder that gets each file as soon as it is compiled, and from which it is taken the next time, where its
     source, the compiled files it builds on, Coq and MathComp are the same.
     progress: called when a file is begun, with its name, how many of those needed are there, and how many are needed.
+    turns: those in which Coq runs; None if no others run beside it.
     """
 
     def __init__(
-        self, place: Path, kept: Path | None = None, limit: int = TIME_LIMIT, progress: Progress = lambda *_: None
+        self,
+        place: Path,
+        kept: Path | None = None,
+        limit: int = TIME_LIMIT,
+        progress: Progress = lambda *_: None,
+        turns: Turns | None = None,
     ):
         self.place, self.kept, self.limit, self.progress = place, kept, limit, progress
+        self.turns = turns or Turns(AT_A_TIME)
         self.done: set[str] = set()
         self.failed: dict[str, str] = {}
         """File -> what was said where it, or one that it builds on, does not compile."""
@@ -172,7 +180,6 @@ class Build:
         self.over_the_reals = frozenset(over_the_reals(place))
         rules = re.findall(r"^(\w+)\.vo: (.+)$", (place / "Makefile").read_text(), re.MULTILINE)
         self._needs = {name: re.findall(r"(\w+)\.vo", needs) for name, needs in rules}
-        self._running: set[int] = set()
 
     def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
         """Return what Coq says of each theorem, once the files that it needs are compiled.
@@ -225,7 +232,8 @@ class Build:
         (self.place / "Asked.v").write_text(imported + defined + questions)
         (self.place / "Asked.log").unlink(missing_ok=True)
         try:
-            errors = make(self.place, "Asked.log", limit=self.limit).stderr
+            with self.turns:
+                errors = run_in(self.place, ["make", "Asked.log"], self.limit, self.turns.groups).stderr
         except subprocess.TimeoutExpired:
             errors = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
         return _answers(self.place / "Asked.log"), errors
@@ -262,9 +270,7 @@ class Build:
                         order.done(running.pop(future))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                for group in [*self._running]:
-                    with suppress(ProcessLookupError):
-                        os.killpg(group, signal.SIGKILL)
+                self.turns.stop()
                 raise
 
     def _compile(self, name: str, needs: list[str], kept: "KeptFiles", at: int, total: int) -> None:
@@ -275,9 +281,10 @@ class Build:
         elif kept.take(name, needs):
             self.done.add(name)
         else:
-            self.progress(f"{name}.v", at, total)
             try:
-                made = run_in(self.place, ["make", f"{name}.vo"], self.limit, self._running)
+                with self.turns:
+                    self.progress(f"{name}.v", at, total)
+                    made = run_in(self.place, ["make", f"{name}.vo"], self.limit, self.turns.groups)
             except subprocess.TimeoutExpired:
                 self.failed[name] = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
                 return
@@ -365,6 +372,11 @@ def _sentences(log: Path) -> Iterator[tuple[str, str, float]]:
             answer = []
         else:
             answer.append(line.rstrip())
+
+
+def seconds_of(log: Path) -> float:
+    """Return the processor time of all sentences of a log."""
+    return sum(taken for _, _, taken in _sentences(log))
 
 
 def _answers(log: Path) -> dict[str, tuple[str, float]]:

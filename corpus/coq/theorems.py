@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from draftproof.corpus import coq
 from draftproof.corpus.coq.agreement import compare
@@ -25,26 +26,31 @@ SIZES = {claim: said.get("size", "EVERY").replace("EVERY", EVERY) for claim, sai
 
 
 class Compiling:
-    """The folder in which everything is compiled when it is first needed, kept as long as there are proofs that use it.
+    """The folder in which the files of some theorems are compiled when the first of them is asked about.
 
-    kept, progress: as of ``coq.Build``.
+    It is kept as long as there are proofs that use it. options: of ``coq.Build``.
     """
 
-    def __init__(self, kept: Path | None, progress: coq.Progress):
-        self._kept, self._progress = kept, progress
+    def __init__(self, theorems: Sequence[str], **options: Any):
+        self._theorems, self._options = theorems, options
         self._folder: TemporaryDirectory[str] | None = None
 
     @cached_property
     def build(self) -> coq.Build:
         self._folder = TemporaryDirectory(prefix="draftproof-coq-")
         with coq.workplace(Path(self._folder.name)) as place:
-            return coq.Build(place, self._kept, progress=self._progress)
+            return coq.Build(place, **self._options)
+
+    @cached_property
+    def checks(self) -> dict[str, coq.TheoremCheck]:
+        """What Coq says of each theorem: asked together, because each question loads all files anew."""
+        return {row.theorem: row for row in self.build.check(self._theorems)}
 
     def closed(self, theorems: tuple[str, ...]) -> ProofResult:
         """Return whether the theorems are proved and rest on nothing."""
         if reason := coq.missing():
             return ProofResult(NO_EVIDENCE, reason)
-        rows = self.build.check(theorems)
+        rows = [self.checks[theorem] for theorem in theorems]
         wrong = next((row for row in rows if row.verdict != HOLDS), None)
         seconds = sum(row.seconds for row in rows)
         if wrong:
@@ -56,17 +62,23 @@ class Compiling:
         if reason := coq.missing():
             return ProofResult(NO_EVIDENCE, reason)
         self.build.compile(["Law"])
-        rows = compare(problems, iterations, self.build.place)
+        with self.build.turns:
+            rows = compare(problems, iterations, self.build.place)
         wrong = next((row for row in rows if row.verdict != HOLDS), None)
+        seconds = coq.seconds_of(self.build.place / "Tie.log")
         if wrong:
-            return ProofResult(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
-        return ProofResult(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
+            return ProofResult(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}", seconds)
+        return ProofResult(HOLDS, f"{sum(row.compared for row in rows)} numbers compared", seconds)
 
 
-def proofs(kept: Path | None = None, progress: coq.Progress = lambda *_: None) -> Iterator[Proof]:
-    """Yield one proof for each claim; if Coq is missing, each says so. kept, progress: as in ``coq.Build``."""
-    compiling = Compiling(kept, progress)
-    for claim, theorems in THEOREMS.items():
+def proofs(claims: Sequence[str] = tuple(THEOREMS), **options: Any) -> Iterator[Proof]:
+    """Yield one proof for each claim; if Coq is missing, each says so. claims: those that theorems are checked for.
+
+    options: of ``coq.Build``.
+    """
+    compiling = Compiling([name for claim in claims for name in THEOREMS.get(claim, ())], **options)
+    for claim in (claim for claim in THEOREMS if claim in claims):
+        theorems = THEOREMS[claim]
         yield Proof(
             claim, "coq", ", ".join(theorems), SIZES[claim], lambda theorems=theorems: compiling.closed(theorems)
         )

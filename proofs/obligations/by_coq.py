@@ -1,8 +1,9 @@
 """Proofs for every vocabulary and every gamma, checked by Coq: in a clone, which has the sources and what runs them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
@@ -16,10 +17,10 @@ NOT_HERE = (
 )
 
 
-def proofs(kept: Path | None = None, progress: Callable[[str, int, int], None] = lambda *_: None) -> Iterator[Proof]:
-    """Yield one proof for each claim; if Coq cannot be run, each says so. kept, progress: as in ``coq.Build``."""
+def proofs(claims: Sequence[str], **options: Any) -> Iterator[Proof]:
+    """Yield one proof for each claim; if Coq cannot be run, each says so. options: of ``coq.Build``."""
     if SOURCES.is_dir():
-        yield from import_module("draftproof.corpus.coq.theorems").proofs(kept, progress)
+        yield from import_module("draftproof.corpus.coq.theorems").proofs(claims, **options)
         return
     for row in standing():
         if row["method"] == "coq":

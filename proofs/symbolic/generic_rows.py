@@ -5,8 +5,10 @@ from itertools import accumulate, combinations_with_replacement
 from typing import Any, NamedTuple
 
 import sympy
+from flint import fmpz_mpoly_ctx
 from sympy import ZZ
 from sympy.polys.fields import FracElement, FracField
+from sympy.polys.rings import PolyElement, PolyRing
 
 from ...models.law import ContextFree
 from ...models.problem import Problem
@@ -27,6 +29,9 @@ class Positive(FracElement):
     (sympy's own comparison of fractions orders them as expressions and says nothing of their values.)
     Raises: UndecidedError where neither a < b, a = b nor a > b shows.
     """
+
+    def new(self, numer: PolyElement, denom: PolyElement) -> "Positive":
+        return self.raw_new(*cancelled(numer, denom))
 
     def sign(self) -> int:
         if not self.numer:
@@ -50,6 +55,31 @@ class Positive(FracElement):
 
     def __abs__(self):
         return self if self >= 0 else -self
+
+
+def cancelled(numer: PolyElement, denom: PolyElement) -> tuple[PolyElement, PolyElement]:
+    """Return the fraction in lowest terms, its denominator's leading coefficient positive: ``numer.cancel(denom)``.
+
+    FLINT's greatest common divisors take a tenth of the time of sympy's, which was nearly all of it.
+    """
+    ring = numer.ring
+    if not numer:
+        return ring.zero, ring.one
+    terms = _terms(ring)
+    above, below = (terms.from_dict({powers: int(c) for powers, c in part.items()}) for part in (numer, denom))
+    common = above.gcd(below)
+    common = -common if denom.LC < 0 else common
+    above, below = (
+        ring.from_dict({tuple(map(int, n)): ring.domain(int(c)) for n, c in (part // common).to_dict().items()})
+        for part in (above, below)
+    )
+    return above, below
+
+
+@cache
+def _terms(ring: PolyRing) -> fmpz_mpoly_ctx:
+    """Return FLINT's ring of the same generators, in the order of terms that sympy's rings have by default."""
+    return fmpz_mpoly_ctx.get([str(name) for name in ring.symbols], "lex")
 
 
 def positives(names: list[str]) -> list[Positive]:

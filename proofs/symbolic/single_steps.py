@@ -80,15 +80,19 @@ STEP_TIME_LIMIT = 120.0
 
 
 class Query(NamedTuple):
-    """A question: ``claim`` holds whenever all of ``given`` do: proved if given and not claim is unsatisfiable."""
+    """A question: ``claim`` holds whenever all of ``given`` do: proved if given and not claim is unsatisfiable.
+
+    logic: the one of SMT-LIB that it is in. Where no two variables are multiplied, QF_LRA answers at once.
+    """
 
     claim: object
     given: list
+    logic: str = "QF_NRA"
 
 
 def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> ProofResult:
     """Prove or refute a query, with the model that refutes it, within a limit in seconds of processor time."""
-    solver = z3.SolverFor("QF_NRA")  # the general one takes seconds or minutes, by what the process asked before
+    solver = z3.SolverFor(query.logic)  # the general one takes seconds or minutes, by what the process asked before
     solver.add(*query.given, z3.Not(query.claim))
     result = check(solver, limit)
     if result == z3.sat:
@@ -215,7 +219,7 @@ def lemma_8(rule: SubBlockRule, size: int) -> Query:
     s, row_s = _row("s", size)
     both, left, over = [minimum(x, y) for x, y in zip(w, s)], residual(w, s), residual(s, w)
     each = [z3.And(m + rest == x, m + more == y) for m, rest, more, x, y in zip(both, left, over, w, s)]
-    return Query(z3.And(total(left) == p - total(both), *each), [*row_s, *(x >= 0 for x in w), total(w) == p])
+    return Query(z3.And(total(left) == p - total(both), *each), [*row_s, *(x >= 0 for x in w), total(w) == p], "QF_LRA")
 
 
 class Lemma(NamedTuple):

@@ -1,19 +1,23 @@
 """The command draftproof prove: every proof of the papers' statements, one row a claim and method."""
 
+import os
+import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from ...models.errors import InputError
 from ...models.libraries import require
-from ...proofs.proving import ProofRow, all_proofs, proof_checkpoint, resumed, run
+from ...proofs.proving import ProofRow, all_proofs, proof_checkpoint, resumed
+from ...proofs.side_by_side import Turns, side_by_side
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, EvidenceVerdict, merge_verdicts
 from ..audits.scope import counted
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output, progress_bar
-from .parameters import Comma, json_option, meant
+from .parameters import Comma, jobs_option, json_option, meant
 
 
 @click.command(name="prove")
@@ -27,10 +31,11 @@ from .parameters import Comma, json_option, meant
     help="Save each row here as it comes, and in FILE.coq each file that Coq has compiled; the same command resumes "
     "from them.",
 )
+@jobs_option("Proofs, and files that Coq compiles, at a time.")
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a row ends without evidence.")
 @click.option("--list", "listed", is_flag=True, help="List the claims and the proofs of each; prove nothing.")
 def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, checkpoint: str | None,
-            require_decision: bool, listed: bool) -> None:  # fmt: skip
+            jobs: int | None, require_decision: bool, listed: bool) -> None:  # fmt: skip
     """Run the proofs of each CLAIM (all of them if none is named): exact enumeration, optimality certificates, sympy,
     z3 and, where it is installed, Coq."""
     for claim in claims:
@@ -41,10 +46,12 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     rows: list[ProofRow] = []
 
     def compiling(file: str, done: int, total: int) -> None:
-        progress(f"{proofs[len(rows)].claim} by coq: {file}, {done} of {total} files there", len(rows), len(proofs))
+        progress(f"coq: {file}, {done} of {total} files there", len(rows), len(proofs))
 
     kept = Path(f"{checkpoint}.coq") if checkpoint and not listed else None
-    proofs = all_proofs(claims, methods, kept, compiling)
+    jobs = jobs or os.cpu_count() or 1
+    turns = Turns(jobs)
+    proofs = all_proofs(claims, methods, kept=kept, progress=compiling, turns=turns)
     if listed:
         for proof in proofs:
             click.echo(f"{proof.claim:<22}{proof.method:<13}{proof.what}; {proof.size}")
@@ -54,18 +61,22 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     saved = proof_checkpoint(checkpoint) if checkpoint else None
     if saved and saved.others:
         click.echo(f"{checkpoint}: rows of other code or versions do not count", err=True)
-    interrupted = False
+    interrupted, began = False, time.perf_counter()
+    run = partial(side_by_side, jobs=jobs, turns=turns)
     with progress_bar() as progress:
         progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
         try:
-            for row in resumed(proofs, saved) if saved else run(proofs):
+            for row in resumed(proofs, saved, run) if saved else run(proofs):
                 rows.append(row)
-                following = proofs[min(len(rows), len(proofs) - 1)]
-                progress(f"{following.claim} by {following.method}: {following.what}", len(rows), len(proofs))
+                progress(f"{row.claim} by {row.method}: {row.what}", len(rows), len(proofs))
         except KeyboardInterrupt:
             interrupted = True
+    order = {proof[:4]: k for k, proof in enumerate(proofs)}
+    rows.sort(key=lambda row: order[row[:4]])
     output.write([row._asdict() for row in rows])
     _show(rows, len(proofs), output)
+    clock = time.perf_counter() - began
+    output.console.print(f"{clock:.0f} s by the clock, {_processor_time():.0f} s of processor time")
     if interrupted:
         where = f"; the same command resumes from {checkpoint}" if checkpoint else ""
         stop(f"interrupted after {len(rows)} of {counted(len(proofs), 'proof')}{where}", INTERRUPTED)
@@ -98,6 +109,9 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
         console.print(escape(f"\n{claims} by {method}{which}: {verdict}: {first.detail or ''}"))
     verdicts = [row.verdict for row in rows]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in EvidenceVerdict if verdict in verdicts)
-    console.print(
-        f"\n{len(rows)} of {counted(total, 'proof')} run in {sum(row.seconds for row in rows):.0f} s: {counts}"
-    )
+    console.print(f"\n{len(rows)} of {counted(total, 'proof')} run: {counts}")
+
+
+def _processor_time() -> float:
+    """Return the seconds of processor time of this process and of all that it has started and that have ended."""
+    return sum(os.times()[:4])

@@ -9,7 +9,6 @@ from draftproof.proofs.statements import standing
 from draftproof.verifiers.evidence import HOLDS
 
 pytestmark = pytest.mark.certificate
-LONG = {("lemma-8", "z3")}
 RECORDED = dict.fromkeys((row["claim"], row["method"]) for row in standing() if row["method"] != "coq")
 
 
@@ -18,9 +17,7 @@ def proofs_by(method):
     return all_proofs(methods=[method])
 
 
-@pytest.mark.parametrize(
-    ("claim", "method"), [pytest.param(*row, marks=[pytest.mark.long] if row in LONG else []) for row in RECORDED]
-)
+@pytest.mark.parametrize(("claim", "method"), RECORDED)
 def test_the_proofs_of_a_claim_by_a_method_hold(claim, method):
     proofs = [proof for proof in proofs_by(method) if proof.claim == claim]
     assert proofs

@@ -10,7 +10,7 @@ import sympy
 from draftproof.proofs.symbolic.derivations import (
     DERIVATIONS,
 )
-from draftproof.proofs.symbolic.generic_rows import UndecidedError, cell, positive, positives
+from draftproof.proofs.symbolic.generic_rows import UndecidedError, cancelled, cell, positive, positives
 from draftproof.tests.proofs.symbolic.mutants import OF_DERIVATIONS
 
 pytestmark = pytest.mark.symbolic
@@ -31,6 +31,13 @@ def test_a_comparison_is_answered_where_its_sign_shows():
     assert 0 <= x / (x + y) <= 1
     assert abs(x - (x + y)) == y
     assert positive(sympy.Symbol("x") / (1 + sympy.Symbol("x"))) < 1
+
+
+def test_fractions_are_reduced_as_sympy_reduces_them():
+    x, y = (number.numer for number in positives(["x", "y"]))
+    for numer, denom in ((6 * x * y - 4 * x, 2 * y - 4 * y**2), (x**2 - y**2, y - x), (x, y), (0 * x, -y), (-x, x)):
+        for common in (x.ring.one, -3 * x + y, x * y - 2):
+            assert cancelled(numer * common, denom * common) == numer.cancel(denom)
 
 
 def test_a_comparison_is_refused_where_the_answer_depends_on_the_values():

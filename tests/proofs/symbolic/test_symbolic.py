@@ -5,8 +5,9 @@ import time
 import pytest
 import z3
 
-from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, lemma_8
 from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
+from draftproof.verifiers import greedy_block_verification as greedy
 
 pytestmark = pytest.mark.symbolic
 
@@ -17,6 +18,15 @@ def test_the_same_query_about_a_defect_has_a_counterexample(lemma, size):
     found = ask(OF_LEMMAS[lemma.name].asked(lemma, size))
     assert found.verdict == "refuted"
     assert found.detail is not None
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_a_linear_query_without_one_assumption_is_refuted_and_one_that_is_not_linear_is_never_proved(size):
+    query = lemma_8(greedy.RULE, size)
+    assert ask(query._replace(given=query.given[:-1])).verdict == "refuted"
+    assert ask(query._replace(claim=query.claim == z3.BoolVal(False))).verdict == "refuted"
+    x, y = z3.Reals("x y")
+    assert ask(Query(x * y != 3, [x == 2, y == 1.5], "QF_LRA")).verdict != "holds"
 
 
 @pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)

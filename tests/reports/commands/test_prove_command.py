@@ -28,6 +28,15 @@ def test_the_rows_have_the_fields_of_the_contract():
     assert "2 of 2 proofs run" in done.err
 
 
+def test_the_report_is_the_same_whatever_the_number_of_jobs():
+    def rows(jobs):
+        done = prove("lemma-3", "lemma-1", "--method", "enumeration,z3", "--json", "-", "--jobs", jobs)
+        return [row | {"seconds": 0} for row in json.loads(done.out)]
+
+    assert rows("1") == rows("2") != []
+    assert prove("lemma-1", "--jobs", "0").status == 2
+
+
 def test_the_list_names_every_claim_and_proves_nothing():
     done = prove("--list")
     assert done.status == 0
