@@ -72,13 +72,14 @@ def detectable_shift(
     p = np.asarray(probability, dtype=float)
     if p.ndim != 1 or not ((p >= -1e-9) & (p <= 1 + 1e-9)).all():
         raise InputError(f"probabilities of the shape {p.shape}, expected [steps] with entries in 0..1")
-    steps, p = len(p), p[(p > slack) & (p < 1 - slack)]
+    steps = len(p)
+    p, counts = np.unique(p[(p > slack) & (p < 1 - slack)], return_counts=True)  # often all are one number
     if not len(p):
         return 1.0
     won, lost = (log_gains(p[None], np.full((1, len(p)), hit), slack)[0] for hit in (True, False))
     price = log_inverse(alpha) + log(families * len(LOG_ODDS))
-    shifts = [_one_way(p, won, lost, price, log(beta), sign) for sign in (1, -1)]
-    return max(1.0 if shift is None else shift * len(p) / steps for shift in shifts)
+    shifts = [_one_way(p, counts, won, lost, price, log(beta), sign) for sign in (1, -1)]
+    return max(1.0 if shift is None else shift / steps for shift in shifts)
 
 
 def _shifts(probability: float, families: int, slack: float, alpha: float, beta: float) -> tuple[list[Shift], float]:
@@ -98,17 +99,24 @@ def _shifts(probability: float, families: int, slack: float, alpha: float, beta:
     return shifts, log(families * len(LOG_ODDS) / alpha)
 
 
-def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goal: float, sign: int) -> float | None:
-    @lru_cache(2 * len(STEP_POWERS))  # most steps of the search look at the two bets of the step before
-    def powers(k: int, r: float) -> tuple[np.ndarray, np.ndarray]:
-        return np.exp(-r * won[k]), np.exp(-r * lost[k])
+def _one_way(
+    p: np.ndarray, counts: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goal: float, sign: int
+) -> float | None:
+    """Return the least change that shows in one direction, summed over the steps. counts: steps of each p."""
+
+    # All powers at once where p is short; one by one where they would need much memory.
+    groups = np.split(STEP_POWERS[:, None], 1 if len(p) < 10_000 else len(STEP_POWERS))
+
+    @lru_cache(2 * len(groups))  # most steps of the search look at the two bets of the step before
+    def powers(k: int, group: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.exp(-groups[group] * won[k]), np.exp(-groups[group] * lost[k])
 
     def log_missed(shift: float) -> float:
         moved, found = expit(odds + sign * shift), []
         for k in np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]:
-            for r in STEP_POWERS:
-                hit, missed = powers(int(k), r)
-                found.append(np.log(moved * hit + (1 - moved) * missed).sum() + r * price)
+            for group, r in enumerate(groups):
+                hit, missed = powers(int(k), group)
+                found.append((np.log(moved * hit + (1 - moved) * missed) @ counts + r[:, 0] * price).min())
         return min(found)
 
     odds = logit(p)
@@ -118,4 +126,4 @@ def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goa
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if log_missed(middle) > goal else (low, middle)
-    return float(np.abs(expit(logit(p) + sign * high) - p).mean())
+    return float(counts @ np.abs(expit(odds + sign * high) - p))
