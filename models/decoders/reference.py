@@ -15,6 +15,7 @@ from ..problem import load_problem
 
 Row = list[float]
 DrawnToken = tuple[int, Row]
+KnownRows = dict[tuple[bool, Prefix, Prefix, int, str], Row]
 
 
 class Decoder:
@@ -25,9 +26,11 @@ class Decoder:
     settings: of ``decoding_settings``. chance: of all draws.
     text, blocks: what was written so far, in how many blocks. logprobs: of the text's tokens.
     batch: the requests that are decoded together, this one among them. A right decoder needs none of the others.
+    rows: rows that were computed before, of this and of other runs with the same models; None keeps none.
     """
 
     order: Sequence[str] = ORDERS["draftproof-reference"]
+    rows: KnownRows | None = None
 
     def __init__(self, target: Model, draft: Model | None, tokens: int, gamma: int, settings: Mapping[str, Any],
                  chance: Chance):  # fmt: skip
@@ -51,8 +54,12 @@ class Decoder:
 
     def row(self, model: Model, text: Prefix, settings: Mapping[str, Any]) -> Row:
         """Return a model's row after prompt and text, under the settings."""
-        asked = TextRequest(self.prompt, text, self.tokens, settings)
-        return modified(model.row(self.prompt + text), asked, self.order)
+        known = {} if self.rows is None else self.rows
+        key = model is self.draft, self.prompt, text, self.tokens, repr(settings)
+        if key not in known:
+            asked = TextRequest(self.prompt, text, self.tokens, settings)
+            known[key] = modified(model.row(self.prompt + text), asked, self.order)
+        return [*known[key]]
 
     def target_row(self, text: Prefix, place: int) -> Row:
         """Return the row that token ``place`` of a block is verified by; place gamma is the bonus token's."""
@@ -142,15 +149,16 @@ class Decoder:
 
 
 def texts_of(kind: type[Decoder], target: Model, draft: Model | None, tokens: int, gamma: int,
-             settings: Mapping[str, Any], chance: Chance) -> list[Decoder]:  # fmt: skip
+             settings: Mapping[str, Any], chance: Chance, rows: KnownRows | None = None) -> list[Decoder]:  # fmt: skip
     """Run the decoders of one call to their ends, a block of each in turn: n of the request, then its neighbours.
 
     Plain decoding is right, whatever the kind.
+    rows: of ``Decoder``, for runs of one kind alone.
     """
     kind = kind if draft is not None else Decoder
     batch = [kind(target, draft, tokens, gamma, one, chance) for one in requests_of(settings)]
     for one in batch:
-        one.batch = batch
+        one.batch, one.rows = batch, rows
     while going := [one for one in batch if not one.over]:
         for one in going:
             one.step()

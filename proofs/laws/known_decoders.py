@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...models.decoders.catalogue import WRONG_DECODERS
 from ...models.decoders.mistakes import in_order, mistakes_of
-from ...models.decoders.reference import Decoder, texts_of
+from ...models.decoders.reference import Decoder, KnownRows, texts_of
 from ...models.decoding_settings import PLAIN, ReportedLogprobs, called_with, joined, note_logprobs
 from ...models.law import Model, Prefix
 from ...models.problem import Problem
@@ -24,18 +24,18 @@ def law_of_decoder(
 
     sampling: PLAIN, DRAFT or LOOKUP.
     """
-    given = _given(problem, settings, tokens, sampling)
-    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance)), 1.0)
+    given, rows = _given(problem, settings, tokens, sampling), KnownRows()
+    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance, rows)), 1.0)
 
 
 def logprobs_of_decoder(
     kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
 ) -> ReportedLogprobs:
     """Return the least and the largest logprobs that it reports with each text, over all ways its chance can fall."""
-    given, reported = _given(problem, settings, tokens, sampling), {}
+    given, rows, reported = _given(problem, settings, tokens, sampling), KnownRows(), {}
 
     def program(chance: Chance) -> Prefix:
-        one = texts_of(kind, *given, chance)[0]
+        one = texts_of(kind, *given, chance, rows)[0]
         note_logprobs(reported, one.text, one.logprobs)
         return one.text
 
