@@ -169,6 +169,28 @@ def subjects() -> Path:
     return SUBJECTS
 
 
+@pytest.fixture
+def brief_audits(monkeypatch):
+    """Leave out an audit's second process with its replays, and make a tenth of its real calls.
+
+    Both only withdraw laws of functions that keep state, which tests of their own examine.
+    """
+    from draftproof.reports.audits.functions import batch_influence, exact_laws, session, wide_laws
+
+    monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws: laws)
+    for module, calls in ((session, 200), (batch_influence, 100), (wide_laws, 100)):
+        monkeypatch.setattr(module, "REAL_CALLS", calls)
+
+
+@pytest.fixture
+def rough_limits(monkeypatch):
+    """Draw one outcome on few steps of one shard for a limit of recorded steps: limits took most of the time."""
+    from draftproof.reports.audits.steps import limits
+
+    for name, value in (("ROUNDS", 1), ("LIMIT_STEPS", 32), ("LIMIT_SHARDS", 1)):
+        monkeypatch.setattr(limits, name, value)
+
+
 @pytest.fixture(scope="session")
 def torch_child():
     """Gives one child that has loaded torch, with rows of a precision: to start one takes longer than most tests."""

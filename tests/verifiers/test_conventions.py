@@ -5,7 +5,7 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
-from draftproof.reports.audits.api import audit
+from draftproof.reports.audits import api
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.choices import long_unless
 from draftproof.verifiers.adapters.calling_convention import NotASubject
@@ -105,9 +105,15 @@ def wrong_vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tok
     return vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
                 bonus_token_ids, sampling_metadata, True)
 """
+pytestmark = pytest.mark.usefixtures("brief_audits")
 PROBLEM = drawn(3, 2, "zeros")
 SEEN = ("logits", "vllm")
 """Conventions that are recognised by the arguments' names."""
+
+
+def audit(subject, problems, **settings):
+    """Audit in one dtype: the convention is the same in all."""
+    return api.audit(subject, problems, dtypes=["float64"], **settings)
 
 
 @pytest.fixture

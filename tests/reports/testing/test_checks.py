@@ -10,7 +10,7 @@ import pytest
 import draftproof.reports.pages.terminal  # noqa: F401, imported here, not again in each run
 from draftproof.reports.testing.checks import CheckFailed, checks_of
 from draftproof.tests.reports.golden import golden_report
-from draftproof.tests.reports.testing.test_plugin import LOADED, STRICT
+from draftproof.tests.reports.testing.test_plugin import LOADED, STRICT, WITHOUT
 
 pytest_plugins = "pytester"
 
@@ -39,8 +39,7 @@ FILES = {
         def recorded(name, problems, **options):
             with open("asked.jsonl", "a") as file:
                 file.write(json.dumps([len(problems), options["stop_at_first"]]) + "\\n")
-            problems = problems or [drawn(2, 1, "generic"), drawn(2, 2, "generic")]
-            return audit(name, problems, **{**options, "explain": False})
+            return audit(name, problems or [drawn(2, 1, "generic")], **{**options, "explain": False})
 
         api.audit = recorded
         """,
@@ -55,7 +54,7 @@ FILES = {
 
 
 @pytest.fixture
-def run(pytester, monkeypatch):
+def run(pytester, monkeypatch, brief_audits):
     """Write a verifier, run its checks with pytest's cache in this process, and return the exit status, what it
     printed, and the (number of problems, whether to stop) of each audit."""
     from draftproof.reports.audits import api
@@ -73,7 +72,7 @@ def run(pytester, monkeypatch):
         asked.write_text("")
         checks._audits_of.cache_clear()
         api.audit = original
-        done = pytester.runpytest_inprocess("-p", "no:xdist", *STRICT, *LOADED, *arguments)
+        done = pytester.runpytest_inprocess("-p", "no:xdist", *WITHOUT, *STRICT, *LOADED, *arguments)
         said = [json.loads(line) for line in asked.read_text().splitlines()]
         return int(done.ret), done.stdout.str() + done.stderr.str(), said
 

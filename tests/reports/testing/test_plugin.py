@@ -54,6 +54,8 @@ FILES = {
 WRONG = "test_mine.py::test_verifier[token-optimal]"
 STRICT = ("-W", "error", "-W", "ignore:Module already imported so cannot be rewritten")
 """Of a clone's folder pytest takes __main__.py, listed in draftproof.egg-info, for the module that runs pytest."""
+WITHOUT = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+"""Plugins that import themselves anew in each run of pytest in this process."""
 LOADED = () if INSTALLED else ("-p", PLUGIN)
 
 
@@ -72,7 +74,7 @@ def project(pytester, monkeypatch):
     checks._audits_of.cache_clear()
 
     def run(*arguments):
-        options = ("-p", "no:cacheprovider", "-p", "no:xdist", *STRICT, *LOADED)
+        options = ("-p", "no:cacheprovider", "-p", "no:xdist", *WITHOUT, *STRICT, *LOADED)
         done = pytester.runpytest_inprocess(*options, *map(str, arguments))
         return int(done.ret), done.stdout.str() + done.stderr.str()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from draftproof.reports.audits.functions import exact_laws, explanation
+from draftproof.reports.audits.functions import explanation
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,7 +19,7 @@ def replayed():
 
 
 @pytest.fixture(autouse=True)
-def replays(request, monkeypatch):
-    """Leave out the second process and its replays, but in tests that use ``replayed``."""
+def replays(request):
+    """Make audits brief, but in tests that use ``replayed``: see ``brief_audits``."""
     if "replayed" not in request.fixturenames:
-        monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws: laws)
+        request.getfixturevalue("brief_audits")

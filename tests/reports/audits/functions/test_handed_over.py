@@ -158,7 +158,7 @@ def test_what_was_patched_in_another_module_is_audited_as_it_is_now(imported, mo
         patched.setattr(helper if how == "import helper" else uses, "residual", lambda p, q: p)
         assert outcome(uses.right) == "refuted"
     helper.lock = threading.Lock()
-    report = audit(uses.right, [toy(1)], explain=False)
+    report = audit(uses.right, [toy(1)], dtypes=["float64"], explain=False)
     assert (report.subject.get("not_compared") == ["helper"]) == (how == "import helper")
 
 
@@ -166,7 +166,7 @@ def test_what_was_read_when_an_object_was_imported_is_read_again_in_another_proc
     here = f"import socket\nHERE = socket.gethostname() == {socket.gethostname()!r}\n"
     reads = imported("reads", here + MINE.replace("FACTOR = 1.0", "FACTOR = 1.0 if HERE else 0.0"))
     assert reads.FACTOR == 1.0
-    assert audit(reads.right, [toy(1)], explain=False, samples=500).verdict == "inconclusive"
+    assert audit(reads.right, [toy(1)], dtypes=["float64"], explain=False, samples=500).verdict == "inconclusive"
 
 
 GENERATORS = """
@@ -260,7 +260,8 @@ def test_names_on_the_command_line_find_files_of_packages_or_say_why_not(tmp_pat
 def test_an_audit_in_a_script_needs_no_guard_its_replay_runs_and_by_name_says_so_where_it_does(tmp_path):
     _, name, root = laid_out(tmp_path, "namespace")
     begin = f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\nfrom {name} import parts\n"
-    shown = "report = audit(parts.buggy, [problem], explain=False)\nprint(report.shown_refutation().replay)\n"
+    shown = "report = audit(parts.buggy, [problem], dtypes=['float64'], explain=False)\n"
+    shown += "print(report.shown_refutation().replay)\n"
     (root / "script.py").write_text(begin + shown)
     status, replay = run([sys.executable, "script.py"], root)
     (env, search, *words) = shlex.split(replay)
@@ -276,7 +277,10 @@ def test_an_audit_in_a_script_needs_no_guard_its_replay_runs_and_by_name_says_so
 
 def test_the_checks_of_an_object_share_an_audit(mine, monkeypatch):
     made = []
-    monkeypatch.setattr("draftproof.reports.audits.api.audit", lambda *a, **k: made.append(a) or audit(a[0], [toy(1)]))
+    monkeypatch.setattr(
+        "draftproof.reports.audits.api.audit",
+        lambda *a, **k: made.append(a) or audit(a[0], [toy(1)], dtypes=["float64"]),
+    )
     for check in checks_of(mine.good):
         check()
     assert [a[0] for a in made] == [mine.good]

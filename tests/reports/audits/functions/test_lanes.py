@@ -64,14 +64,14 @@ def test_each_problem_is_in_one_lane_and_a_vocabulary_is_not_divided():
     long_unless((PASSES, PRINTS, ASKS, RAISES, THREAD), {PASSES, RAISES, THREAD}),
 )
 def test_the_report_does_not_depend_on_the_number_of_jobs(source):
-    one, two = (audited(written(source), PROBLEMS, jobs=jobs, explain=False) for jobs in (1, 2))
+    one, two = (audited(written(source), PROBLEMS, jobs=jobs, explain=False, samples=500) for jobs in (1, 2))
     assert one.text() == two.text()
 
 
 @pytest.mark.parametrize("vocabulary", [9, 70, 129, 257])
 def test_a_mistake_in_any_lane_refutes(vocabulary):
     wrong = written(VERIFY.format(f"if V == {vocabulary}: return [*draft_tokens, 0]"))
-    reports = [audited(wrong, PROBLEMS, jobs=jobs, explain=False) for jobs in (1, 3)]
+    reports = [audited(wrong, PROBLEMS, jobs=jobs, explain=False, samples=500) for jobs in (1, 3)]
     assert [r.verdict for r in reports] == ["refuted"] * 2
     shown = [r.shown_refutation() for r in reports]
     assert [e and e.detail.vocabulary for e in shown] == [vocabulary] * 2

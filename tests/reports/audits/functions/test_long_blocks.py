@@ -44,12 +44,12 @@ def scope_of(laws):
     return decided_positions(e for law in laws for e in judge(law))
 
 
-SLOW = "ring_of_24"  # as the last of chunks of 21, and four times as slow
+SLOW = {"ring_of_24", "last_of_chunks_of_21"}  # others of chunks and rings take a fraction of their time
 CLEARED_ONCE = ["shared_by_pairs", *(name for name in long_blocks.PLANTED if "far_pair" not in name)]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name == SLOW else []) for name in CLEARED_ONCE]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CLEARED_ONCE]
 )
 def test_classes_of_mistakes_that_were_cleared_once_are_refuted(box, name):
     *before, last = examined(box, name)

@@ -13,7 +13,6 @@ from draftproof.tests.reports.audited import audited
 from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
-pytestmark = pytest.mark.usefixtures("replayed")
 LATE = f"on problem {EQUAL.name}: measuring its distribution: not done within 1 s of processor time (--timeout 1)"
 
 
@@ -23,6 +22,7 @@ def of(name, problems, **settings):
     return report, {e.problem: e for e in report.evidence if e.claim == "lossless" and e.method == "interception"}
 
 
+@pytest.mark.usefixtures("replayed")
 def test_where_one_problem_takes_too_long_the_others_keep_their_laws():
     report, laws = of("slow_when_rows_are_equal", [EQUAL, GENERIC])
     assert laws[GENERIC.name].holds and laws[EQUAL.name].detail.reason == LATE == report.findings["too-long"]

@@ -101,7 +101,7 @@ def test_a_mutant_is_named_its_smallest_witness_is_a_tree_and_the_report_says_ho
     assert "trees whose nodes are given in another order than level by level" in left
     words = shlex.split(eagle.shown_refutation().replay)
     assert words[:3] == ["draftproof", "audit", TREE_MUTANTS["T01"].target] and words[-2] == "--problem"
-    assert audit(words[2], [words[-1]], explain=False).verdict == "refuted"
+    assert audit(words[2], [words[-1]], dtypes=["float64"], explain=False).verdict == "refuted"
 
 
 def test_more_than_the_bound_proves_bias_and_what_was_not_drafted_is_no_output(laws):

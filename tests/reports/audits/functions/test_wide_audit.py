@@ -101,9 +101,11 @@ def test_wide_problems_are_part_of_an_audit_that_the_small_ones_do_not_refute(mo
     monkeypatch.setattr(functions, "audit_battery", lambda: [toy(1)])
     monkeypatch.setattr(functions, "own_problems", lambda seed: [])
     few = [*BATTERY.values()][:2]
-    report = audit(f"{SUBJECTS}:by_choice", wide=few, explain=False, levels=("exact",))
+    report = audit(f"{SUBJECTS}:by_choice", wide=few, dtypes=["float64"], explain=False, levels=("exact",))
     assert report.verdict == "holds" and {p.name for p in few} <= problems_of(report)
-    report = audit("draftproof.verifiers.zoo.accept_rule:accept_everything", wide=few, explain=False)
+    report = audit(
+        "draftproof.verifiers.zoo.accept_rule:accept_everything", wide=few, dtypes=["float64"], explain=False
+    )
     assert report.verdict == "refuted" and problems_of(report).isdisjoint(BATTERY)
 
 
@@ -120,11 +122,14 @@ def test_wide_problems_are_part_of_an_audit_that_the_small_ones_do_not_refute(mo
         (BATTERY["wide-tails-V257-gamma2"], f"{ODD}:uniforms_in_advance",
          f"{SUBJECTS}:by_sums_a_little_too_small", 2e-13),
         # Uniforms of the longest block that are drawn at once are followed one by one.
-        (apart(64), f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:all_at_once_but_the_last_is_kept", 1e-9),
+        pytest.param(
+            apart(64), f"{ODD}:uniforms_in_advance", f"{SUBJECTS}:all_at_once_but_the_last_is_kept", 1e-9,
+            marks=pytest.mark.long,
+        ),
     ],
 )  # fmt: skip
 def test_right_verifiers_that_were_refuted_hold_and_ones_just_beyond_them_do_not(problem, right, wrong, most):
     for rule, verdict in ((right, "holds"), (wrong, "refuted")):
-        report = audited(rule, [problem], dtypes=["float64"], explain=False)
+        report = audited(rule, [problem], explain=False)
         (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
         assert report.verdict == verdict and law.bound < most

@@ -2,17 +2,14 @@
 
 import pytest
 
-from draftproof.reports.audits.steps import limits
-
 
 @pytest.fixture
 def simulated():
-    """Make a test one of limits: see ``few_outcomes``."""
+    """Make a test one of limits: see ``rough_limits``."""
 
 
 @pytest.fixture(autouse=True)
-def few_outcomes(request, monkeypatch):
-    """Draw one outcome on few steps for a limit, but in tests that use ``simulated``: limits took most of the time."""
+def few_outcomes(request):
+    """Tell limits roughly, but in tests that use ``simulated``."""
     if "simulated" not in request.fixturenames:
-        monkeypatch.setattr(limits, "ROUNDS", 1)
-        monkeypatch.setattr(limits, "LIMIT_STEPS", 32)
+        request.getfixturevalue("rough_limits")

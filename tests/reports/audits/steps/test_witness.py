@@ -11,6 +11,8 @@ from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS, TREE_CONTROLS,
 from .recordings import record
 from .tree_recordings import record_trees
 
+pytestmark = pytest.mark.usefixtures("brief_audits")
+
 
 @pytest.mark.parametrize(
     ("name", "right", "rule", "steps"),
@@ -57,7 +59,7 @@ def test_only_the_places_that_matter_are_kept(tmp_path):
     ],
 )
 def test_the_audit_refutes_a_mutant_of_trees_on_its_witness_and_not_the_rule(name, right, rule, how, parents, tmp_path):
-    record_trees(tmp_path / "steps", name, 200, rule, how, parents=parents)
+    record_trees(tmp_path / "steps", name, 60 if name == "T01" else 200, rule, how, parents=parents)
     assert run("steps", tmp_path / "steps", "--jobs", 1, "--witness", tmp_path / "witness.json").status == 1
     written = json.loads((tmp_path / "witness.json").read_text())
     assert written["drafting"]["how"] == how and len(written["drafting"]["parents"]) <= len(parents)
