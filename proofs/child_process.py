@@ -87,6 +87,9 @@ BETWEEN_COUNTS = 2.0
 RUNNING: WeakSet["LineProcess"] = WeakSet()
 """The processes that this one has started and still holds."""
 
+TIME_TO_END = 5.0
+"""Seconds in which a process that has closed its output may end."""
+
 STARTING = threading.Lock()
 """Lock of ``RUNNING``: threads start processes side by side."""
 
@@ -239,7 +242,7 @@ class LineProcess:
     def _ended(self) -> RunFailed:
         """Say how it ended, with the last line that it wrote to its standard error."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
+            self._process.wait(TIME_TO_END)
         code = self._process.returncode
         self.end()
         said = next(filter(None, (printed.last_line() for printed in self._printed)), "")

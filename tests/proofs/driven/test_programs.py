@@ -11,6 +11,7 @@ import pytest
 import draftproof
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
+from draftproof.proofs import child_process
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import laws, programs
 from draftproof.proofs.driven.answers import answers
@@ -22,7 +23,7 @@ from draftproof.verifiers.adapters.calling_convention import NotASubject
 pytestmark = pytest.mark.interception
 ROOT = Path(draftproof.__file__).parent
 PROGRAM = Path(__file__).parents[2] / "subjects" / "programs.py"
-HURRIED = TimeLimits(0.5, 0.0)  # 0.08 s of processor time and 0.8 s by the clock for a call
+HURRIED = TimeLimits(0.3, 0.0)  # 0.05 s of processor time and 0.5 s by the clock for a call
 RUSTC = shutil.which("rustc") or shutil.which("rustc", path=str(Path.home() / ".cargo" / "bin"))
 BUILDS = {
     "driven.cpp": (shutil.which("g++"), ["-O2", "-std=c++17", "-o"]),
@@ -47,7 +48,7 @@ def misbehaving(how):
 
 @pytest.fixture(autouse=True)
 def fewer_confirmations(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 1500)
+    monkeypatch.setattr(laws, "CONFIRMATIONS", 600)
 
 
 @pytest.mark.parametrize("name", BUILDS)
@@ -124,8 +125,9 @@ def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
         ("fills its memory", "crash", "MemoryError"),
     ],
 )
-def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind, text):
+def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind, text, monkeypatch):
     hurried = TimeLimits(0.5) if how == "spins" else HURRIED  # on a busy machine it takes long to spin half a second
+    monkeypatch.setattr(child_process, "TIME_TO_END", 0.5)
     limits = hurried if kind == "timeout" else TimeLimits(30.0)
     with pytest.raises(RunFailed) as caught:
         examine(misbehaving(how), drawn(3, 2, "generic"), limits)

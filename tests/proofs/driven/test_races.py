@@ -74,7 +74,7 @@ class Racing:
 
 @pytest.fixture(autouse=True)
 def fewer_confirmations(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 1500)
+    monkeypatch.setattr(laws, "CONFIRMATIONS", 600)
 
 
 def judged(racing, problem, dtype="float64"):
@@ -84,7 +84,7 @@ def judged(racing, problem, dtype="float64"):
 
 @pytest.mark.parametrize(("race", "noise"), long_unless([*product(RACES, NOISE)], [*zip(RACES, NOISE)]))
 def test_a_race_without_the_rejected_token_has_its_law(race, noise):
-    for problem in (toy(2), drawn(2, 3, "generic"), drawn(3, 2, "zeros"), drawn(5, 1, "generic")):
+    for problem in (toy(2), drawn(3, 2, "zeros"), drawn(5, 1, "generic")):
         measurement, lossless, support = judged(Racing(race, noise), problem)
         assert lossless.holds and support.holds, measurement.reason
         assert lossless.total_variation < measurement.tolerance < 1e-12
@@ -108,7 +108,7 @@ def test_a_race_of_other_weights_or_without_another_token_is_refuted(race, weigh
 @pytest.mark.parametrize(("dtype", "bits"), long_unless([("float64", 53), ("float32", 24)], {("float32", 24)}))
 def test_uniforms_as_noise_run_races_over_rows_as_uneven_as_the_batterys(dtype, bits):
     """Their hazards are from 2^-bits to bits log 2: a row of 0.999 and 0.001 was none of theirs."""
-    for problem in (p for p in audit_battery()[::4] if p.vocabulary < 5):
+    for problem in (p for p in audit_battery()[::8] if p.vocabulary < 5):
         measurement, lossless, support = judged(Racing(masked, "uniform", bits=bits), problem, dtype)
         assert lossless.holds and support.holds, (problem.name, measurement.reason)
 
