@@ -59,7 +59,7 @@ def test_what_the_theory_allows_passes():
 )
 def test_sizes_and_powers_of_goodness_of_fit_are_as_stated(cells, n):
     law, generator = np.full(cells, 1 / cells), np.random.default_rng(n + cells)
-    for alpha, beta, tries in ((1e-6, 1e-2, 3000), (1e-3, 5e-2, 100)):
+    for alpha, beta, tries in ((1e-6, 1e-2, 1000), (1e-3, 5e-2, 100)):
         wrong = spread(law, min_detectable_goodness(n, cells, alpha, beta))
         caught = _refusals(generator.multinomial(n, wrong, tries), law, alpha)
         assert tries - caught <= most_by_chance(tries, beta)
@@ -70,7 +70,7 @@ def test_sizes_and_powers_of_goodness_of_fit_are_as_stated(cells, n):
     ("cells", "n", "m"), [(16, 400, 100), *map(long, ((81, 450, 450), (400, 20_000, 2000), (400, 2500, 2500)))]
 )
 def test_sizes_and_powers_of_homogeneity_are_as_stated(cells, n, m):
-    even, generator, beta, tries = np.full(cells, 1 / cells), np.random.default_rng(n + cells), 0.02, 800
+    even, generator, beta, tries = np.full(cells, 1 / cells), np.random.default_rng(n + cells), 0.02, 400
     limit = min_detectable_homogeneity(n, cells, m, 1e-6, beta)
     one, two = spread(even, limit * m / (n + m)), spread(even, -limit * n / (n + m))
 

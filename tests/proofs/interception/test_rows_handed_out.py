@@ -29,7 +29,7 @@ AFTER_USE = ["written_after_use", "lists_written_after_use", "lists_with_another
 
 @pytest.mark.parametrize("name", [*AFTER_USE, "in_the_first_rows_it_got"])
 def test_who_writes_to_rows_has_the_law_of_calls_with_fresh_ones_and_it_is_said(name):
-    law = law_of(name, wide(1003, 2))
+    law = law_of(name, wide(129, 2))
     assert judge(law)[0].verdict == "holds" and law.known
     assert ("inputs-written" in law.findings) == (name in AFTER_USE)
 

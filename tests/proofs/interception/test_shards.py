@@ -41,7 +41,7 @@ def test_a_wrong_law_is_refuted(sandbox, name):
     assert lossless(measure(sandbox, name)).verdict == "refuted"
 
 
-@pytest.mark.parametrize("name", long_unless(names("NOT_KNOWN"), {"worst_of_the_best", "capped_noise"}))
+@pytest.mark.parametrize("name", long_unless(names("NOT_KNOWN"), {"mass_of_the_shard_on_its_winner", "capped_noise"}))
 def test_winners_that_depend_on_their_scores_or_on_each_other_have_no_law(sandbox, name):
     found = measure(sandbox, name)
     assert not found.known

@@ -6,6 +6,7 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.proofs.interception.outcomes import decoded_walk
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.choices import long_unless
 from draftproof.tests.subjects import stateful
 from draftproof.verifiers.zoo.catalogue import CONTROLS
 
@@ -55,7 +56,10 @@ def test_what_is_not_noted_is_shown_by_moved_surroundings_or_named_as_a_blind_sp
         assert not sandbox.surroundings()["reads"], name
 
 
-@pytest.mark.parametrize("name", KEPT)
+OFTEN = {"count_in_a_class", "after_a_million_calls", "count_of_rejections", "ring_of_three", "count_in_another_module"}
+
+
+@pytest.mark.parametrize("name", long_unless(KEPT, OFTEN))
 def test_what_changes_with_every_repetition_of_a_call_is_named(sandbox, name):
     calls = _calls(sandbox, name)
     kept = sandbox.kept(PROBLEM, calls, len(calls))

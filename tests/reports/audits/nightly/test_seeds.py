@@ -71,7 +71,7 @@ class Clean:
 def test_the_draws_of_a_search_are_all_fresh_so_clean_code_gets_no_witness():
     """The confirmation is at 1e-6, on draws that neither the search nor an earlier look has seen."""
     check, subject = a_check(), subject_from("token")
-    for seed in range(12):
+    for seed in range(4):
         source = Clean()
         assert smallest_witness(subject, source, check, 1000, seed, "float64") is None
         assert len(source.seeds) > 20
