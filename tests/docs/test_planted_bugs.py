@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from draftproof.models.battery import audit_battery
+from draftproof.reports.audits.functions import problems
 from draftproof.reports.commands.main import cli
 from draftproof.tests.docs import running
 
@@ -58,7 +60,7 @@ def run(words):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, brief_audits):
     monkeypatch.chdir(tmp_path)
 
 
@@ -86,7 +88,11 @@ def test_a_program_with_the_bug_is_refuted(bug, tmp_path):
 
 
 @pytest.mark.parametrize("bug", [OFTEN])
-def test_a_document_does_not_certify_the_bug(bug):
+def test_a_document_does_not_certify_the_bug(bug, monkeypatch):
+    """On three problems of each audit, of five drafted tokens: the other tests are of all problems."""
+    longest = [problem for problem in audit_battery() if problem.gamma == 5][:3]
+    monkeypatch.setattr(problems, "audit_battery", lambda: longest)
+    monkeypatch.setattr(problems, "own_problems", lambda seed: [])
     Path("deployed.py").write_text(planted(written("certify.md", "deployed.py"), IN_PYTHON[bug]))
     Path("plan.toml").write_text(written("certify.md", "plan.toml"))
     done = run(command_of("certify.md", "compliance run"))
