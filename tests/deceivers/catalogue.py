@@ -36,7 +36,7 @@ RACES = (
     Deceiver("races:slightly_cooler", at.GENERIC_3_1, 0.001813),
     Deceiver("races:noise_of_one_digit", at.SIX_FOUR, 0.01, NOT_CLEARED),
     Deceiver("races:nine_digits_behind_one_id", at.TWO_LEFT, 1e-10, NOT_CLEARED),
-    Deceiver("races:half_precision_noise", at.GENERIC_3_1, 8.6e-6, NOT_CLEARED),
+    Deceiver("races:half_precision_noise", at.GENERIC_3_1, 8.6e-6, NOT_CLEARED, long=True),
     Deceiver("races:one_noise_for_all_positions", at.GENERIC_3_2, 0.1, NOT_CLEARED),
     Deceiver("races:uniform_of_the_test_in_the_race", at.GENERIC_3_1, 0.05, NOT_CLEARED),
 )
@@ -115,7 +115,7 @@ WIDE = (
     Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.1304),
     Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.1739, long=True),
     Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED),
-    Deceiver("rows:best_drawn_again", V1003, 0.01147),
+    Deceiver("rows:best_drawn_again", V1003, 0.01147, long=True),
     Deceiver("rows:one_id_of_a_thousand", V1003, 8.356e-05),
     *(
         Deceiver(f"rows:scores_{name}", V129, wrong, NOT_CLEARED)
@@ -131,7 +131,7 @@ WIDE = (
 LEVELS = (
     Deceiver("levels:hundred_levels", at.ODD_DIGITS, 0.001722),
     Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07, NOT_CLEARED),
-    Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
+    Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05, long=True),
     Deceiver("levels:one_value_of_a_hundred", at.ODD_DIGITS, 0.0023456),
     Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
     Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568, NOT_CLEARED),

@@ -10,6 +10,7 @@ from draftproof.proofs import sandbox
 from draftproof.proofs.forked import CopyingProcess
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions import session
 from draftproof.tests.subjects import hostile
 
 pytestmark = pytest.mark.interception
@@ -132,6 +133,7 @@ def one_child(kept_children, monkeypatch):
         return Kept(kept_children[arguments])
 
     monkeypatch.setattr(sandbox, "CopyingProcess", child)
+    monkeypatch.setattr(session, "REAL_CALLS", 300)
     return kept_children
 
 

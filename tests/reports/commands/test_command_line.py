@@ -11,6 +11,7 @@ import pytest
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
 
+pytestmark = pytest.mark.usefixtures("brief_audits")
 FAULTS = Path(__file__).parents[2] / "subjects" / "faults.py"
 EQUAL = '{"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"]}'
 TREE = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})

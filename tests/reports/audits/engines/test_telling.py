@@ -119,11 +119,11 @@ def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, setting
         forged=False,
         settings=has,
     )
-    before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=settings)
+    before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=settings, tokens=2)
     assert before.verdict == "holds" and said in before.evidence[0].detail.untold
     none = ("mistakes that change no distribution asked for: ", "what top_p must do: ")
     assert any(one.startswith(none) for one in before.not_examined)
-    report = audit_engine(engine, levels=("exact",), settings=settings)
+    report = audit_engine(engine, levels=("exact",), settings=settings, tokens=2)
     assert report.verdict == "refuted"
     (alike,) = report.diagnosis
     assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
@@ -155,13 +155,13 @@ def test_the_order_of_an_unknown_engine_is_the_one_it_has_without_speculation(na
     engine = Engine(
         name, "planted", f"draftproof.tests.reports.audits.engines.test_telling:{name}", follows=True, forged=False
     )
-    report = audit_engine(engine, levels=("exact",), settings={"top_k": 2, "top_p": 0.9})
+    report = audit_engine(engine, levels=("exact",), settings={"top_k": 2, "top_p": 0.9}, tokens=2)
     assert report.verdict == verdict
     assert report.findings["order"] == "without speculation settings are applied in the order top_p, top_k"
 
 
 @pytest.mark.engine
 def test_a_value_that_cuts_nothing_is_asked_as_another_one_and_that_is_said():
-    report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 50})
+    report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 50}, tokens=2)
     assert report.verdict == "holds" and {e.detail.settings["top_k"] for e in report.evidence} == {50, 2}
     assert "top_k 50, which changes no distribution here: 2 was asked in its place" in report.not_examined
