@@ -86,7 +86,7 @@ def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
         assert evidence.total_variation == pytest.approx(one.variation, rel=1e-3)
 
 
-RARE = {"scalar torch, in float32", "block rule, torch in float32"}
+RARE = {"scalar torch, in float32", "vectorised torch", "block rule, torch in float32"}
 """Styles of which others have the form, and others the precision."""
 
 

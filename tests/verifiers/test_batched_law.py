@@ -22,7 +22,6 @@ TELLING = [
     drawn(2, 2, "equal"),
     drawn(3, 2, "mixed"),
     drawn(3, 2, "zeros"),
-    drawn(3, 2, "generic"),
 ]
 
 

@@ -24,8 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), n
 
 SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark"))
 """Width of the window in pixels, and the colours that the reader prefers."""
-FEW = SETTINGS[::3]
-"""Each width and each of the colours once; long tests take all."""
 DOCS = Path(draftproof.__file__).parent / "docs"
 
 NEVER = 0
@@ -89,13 +87,14 @@ def serious(browser, html: str | Path, width: int = 1280, colours: str = "light"
     return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + wide
 
 
-OFTEN = {
+PAGES = {
     "evil": lambda: page(golden_report("evil")),
     "nightly": lambda: nightly_page(golden("nightly")),
     "compliance": lambda: compliance_page(golden("compliance")),
+    "block": lambda: page(golden_report("block")),
 }
-"""Pages that are looked at in ``make test``; the others are much like them."""
-PAGES = OFTEN | {"block": lambda: page(golden_report("block"))}
+OFTEN = {"evil": SETTINGS[3:], "nightly": SETTINGS[:1], "compliance": SETTINGS[1:2]}
+"""Pages that are looked at in ``make test``, and in which window; the others are much like them."""
 if FOLDER.is_dir():  # the page is in the repository, not in the wheel
     PAGES["engines"] = lambda: engines_page.html(engines_page.kept_survey())
 
@@ -103,7 +102,7 @@ if FOLDER.is_dir():  # the page is in the repository, not in the wheel
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        *((name, FEW) for name in OFTEN),
+        *OFTEN.items(),
         *(pytest.param(name, SETTINGS, marks=pytest.mark.long) for name in PAGES),
     ],
 )

@@ -13,11 +13,11 @@ from draftproof.tests.reports.audited import audited
 from draftproof.tests.subjects import faults
 
 GENERIC, EQUAL = drawn(3, 1, "generic"), drawn(3, 2, "equal")
-LATE = f"on problem {EQUAL.name}: measuring its distribution: not done within 1 s of processor time (--timeout 1)"
+LATE = f"on problem {EQUAL.name}: measuring its distribution: not done within 0.6 s of processor time (--timeout 0.6)"
 
 
 def of(name, problems, **settings):
-    settings = {"timeout": 1, "explain": False, "samples": 100} | settings
+    settings = {"timeout": 0.6, "explain": False, "samples": 100} | settings
     report = audited(f"{faults.__file__}:{name}", problems, **settings)
     return report, {e.problem: e for e in report.evidence if e.claim == "lossless" and e.method == "interception"}
 

@@ -104,7 +104,7 @@ def test_a_right_server_with_an_arithmetic_of_its_own_passes_with_its_limits(apa
 
 @pytest.mark.parametrize("fault", [HOT, NUCLEUS, *(pytest.param(one, marks=long) for one in (OTHER, DRAFT_IN_TEN))])
 def test_a_planted_fault_is_refuted(fault, faulty, plain):
-    status, report, out = faulty(fault, 48, "--without", plain)
+    status, report, out = faulty(fault, 24, "--without", plain)
     assert (status, report["verdict"]) == (1, "refuted"), out
     bets = report["evidence"][0]
     assert bets["witness"]["sequence"].startswith(("temperature", "top-p", "transform"))
@@ -112,7 +112,7 @@ def test_a_planted_fault_is_refuted(fault, faulty, plain):
     assert bets["detail"]["refuted_at_token"] < bets["detail"]["tokens"]
 
 
-@pytest.mark.parametrize(("fault", "samples"), [(DRAFT_IN_TEN, 48), pytest.param("", 24, marks=long)])
+@pytest.mark.parametrize(("fault", "samples"), [(DRAFT_IN_TEN, 24), pytest.param("", 24, marks=long)])
 def test_with_the_drafts_weights_its_share_in_the_texts_is_bet_on(fault, samples, faulty, folders, plain):
     status, report, out = faulty(fault, samples, "--draft", folders / "draft", "--without", plain)
     bets = report["evidence"][0]
@@ -152,7 +152,7 @@ def test_a_right_server_passes_by_chats_and_a_hot_one_is_refuted(chatting):
     status, report, out = chatting("", 16, "--device", "cpu")
     assert (status, report["verdict"], report["failure"]) == (0, "inconclusive", None), out
     assert report["evidence"][0]["detail"]["tokens"] > 500 and "48 rows of 20" in noticed(report)["drift"]
-    status, report, out = chatting(HOT, 48)
+    status, report, out = chatting(HOT, 24)
     assert (status, report["verdict"]) == (1, "refuted"), out
     assert CHAT in report["evidence"][0]["replay"]
 

@@ -84,9 +84,9 @@ def test_a_wrong_loop_is_refuted_by_the_requests_that_show_it_and_by_no_others(l
 
 def test_chats_are_asked_where_the_address_is_that_of_chats(audited, target):
     with serving(THREE) as server:
-        report = audited(server.url + "/v1/chat/completions", samples=200)
+        report = audited(server.url + "/v1/chat/completions", samples=100)
         assert (report.verdict, report.failure, report.findings) == ("inconclusive", None, {})
-        assert {name: kind["counted"] for name, kind in report.server["kinds"].items()} == dict.fromkeys(KINDS, 200)
+        assert {name: kind["counted"] for name, kind in report.server["kinds"].items()} == dict.fromkeys(KINDS, 100)
         assert any("the API of completions" in sentence for sentence in report.not_examined)
         done = draftproof("server", f"{server.url}/v1/chat/completions", "--target", target, "--grid")
         assert done.status == 2 and "the grid has no chat requests" in done.err
