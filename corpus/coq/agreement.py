@@ -36,7 +36,7 @@ DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify"
 
 HEAD = """From Coq Require Import ZArith QArith Qcanon.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Draftproof Require Import Models Algorithms Verifier Rationals Law.
+From Draftproof Require Import Algorithms Law.
 Set Printing Width 200. Set Printing Depth 100000000.
 """
 

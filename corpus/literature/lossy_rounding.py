@@ -25,8 +25,8 @@ def lossy_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off
 
     Infinite but for a path, and for ``OF_TREES`` with siblings drawn independently.
     Source: StepRounding.v, ``row_rounding``, ``larger_coin_rounding``, ``judged_rounding``, ``decided_rounding``;
-    ThresholdRounding.v, ``thresholds_rounding``; PublishedRounding.v, ``published_rounding``;
-    CactusRounding.v, ``cactus_rounding``; SharesRounding.v, ``truncated_rounding``.
+    StepRounding.v, ``thresholds_rounding``; PathRounding.v, ``published_rounding``;
+    CactusRounding.v, ``cactus_rounding``; CactusRounding.v, ``truncated_rounding``.
     """
     if not problem.tree.chain and not (rule in OF_TREES and problem.tree.how == IID):
         return math.inf

@@ -24,7 +24,7 @@ def truncated_cost(problem: Problem, u: float, lattice: float, off: float) -> fl
 
     drift: of the shares, in the mean over the drafts. E: of how often a token would be accepted. kappa: as of
     ``resolution_bound``. Infinite where rounding may change which tokens the drafts have more than enough of.
-    Source: SharesRounding.v, ``truncated_rounding``, ``lattice_shares``.
+    Source: CactusRounding.v, ``truncated_rounding``, ``lattice_shares``.
     """
     size = tree_size(problem, u, lattice, off)
     regular = problem.tree.parents is None  # siblings of whole families: fewer where an elder has another text

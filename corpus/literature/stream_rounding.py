@@ -13,7 +13,7 @@ def stream_bound(problem: Problem, epsilon: float, lattice: float, off: float = 
     sum over i to gamma of T + max(both(k, u), u / (1 - u)) + kappa.
     k: of p_i. T: of the weights and their sum. u / (1 - u): of a step that is skipped. kappa: of a draw among V tokens
     and the outcome so far; the last token is one of them.
-    Source: StreamRounding.v, ``stream_rounding``.
+    Source: MonteCarloRounding.v, ``stream_rounding``.
     """
     u, o, k, total = epsilon / 2, off, 0.0, 0.0
     kappa = running_sum_bound(problem.vocabulary + 1, u, lattice)

@@ -144,7 +144,7 @@ ORDERS = tuple(SumOrder(order, sum_depth(WORST_VOCABULARY, order)) for order in 
 
 
 def block_worst(size: TreeSize) -> float:
-    """Return block verification's bound over all problems of a size. Source: BlockRounding.v, ``block_rounding``.
+    """Return block verification's bound over all problems of a size. Source: Rounding.v, ``block_rounding``.
 
     What the sums of weights are off counts once: it counts where a prefix is kept, and one prefix is kept.
     """

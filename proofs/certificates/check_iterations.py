@@ -8,7 +8,7 @@ has them, and what it is worth, E U(Y) + sum r(x) g(x), is W_n(t);
 2. the prices are nonnegative, g(x) + sum_y M_b(y | x) parent(x y) <= parent(x) + drafted(x), and the bound that
 follows, E U(Y) + sum_y M_b(y) parent(y) + sum M_s(x) drafted(x), is W_n(t) too.
 
-That this makes W_n(t) the optimum of all strategies is ``certified_optimum`` of mechanized/Reaches.v.
+That this makes W_n(t) the optimum of all strategies is ``certified_optimum`` of mechanized/Strategies.v.
 """
 
 from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 A strategy chooses for every iteration a valid verifier, which may depend on all that has happened and on both models in
 full. What a verifier is worth in an iteration is linear in its reaches r(x) = Pr(X^i = x, tau >= i), and the reaches of
-valid verifiers are exactly (mechanized/Reaches.v, ``reach_polytope``)
+valid verifiers are exactly (mechanized/Strategies.v, ``reach_polytope``)
 
     r(()) = 1,   0 <= r(x y) <= min(r(x) M_b(y | x), M_s(x y)).
 
@@ -165,7 +165,7 @@ def certificate(problem: Problem, iterations: int) -> dict[str, Any]:
 
     Its value is the largest E[N(iterations)] of all strategies of valid verifiers.
     Raises: InputError for more than 4,096 texts, or where a table stops short of what the iterations may reach.
-    Source: mechanized/Reaches.v, ``certified_optimum``.
+    Source: mechanized/Strategies.v, ``certified_optimum``.
     """
     number = texts_to_check(problem.vocabulary, problem.gamma, iterations)
     if number > MOST_TEXTS:

@@ -2,7 +2,7 @@
    asked about, since every question goes through the whole library again; where it is not closed, make asks about each and says
    which is not.  over_the_reals has those that speak of Flocq's formats: they rest on axioms of Coq's standard library, and on
    no others than the Makefile's ALLOWED. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding SharesRounding PathRounding PublishedRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree ListMatchingValid Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks AbsoluteStep AbsoluteRounding Computed RealField BinaryFormats Main.
+From Draftproof Require Import Algorithms Block Optimality Counterexample Strategies Loops Descent Precision Rounding ProblemRounding TreeRounding DescentRounding KSeqRounding ScaledTransport ListMatchingRounding StepRounding CactusRounding PathRounding MonteCarloRounding ListMatchingTree Instances Law Remarks RealField AbsoluteRounding BinaryFormats Main.
 Definition every_theorem :=
   let _ := @lemma_1 in
   let _ := @lemma_3 in

@@ -3,7 +3,7 @@
 From Coq Require Import Reals Lra Lia ZArith.
 From Flocq Require Import Core Relative BinarySingleNaN.
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Draftproof Require Import Models Algorithms Verifier SubBlocks Precision Rounding TreeRounding AbsoluteStep AbsoluteRounding Computed RealField.
+From Draftproof Require Import Algorithms Block Precision Rounding TreeRounding RealField AbsoluteRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Local Open Scope R_scope.
 

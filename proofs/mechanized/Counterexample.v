@@ -1,3 +1,116 @@
+From mathcomp Require Import all_ssreflect ssralg ssrnum ssrint rat zify.
+From mathcomp.algebra_tactics Require Import ring.
+From Draftproof Require Import Algorithms Block Optimality Strategies.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.TTheory.
+Local Open Scope ring_scope.
+
+(* The same definitions, computed.  MathComp's rationals do compute, slowly; branches
+   of weight 0 are skipped, which is proved not to matter. *)
+
+Section Fast.
+Variables (V : vocabulary) (R : realFieldType).
+Implicit Types (c pre kept X todo : seq V) (p : R).
+Definition scale (w : R) (a : unit -> R) : R := if w == 0 then 0 else w * a tt.
+Lemma scaleE w a : scale w a = w * a tt.
+Proof. by rewrite /scale; case: eqP => // ->; rewrite mul0r. Qed.
+Definition flipF (h : R) (A : bool -> R) : R :=
+  scale h (fun=> A true) + scale (1 - h) (fun=> A false).
+Definition drawF (d : V -> R) (A : V -> R) : R := sumV (fun y => scale (d y) (fun=> A y)).
+Fixpoint genF (M : seq V -> V -> R) n c (F : seq V -> R) : R :=
+  if n is n'.+1 then
+    sumV (fun x => scale (M c x) (fun=> genF M n' (rcons c x) (fun s => F (x :: s))))
+  else F [::].
+Lemma genFE M n c F : genF M n c F = gen M n c F.
+Proof.
+by elim: n c F => [|n IH] c F //=; apply: sumV_eq => x; rewrite scaleE IH.
+Qed.
+Variables (Mb Ms : seq V -> V -> R).
+Fixpoint block_loopF c pre p kept pk todo (A : seq V -> R -> R) : R :=
+  if todo is x :: todo' then
+    let p' := next_p (Mb (c ++ pre)) (Ms (c ++ pre)) p x in
+    let pre' := rcons pre x in
+    let h := if nilp todo' then p' else h_block (Mb (c ++ pre')) (Ms (c ++ pre')) p' in
+    flipF h (fun accepted => if accepted then block_loopF c pre' p' pre' p' todo' A
+                             else block_loopF c pre' p' kept pk todo' A)
+  else A kept pk.
+Fixpoint token_loopF c pre todo (A : seq V -> R) : R :=
+  if todo is x :: todo' then
+    flipF (h_token (Mb (c ++ pre)) (Ms (c ++ pre)) x)
+      (fun accepted => if accepted then token_loopF c (rcons pre x) todo' A else A pre)
+  else A pre.
+Definition finishF n c (A : seq V -> V -> R) kept pk : R :=
+  drawF (if size kept == n then Mb (c ++ kept)
+         else residual (Mb (c ++ kept)) (Ms (c ++ kept)) pk) (A kept).
+Definition block_verifyF c X (A : seq V -> V -> R) : R :=
+  block_loopF c [::] 1 [::] 1 X (finishF (size X) c A).
+Definition token_verifyF c X (A : seq V -> V -> R) : R :=
+  token_loopF c [::] X (fun kept => finishF (size X) c A kept 1).
+Lemma flipFE h A : flipF h A = flip h A.
+Proof. by rewrite /flipF !scaleE. Qed.
+Lemma finishFE n c A kept pk : finishF n c A kept pk = finish Mb Ms n c A kept pk.
+Proof. by rewrite /finishF /finish /drawF /draw; apply: sumV_eq => y; rewrite scaleE. Qed.
+Lemma block_loopFE c n A todo pre p kept pk :
+  block_loopF c pre p kept pk todo (finishF n c A)
+  = block_loop Mb Ms c pre p kept pk todo (finish Mb Ms n c A).
+Proof.
+elim: todo pre p kept pk => [|x todo IH] pre p kept pk; first exact: finishFE.
+by rewrite /= flipFE /flip !IH.
+Qed.
+Lemma block_verifyFE c X A : block_verifyF c X A = block_verify Mb Ms c X A.
+Proof. exact: block_loopFE. Qed.
+Lemma token_loopFE c n A todo pre :
+  token_loopF c pre todo (fun kept => finishF n c A kept 1)
+  = token_loop Mb Ms c pre todo (fun kept => finish Mb Ms n c A kept 1).
+Proof.
+elim: todo pre => [|x todo IH] pre; first exact: finishFE.
+by rewrite /= flipFE /flip IH finishFE.
+Qed.
+Lemma token_verifyFE c X A : token_verifyF c X A = token_verify Mb Ms c X A.
+Proof. exact: token_loopFE. Qed.
+End Fast.
+
+Notation Q := [realFieldType of rat].
+(* Two tokens; true is B in the paper's Section 2. *)
+Definition two : vocabulary.
+Proof. by exists bool_finType [:: true; false]; rewrite enumT unlock. Defined.
+Lemma sumV_two (R : realFieldType) (f : two -> R) : sumV f = f true + f false.
+Proof. by rewrite /sumV /= addr0. Qed.
+
+(* A model over two tokens from the probability of true at each context. *)
+Definition model_two (f : seq bool -> rat) (f01 : forall c, 0 <= f c <= 1) : model two Q.
+Proof.
+exists (fun c x => if x then f c else 1 - f c) => [c [] | c].
+- by case/andP: (f01 c).
+- by rewrite subr_ge0; case/andP: (f01 c).
+- by rewrite sumV_two addrC subrK.
+Defined.
+Definition toy_b : model two Q.
+Proof. by apply: (@model_two (fun=> 2%:R / 3%:R)) => c; vm_compute. Defined.
+Definition toy_s : model two Q.
+Proof. by apply: (@model_two (fun=> 1 / 3%:R)) => c; vm_compute. Defined.
+
+Definition EtauF (V : vocabulary) (Ms : model V Q) gamma c
+    (W : seq V -> (seq V -> V -> Q) -> Q) : Q :=
+  genF Ms gamma c (fun X => W X (fun kept _ => (size kept)%:R)).
+
+(* Section 2: 11/9 for block verification, 10/9 for token verification (Lemma 1). *)
+Theorem toy_block : Etau toy_s 2 [::] (block_verify toy_b toy_s [::]) = 11%:R / 9%:R.
+Proof.
+transitivity (EtauF toy_s 2 [::] (block_verifyF toy_b toy_s [::])).
+  by rewrite /EtauF genFE; apply: gen_eq => X _; rewrite block_verifyFE.
+apply/eqP; vm_cast_no_check (erefl true).
+Qed.
+Theorem toy_token : Etau toy_s 2 [::] (token_verify toy_b toy_s [::]) = 10%:R / 9%:R.
+Proof.
+transitivity (EtauF toy_s 2 [::] (token_verifyF toy_b toy_s [::])).
+  by rewrite /EtauF genFE; apply: gen_eq => X _; rewrite token_verifyFE.
+apply/eqP; vm_cast_no_check (erefl true).
+Qed.
+Theorem lemma_1 : Etau toy_s 2 [::] (token_verify toy_b toy_s [::])
+  < Etau toy_s 2 [::] (block_verify toy_b toy_s [::]).
+Proof. by rewrite toy_block toy_token; vm_compute. Qed.
+
 (* The models on which sure_bonus decodes more than block verification, for every gamma >= 2.
    The first d tokens: nothing in common.  Then gamma tokens of which both are sure; a coin of the
    large model, false with probability t, that the small model does not see; after true nothing in
@@ -5,12 +118,6 @@
    which both are, but for one, at d + 2 gamma, where they are sure of different ones.  Block
    verification takes the coin as its bonus and can be unlucky afterwards; sure_bonus stops before
    it, and what is lost on the coin is won back behind it. *)
-From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
-From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block Evaluate Recursion Iterations.
-Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
-Import GRing.Theory Num.Theory Order.TTheory.
-Local Open Scope ring_scope.
 
 (* N(n), in expectation from the empty context. *)
 Definition tokens_after (V : vocabulary) (R : realFieldType) (Ms : model V R) gamma W n : R :=
@@ -342,4 +449,146 @@ have -> : (n - 2 + gamma + 1)%:R + gamma%:R * t - ((n - 2 + gamma + 2)%:R + gamm
 case/andP: (t01) => t0 t1; rewrite mulr_gt0 // subr_gt0 //.
 have le : 2%:R * t <= gamma.-1%:R * t by rewrite ler_pmul2r // ler_nat; lia.
 by apply: lt_le_trans le; rewrite /t mulrA ltr_pdivl_mulr // mul1r -natrM ltr_nat.
+Qed.
+
+(* Where Theorem 2 holds as published, against every strategy of valid verifiers: one iteration, any
+   number with gamma = 1, two with gamma = 2, any number with models that do not look at the context. *)
+
+Section Boundary.
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R).
+Implicit Types (c s : seq V) (F : seq V -> R).
+Notation size_ := (fun s : seq V => (size s)%:R : R).
+Notation block gamma n := (fun c => specdec Ms gamma (block_verify Mb Ms) n c size_).
+(* No valid strategy decodes more tokens in n iterations, from any text and after any history. *)
+Definition theorem_2_holds gamma n : Prop := forall (P : strategy V R gamma) h c, valid_strategy Mb Ms P ->
+  play Ms P n h c size_ <= block gamma n c.
+
+Lemma next_size c : next Mb size_ c = (size c).+1%:R.
+Proof.
+rewrite /next (sumV_eq (g := fun y => Mb c y * (size c).+1%:R)) => [|y]; last by rewrite size_rcons.
+by rewrite sumVZr row_sum mul1r.
+Qed.
+Lemma size_grows : grows Mb size_.
+Proof. by move=> c; rewrite -/(next Mb size_ c) next_size ler_nat leqnSn. Qed.
+Theorem theorem_2_one_iteration gamma : theorem_2_holds gamma 1.
+Proof. by move=> P h c v; apply: theorem_2_grows => // -[|m] // _; apply: size_grows. Qed.
+
+(* gamma = 1: block verification is token verification. *)
+Lemma block_step_1 F c : block_step Mb Ms 1 F c = tv Mb Ms F 1 c.
+Proof.
+rewrite tvS /block_step /=; apply: sumV_eq => y; congr (_ + _).
+by rewrite tv0 mulrA next_pE ?ler01.
+Qed.
+Lemma specdec_1 n c A : specdec Ms 1 (block_verify Mb Ms) n c A = specdec Ms 1 (token_verify Mb Ms) n c A.
+Proof.
+elim: n c => [|n IH] c //; rewrite [LHS](block_stepE Mb Ms 1 (specdec Ms 1 (block_verify Mb Ms) n ^~ A)).
+rewrite (block_step_ext _ _ _ (F' := specdec Ms 1 (token_verify Mb Ms) n ^~ A)) ?block_step_1 //.
+Qed.
+Theorem theorem_2_gamma_1 n : theorem_2_holds 1 n.
+Proof.
+move=> P h c v; apply: theorem_2_grows => // m _ s; rewrite specdec_1.
+rewrite (sumV_eq (fun y => congr1 _ (specdec_1 m (rcons s y) size_))).
+by apply: specdec_token_grows; apply: size_grows.
+Qed.
+
+(* gamma = 2 and two iterations. *)
+Notation share_ c p := (share (Mb c) (Ms c) p).
+Lemma share_split c p : 0 <= p <= 1 -> share_ c p <= 1 - p + p * share_ c 1.
+Proof.
+move=> /andP[p0 p1]; have -> : 1 - p = sumV (fun y => (1 - p) * Ms c y) by rewrite sumVZ row_sum mulr1.
+rewrite /share -sumVZ -sumVD; apply: sumV_le => y.
+have [le|ge] := leP (1 * Mb c y) (Ms c y).
+  by rewrite le_minl mul1r ler_addr mulr_ge0 ?row_ge0 ?subr_ge0.
+by rewrite -mulrDl subrK mul1r le_minl lexx orbT.
+Qed.
+Lemma block_S gamma n c : block gamma n.+1 c = block_step Mb Ms gamma (block gamma n) c.
+Proof. exact: block_stepE. Qed.
+Lemma phi_2_end c p : 0 <= p -> phi Mb Ms (next Mb size_) size_ 1 c p = p * (size c).+1%:R + share_ c p.
+Proof.
+move=> p0; have -> : p * (size c).+1%:R = sumV (fun y => p * Mb c y * (size c).+1%:R).
+  by rewrite sumVZr sumVZ row_sum mulr1.
+rewrite /= /share -sumVD; apply: sumV_eq => y.
+rewrite mulrA next_pE // overE next_size !size_rcons.
+by move: (Num.min _ _) => m; ring.
+Qed.
+Lemma block_1_2 c : block 2 1 c = (size c).+1%:R + share_ c 1
+  + sumV (fun y => Ms c y * share_ (rcons c y) (next_p (Mb c) (Ms c) 1 y)).
+Proof.
+have -> : (size c).+1%:R = sumV (fun y => Mb c y * (size c).+1%:R) by rewrite sumVZr row_sum mul1r.
+rewrite block_S /block_step [LHS]/= /share -!sumVD.
+apply: sumV_eq => y; have /andP[n0 _] := next_p_range (row_ge0 Mb c) (row_ge0 Ms c) y ler01.
+have := phi_2_end (rcons c y) n0; rewrite /share /= => ->.
+rewrite mulrDr mulrA next_pE ?ler01 // overE mul1r !size_rcons.
+by move: (Num.min _ _) (sumV _) => m S; ring.
+Qed.
+Lemma grows_1_2 : grows Mb (block 2 1).
+Proof.
+move=> c; rewrite block_1_2; set rest := sumV _.
+have low y : (size c).+2%:R + share_ (rcons c y) 1 <= block 2 1 (rcons c y).
+  rewrite block_1_2 size_rcons ler_addl; apply: sumV_ge0 => z; apply: mulr_ge0 => //.
+  have /andP[n0 _] := next_p_range (row_ge0 Mb (rcons c y)) (row_ge0 Ms (rcons c y)) z ler01.
+  by apply: sumV_ge0 => w; rewrite le_minr mulr_ge0 ?row_ge0.
+apply: le_trans (sumV_le (fun y => ler_wpmul2l (row_ge0 Mb c y) (low y))).
+rewrite (sumV_eq (g := fun y => Mb c y * (size c).+2%:R + Mb c y * share_ (rcons c y) 1)) => [|y]; last exact: mulrDr.
+rewrite sumVD sumVZr row_sum mul1r [(size c).+2%:R]mulrSr -!addrA ler_add2l.
+apply: le_trans (_ : sumV (Ms c) + _ <= _); last by rewrite row_sum.
+rewrite /rest {1}/share -!sumVD; apply: sumV_le => y; rewrite mul1r.
+have sh0 : 0 <= share_ (rcons c y) 1 by apply: sumV_ge0 => z; rewrite mul1r le_minr !row_ge0.
+have [s0|sn] := eqVneq (Ms c y) 0.
+  by rewrite s0 !mul0r min_r ?row_ge0 // !add0r mulr_ge0.
+have sp : 0 < Ms c y by rewrite lt0r sn row_ge0.
+have [ge|lt] := leP (Ms c y) (Mb c y).
+  by rewrite next_p_over ?mul1r // ler_add2l; apply: ler_wpmul2r.
+have n1 := next_p_range (row_ge0 Mb c) (row_ge0 Ms c) y ler01; have := share_split (rcons c y) n1.
+have lw := ltW lt; rewrite next_p_under ?mul1r // in n1 *; set p := _ / _ => le.
+apply: le_trans (ler_add (lexx _) (ler_wpmul2l (ltW sp) le)) _.
+have e : Ms c y * p = Mb c y by rewrite /p mulrC divfK.
+by rewrite mulrDr mulrBr mulr1 [_ * (p * _)]mulrA !e addrA [Mb c y + _]addrC subrK.
+Qed.
+Theorem theorem_2_gamma_2 : theorem_2_holds 2 2.
+Proof. by move=> P h c v; apply: theorem_2_grows => // -[|[|m]] // _; [apply: size_grows | apply: grows_1_2]. Qed.
+
+(* Models that do not look at the context. *)
+Hypotheses (Mb_free : forall c, Mb c =1 Mb [::]) (Ms_free : forall c, Ms c =1 Ms [::]).
+Lemma phi_free G F k c p : 0 <= p -> (forall s, G s = G [::] + (size s)%:R) -> (forall s, F s = F [::] + (size s)%:R) ->
+  phi Mb Ms G F k c p = phi Mb Ms G F k [::] p + p * (size c)%:R.
+Proof.
+move=> + eG eF; elim: k c p => [|k IH] c p p0; first by rewrite /= eG mulrDr.
+have np x : next_p (Mb c) (Ms c) p x = next_p (Mb [::]) (Ms [::]) p x by rewrite /next_p Mb_free Ms_free.
+have op x : over (Mb c) (Ms c) p x = over (Mb [::]) (Ms [::]) p x by rewrite /over Mb_free Ms_free.
+have -> : p * (size c)%:R = sumV (fun y => p * Mb [::] y * (size c)%:R) by rewrite sumVZr sumVZ row_sum mulr1.
+rewrite /= -sumVD; apply: sumV_eq => y; rewrite np op Ms_free.
+have /andP[n0 _] := next_p_range (row_ge0 Mb [::]) (row_ge0 Ms [::]) y p0.
+rewrite IH // [in RHS]IH // eF [F [:: y]]eF size_rcons /= !mulrDr !mulrA next_pE // overE; ring.
+Qed.
+Lemma block_free gamma n c : block gamma n c = block gamma n [::] + (size c)%:R.
+Proof.
+elim: n c => [|n IH] c; first by rewrite /= add0r.
+rewrite !block_S /block_step phi_free ?ler01 // ?mul1r // => s.
+rewrite /next (sumV_eq (g := fun y => Mb [::] y * (block gamma n [::] + 1 + (size s)%:R))) => [|y]; last first.
+  by rewrite IH size_rcons Mb_free; ring.
+rewrite (sumV_eq (f := fun y => Mb [::] y * block gamma n (rcons [::] y)) (g := fun y => Mb [::] y * (block gamma n [::] + 1))) => [|y].
+  by rewrite !sumVZr row_sum !mul1r.
+by rewrite IH.
+Qed.
+Theorem theorem_2_context_free gamma n : theorem_2_holds gamma n.
+Proof.
+move=> P h c v; apply: theorem_2_grows => // m _ s; rewrite block_free.
+rewrite (sumV_eq (g := fun y => Mb s y * (block gamma m [::] + (size s).+1%:R))) => [|y]; last by rewrite block_free size_rcons.
+by rewrite sumVZr row_sum mul1r ler_add2l ler_nat.
+Qed.
+End Boundary.
+
+(* The boundary of the published statement, over every real field. *)
+Theorem theorem_2_boundary (R : realFieldType) gamma n : (0 < gamma)%N ->
+  theorem_2_as_published R gamma n <-> [|| (n <= 1)%N, gamma == 1%N | (gamma == 2%N) && (n == 2%N)].
+Proof.
+move=> gp; split=> [th|near V W _ prog v Mb Ms].
+  by case: (boolP ((2 < gamma) && (1 < n) || (1 < gamma) && (2 < n))%N) => [/theorem_2_fails /(_ th) //|]; lia.
+rewrite /tokens_after -(@fixed_play _ _ Ms gamma _ (prog Mb Ms) n [::]).
+have vs := @fixed_valid _ _ Mb Ms gamma _ (prog Mb Ms) (v Mb Ms); move: near; case: n => [|[|n]] near //.
+  exact: (theorem_2_one_iteration [::] [::] vs).
+move: near => /orP[//|/orP[/eqP e|/andP[/eqP e /eqP [en]]]]; subst.
+  exact: (@theorem_2_gamma_1 V R Mb Ms n.+2 _ [::] [::] vs).
+exact: (@theorem_2_gamma_2 V R Mb Ms _ [::] [::] vs).
 Qed.

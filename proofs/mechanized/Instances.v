@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding ThresholdRounding CactusRounding SharesRounding PathRounding MonteCarloRounding StreamRounding ListMatching ListMatchingRounding Strategies Endings.
+From Draftproof Require Import Algorithms Block Optimality Strategies Loops Descent Precision Rounding ProblemRounding TreeRounding DescentRounding KSeqRounding ScaledTransport ListMatchingRounding StepRounding CactusRounding PathRounding MonteCarloRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -262,7 +262,7 @@ Qed.
 
 (* Recursive rejection, sums in order and rounded as well; the siblings' rows are what they are drawn from. *)
 Theorem tree_rounding_met (B : seq V -> V -> R) (n : nat) x b t : (forall s y, 0 <= B s y) -> (forall s, 0 < sumV (B s)) ->
-  (size (tokens V) <= d)%N -> SeveralDrafts.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b ->
+  (size (tokens V) <= d)%N -> Descent.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b ->
   exists F, computes u nu lambda d Fd B x b t F.
 Proof.
 move=> B0 Bp enough h; elim: h x b => {n t} [n|n q below next q0 q1 _ IHb _ IHn] x b b0 bp.
@@ -320,7 +320,7 @@ Qed.
 End MultiRound.
 
 Theorem traversal_rounding_met (B : seq V -> V -> R) n t top s b P : (forall s y, 0 <= B s y) -> (forall s, 0 < sumV (B s)) ->
-  SeveralDrafts.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b -> exists F, traverses u nu lambda d Fd B top s b P t F.
+  Descent.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b -> exists F, traverses u nu lambda d Fd B top s b P t F.
 Proof.
 move=> B0 Bp h; elim: h top s b P => {n t} [n|n q below next q0 q1 _ IHb _ IHn] top s b P b0 bp.
   have [s1 s0] := share_of_row b0 bp; exists (fun A K => if top then draw (share_of b) (A s)
@@ -356,7 +356,7 @@ have i0 : 0 <= rho^-1 by rewrite invr_ge0 ltW.
 have bt y := next_p_range b0 q0 y i0.
 have beta0 : 0 <= beta b q rho by apply: sumV_ge0 => y; rewrite mulr_ge0 //; have /andP[] := bt y.
 have beta1 : beta b q rho <= 1.
-  by rewrite -q1; apply: sumV_le => y; rewrite /taken next_pE // le_minl lexx orbT.
+  by rewrite -q1; apply: sumV_le => y; rewrite /Descent.taken next_pE // le_minl lexx orbT.
 have allowed : repeated b q rho k <= rho by apply: le_trans (repeated_le k beta0 beta1) _; rewrite ler_nat.
 pose t y := Num.min (q y) (fl (b y / rho)); pose be := sumV t; pose c := fl (1 - be).
 have t0 y : 0 <= t y by rewrite le_minr q0 fl0 // divr_ge0 // ltW.
@@ -413,10 +413,10 @@ Qed.
 (* Global Resolution, stopped early: its solver's shares as they are; and scaled. *)
 Theorem truncated_met (D : vocabulary) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (key : seq V -> D)
     (share : seq V -> nat -> D -> V -> R) (B : seq V -> V -> R) (kappa : R) : 0 <= kappa ->
-  (forall s k S, 0 <= TransportRounding.drafted (Q s) (spent s) key k S) -> (forall s k S y, 0 <= share s k S y) ->
+  (forall s k S, 0 <= KSeqRounding.drafted (Q s) (spent s) key k S) -> (forall s k S y, 0 <= share s k S y) ->
   exists left : seq V -> nat -> V -> R, forall s k, truncated_step u Q spent key share share B left u kappa d s k.
 Proof.
-move=> kappa0 dr0 s0; pose L s k S := fl (TransportRounding.drafted (Q s) (spent s) key k S); pose P s k S y := fl (L s k S * share s k S y).
+move=> kappa0 dr0 s0; pose L s k S := fl (KSeqRounding.drafted (Q s) (spent s) key k S); pose P s k S y := fl (L s k S * share s k S y).
 exists (fun s k y => Num.max (fl (B s y - sumV ((P s k)^~ y))) 0) => s k; exists (L s k), (P s k), (fun y => sumV ((P s k)^~ y)).
 split=> [S|S y|y|y|S].
 - by rewrite /rel -{2}(ger0_norm (dr0 s k S)); apply: rounded.

@@ -1,11 +1,111 @@
-(* One step of list matching in floating point, and the rule on trees.  The target's row of which the computed times are the
-   exact ones is near the given one; drafts drawn from the model's row are near those from the given one. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent DescentRounding MultiPathRounding ListMatching ListMatchingRounding ListMatchingStep.
+From Draftproof Require Import Algorithms Block Descent Precision Rounding ProblemRounding TreeRounding DescentRounding ListMatchingRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
+
+(* The law of the target's pick as races over positive numbers; one step of list matching in floating point, and trees. *)
+
+Section Races.
+Variables (V : vocabulary) (R : realFieldType) (p q : V -> R) (m : nat) (z : nat -> R) (r : V -> nat).
+Hypotheses (p0 : forall v, 0 <= p v) (q0 : forall v, 0 <= q v) (m0 : (0 < m)%N).
+Hypothesis breaks : forall v, q v != 0 -> (r v < m)%N /\ q v * z (r v) = p v.
+Hypothesis ordered : forall j, (j.+1 < m)%N -> z j <= z j.+1.
+Hypothesis first : 0 < slope q r 0.
+Implicit Types (x y : V) (xs : seq V) (A t : R) (ds : seq R) (phi psi : R -> R).
+Notation pick := (pick p q m z r).
+Notation pick_first := (pick_first p q m z r).
+Notation picks := (picks p q m z r).
+Notation picks_first := (picks_first p q m z r).
+Notation inn := (inn q r).
+Notation rate := (rate p q z r).
+Definition clocks_of j : seq R := if (j.+1 < m)%N then [:: clock q z r j] else [::].
+Definition piece_of x j : piece R := (q x / slope q r j, rate j, clocks_of j).
+Definition span x : seq (piece R) := [seq piece_of x j | j <- iota 0 m & inn x j].
+Definition span_first y x : seq (piece R) :=
+  if x == y then (if q x != 0 then [:: (1, rate (r x), [::])] else [::])
+  else [seq piece_of x j | j <- iota 0 m & inn x j && ~~ inn y j].
+Fixpoint spans_first y xs : seq (seq (seq (piece R))) :=
+  if xs is x :: xs' then (span_first y x :: map span xs') :: [seq span x :: S | S <- spans_first y xs'] else [::].
+Lemma sum_pieces (P : pred nat) x (F : piece R -> R) :
+  \sum_(w <- [seq piece_of x j | j <- iota 0 m & P j]) F w = \sum_(j < m) (P j)%:R * F (piece_of x j).
+Proof.
+rewrite big_map big_filter; have -> : iota 0 m = index_iota 0 m by rewrite /index_iota subn0.
+rewrite big_mkord big_mkcond /=; apply: eq_bigr => j _; case: (P j); rewrite ?mul1r ?mul0r //.
+Qed.
+Lemma picksB xs phi psi : picks xs (fun t => phi t - psi t) = picks xs phi - picks xs psi.
+Proof.
+have eq := picks_eq q0 breaks ordered first.
+rewrite -[RHS]/(picks xs phi + - picks xs psi) -mulN1r -(picksZ q0 breaks ordered first) -(picksD q0 breaks ordered first); apply: eq => t _; ring.
+Qed.
+Lemma pick_firstB y x phi psi : pick_first y x (fun t => phi t - psi t) = pick_first y x phi - pick_first y x psi.
+Proof.
+rewrite /ListMatchingRounding.pick_first opprD addrACA -mulrBr -mulrBr; congr (_ + _).
+by rewrite -sumrB; apply: eq_bigr => j _; rewrite -mulrBr /jump; congr (_ * _); case: ifP => _; ring.
+Qed.
+Lemma pickB x phi psi : pick x (fun t => phi t - psi t) = pick x phi - pick x psi.
+Proof. by rewrite /ListMatchingRounding.pick -sumrB; apply: eq_bigr => j _; rewrite -mulrBr /jump; congr (_ * _); case: ifP => _; ring. Qed.
+Lemma pick_first_eq y x phi psi : (forall t, 0 <= t -> phi t = psi t) -> pick_first y x phi = pick_first y x psi.
+Proof.
+move=> e; have r0 j := rate_ge0 q0 breaks ordered first (j := j); rewrite /ListMatchingRounding.pick_first; congr (_ + _).
+  have [_|qn] := eqVneq (q x) 0; first by rewrite !mul0r.
+  by rewrite e // r0 //; have [] := breaks qn.
+apply: eq_bigr => j _; congr (_ * _); rewrite /jump e ?r0 //.
+by case: ifP => // lt; rewrite e // addr_ge0 ?r0 //; exact: (clock_ge0 q0 ordered first lt).
+Qed.
+Lemma picks_first_eq y xs phi psi : (forall t, 0 <= t -> phi t = psi t) -> picks_first y xs phi = picks_first y xs psi.
+Proof.
+have eq := picks_eq q0 breaks ordered first; have eq1 := pick_eq q0 breaks ordered first.
+elim: xs phi psi => [|x xs IH] phi psi e //=; congr (_ + _).
+  by apply: pick_first_eq => t t0; apply: eq => t' t'0; apply: e; apply: addr_ge0.
+by apply: eq1 => t t0; apply: IH => t' t'0; apply: e; apply: addr_ge0.
+Qed.
+Lemma picks_firstB y xs phi psi : picks_first y xs (fun t => phi t - psi t) = picks_first y xs phi - picks_first y xs psi.
+Proof.
+have eq1 := pick_eq q0 breaks ordered first.
+elim: xs phi psi => [|x xs IH] phi psi /=; first by rewrite subr0.
+rewrite opprD addrACA -pick_firstB -pickB; congr (_ + _).
+  by apply: pick_first_eq => t _; exact: (picksB xs (fun t' => phi (t + t')) (fun t' => psi (t + t'))).
+by apply: eq1 => t _; exact: (IH (fun t' => phi (t + t')) (fun t' => psi (t + t'))).
+Qed.
+Lemma jump_alt (E : (R -> R) -> R) A ds j : (forall phi psi, (forall t, 0 <= t -> phi t = psi t) -> E phi = E psi) ->
+  (forall phi psi, E (fun t => phi t - psi t) = E phi - E psi) ->
+  jump p q m z r (fun t => E (fun t' => alt ds (A + (t + t')))) j = E (fun t' => alt (clocks_of j ++ ds) (A + rate j + t')).
+Proof.
+move=> Eeq EB; rewrite /jump /clocks_of; case: ifP => _ /=.
+  by rewrite EB; congr (_ - _); apply: Eeq => t' _; congr (alt ds _); ring.
+by rewrite subr0; apply: Eeq => t' _; rewrite addrA.
+Qed.
+Lemma picks_race xs A ds : picks xs (fun t => alt ds (A + t)) = race (map span xs) A ds.
+Proof.
+have eq := picks_eq q0 breaks ordered first.
+elim: xs A ds => [|x xs IH] A ds /=; first by rewrite addr0.
+rewrite sum_pieces; apply: eq_bigr => j _.
+by rewrite (jump_alt A ds j (eq xs) (picksB xs)) IH -[LHS]mulrA.
+Qed.
+Theorem picks_first_race y xs A ds : picks_first y xs (fun t => alt ds (A + t)) = \sum_(S <- spans_first y xs) race S A ds.
+Proof.
+have eq := picks_eq q0 breaks ordered first.
+elim: xs A ds => [|x xs IH] A ds /=; first by rewrite big_nil.
+rewrite big_cons; congr (_ + _).
+  rewrite /ListMatchingRounding.pick_first /span_first /=; have [->|ne] := eqVneq x y; last first.
+    rewrite mul0r add0r sum_pieces; apply: eq_bigr => j _.
+    by rewrite (jump_alt A ds j (eq xs) (picksB xs)) picks_race -[LHS]mulrA.
+  rewrite [X in _ + X]big1 => [|j _]; last by rewrite andbN !mul0r.
+  rewrite addr0 mul1r; have [e|qn] := eqVneq (q y) 0; first by rewrite mul0r big_nil.
+  rewrite big_seq1 !mul1r /= -picks_race; apply: eq => t _; congr (alt ds _); ring.
+rewrite big_map /= (eq_bigr (fun S => \sum_(j < m) (inn x j)%:R * (q x / slope q r j * race S (A + rate j) (clocks_of j ++ ds)))) => [|S _]; last exact: sum_pieces.
+rewrite exchange_big /=; apply: eq_bigr => j _.
+rewrite (jump_alt A ds j (@picks_first_eq y xs) (picks_firstB y xs)) IH mulr_sumr; apply: eq_bigr => S _.
+by rewrite -[LHS]mulrA.
+Qed.
+Lemma joint_race K y xs : joint_law p q m z r K xs y = p y * \sum_(S <- spans_first y xs) race S (K%:R * sumV p) [::].
+Proof. by rewrite /joint_law -picks_first_race. Qed.
+End Races.
+
+(* One step of list matching in floating point, and the rule on trees.  The target's row of which the computed times are the
+   exact ones is near the given one; drafts drawn from the model's row are near those from the given one. *)
 
 Section Step.
 Variables (V : vocabulary) (R : realFieldType) (u o e a lambda : R) (most K : nat).
@@ -230,4 +330,130 @@ apply: (@descend_near _ _ _ _ _ _ _ _ _ fits delta) => //.
     (row_ge0 Ms (c ++ s)) (row_sum Ms (c ++ s)) o1 (Bb s) (Gd s) (comp _ _ okk) U01.
   exact.
 move=> s U U01; have [l1 ll] := lasts s; exact: le_trans (tv_bounds (row_sum Mb (c ++ s)) l1 U01) ll.
+Qed.
+
+(* List matching is lossless: with the target's pick drawn from its law given the drafts' (joint_law), every step has the target's
+   law, and so has the rule on every tree.  The breaks that joint_law is made of exist for any two rows. *)
+
+Section Breaks.
+Variables (V : vocabulary) (R : realFieldType) (p q : V -> R).
+Implicit Types (v x y : V) (xs : seq V).
+(* The times p / q in order, and which of them is that of v. *)
+Definition times : seq R := sort <=%R [seq p v / q v | v <- tokens V & q v != 0].
+Definition time_at j : R := nth 0 times j.
+Definition time_of v : nat := index (p v / q v) times.
+Hypotheses (p0 : forall v, 0 <= p v) (q0 : forall v, 0 <= q v) (p1 : sumV p = 1) (q1 : sumV q = 1).
+Lemma in_times v : q v != 0 -> p v / q v \in times.
+Proof.
+move=> qn; rewrite mem_sort; apply/mapP; exists v => //.
+by rewrite mem_filter qn (perm_mem (tokens_ok V)) mem_enum.
+Qed.
+Lemma time_breaks v : q v != 0 -> (time_of v < size times)%N /\ q v * time_at (time_of v) = p v.
+Proof.
+move=> qn; have mem := in_times qn; split; first by rewrite index_mem.
+by rewrite /time_at nth_index // mulrC divfK.
+Qed.
+Lemma times_ordered j : (j.+1 < size times)%N -> time_at j <= time_at j.+1.
+Proof.
+move=> lt; have := sort_sorted (@le_total _ R) [seq p v / q v | v <- tokens V & q v != 0].
+by move/(sorted_leq_nth le_trans lexx 0); apply; rewrite ?inE // ltnW.
+Qed.
+Lemma times_gt0 : (0 < size times)%N.
+Proof.
+have [v qn] : exists v, q v != 0.
+  apply/existsP; rewrite -[X in is_true X]negbK negb_exists; apply/negP => /forallP z.
+  have : sumV q = 0 by rewrite -(@sumV0 V R); apply: sumV_eq => v; apply/eqP; have := z v; rewrite negbK.
+  by rewrite q1 => /eqP; rewrite oner_eq0.
+by have [lt _] := time_breaks qn; apply: leq_ltn_trans lt.
+Qed.
+Lemma times_first : 0 < slope q time_of 0.
+Proof.
+have : nth 0 times 0 \in times by apply: mem_nth times_gt0.
+rewrite mem_sort => /mapP[v]; rewrite mem_filter => /andP[qn _] e.
+apply: lt_le_trans (_ : 0 < q v) _; first by rewrite lt0r qn q0.
+have at0 : time_of v = 0%N by rewrite /time_of -e; case: times times_gt0 => //= t l _; rewrite eqxx.
+rewrite /slope sumVE (bigD1 v) //= /inn qn at0 mul1r ler_addl sumr_ge0 // => y _.
+by rewrite mulr_ge0 ?ler0n.
+Qed.
+
+Variable K : nat.
+Hypothesis K0 : (0 < K)%N.
+Notation picks := (picks p q (size times) time_at time_of).
+Notation picks_first := (picks_first p q (size times) time_at time_of).
+(* The law of the target's pick and of the drafts', K of them; and the target's pick given theirs. *)
+Definition matched_law xs y : R := joint_law p q (size times) time_at time_of K xs y.
+Definition matched_row xs y : R := if sumV (matched_law xs) == 0 then p y else matched_law xs y / sumV (matched_law xs).
+Let breaks := time_breaks.
+Let T1 : 0 < sumV p. Proof. by rewrite p1 ltr01. Qed.
+Lemma last_slope : slope q time_of (size times).-1 = 1.
+Proof.
+rewrite -q1; apply: sumV_eq => v; rewrite /inn; have [->|qn] := eqVneq (q v) 0; first by rewrite mulr0.
+by have [lt _] := breaks qn; rewrite -ltnS prednK ?times_gt0 // lt mul1r.
+Qed.
+Theorem matched_drafts xs : size xs = K -> sumV (matched_law xs) = \prod_(x <- xs) q x.
+Proof.
+move=> hs; rewrite (joint_law_drafts q0 times_gt0 breaks times_ordered times_first T1 K0 hs) last_slope.
+by apply: eq_bigr => x _; rewrite divr1.
+Qed.
+Theorem matched_target y : sumB K (matched_law^~ y) = p y.
+Proof. by rewrite (joint_law_target q0 times_gt0 breaks times_ordered times_first K0) p1 divr1. Qed.
+Theorem matched_ge0 xs y : 0 <= matched_law xs y.
+Proof.
+rewrite /matched_law (joint_race q0 breaks times_ordered times_first); apply: mulr_ge0 => //; rewrite big_seq.
+have piece0 x j : (j < size times)%N -> positive (piece_of p q (size times) time_at time_of x j).
+  move=> lt; have s0 : 0 <= slope q time_of j by apply/ltW/(slope_gt0 q0 times_first).
+  rewrite /positive /piece_of /= divr_ge0 // (rate_ge0 q0 breaks times_ordered times_first lt) /= /clocks_of.
+  by case: ifP => //= lt'; rewrite (clock_ge0 q0 times_ordered times_first lt').
+have self (w : piece R) : near_piece 0 w w.
+  have r (v : R) : rel 0 v v by rewrite /rel subrr normr0 mul0r.
+  by split=> //; elim: w.2.
+have span0 x : all (@positive R) (span p q (size times) time_at time_of x).
+  by apply/allP => w /mapP[j]; rewrite mem_filter mem_iota => /andP[_ lt] ->; apply: piece0.
+have first0 x : all (@positive R) (span_first p q (size times) time_at time_of y x).
+  rewrite /span_first; case: eqP => _; last first.
+    by apply/allP => w /mapP[j]; rewrite mem_filter mem_iota => /andP[_ lt] ->; apply: piece0.
+  have [_|qn] := eqVneq (q x) 0 => //; have [lt _] := breaks qn.
+  by rewrite /= /positive /= ler01 (rate_ge0 q0 breaks times_ordered times_first lt).
+have near (X : seq (seq (piece R))) : all (all (@positive R)) X -> near_spans 0 (\max_(sp <- X) size sp) X X.
+  suff H n : (forall sp, sp \in X -> (size sp <= n)%N) -> all (all (@positive R)) X -> near_spans 0 n X X.
+    by apply: H => sp mem; rewrite (big_rem _ mem) leq_maxl.
+  elim: X => //= sp X IH le /andP[h hX]; split=> //; first by apply: le; rewrite inE eqxx.
+  by apply: IH => // sp' mem; apply: le; rewrite inE mem orbT.
+have KT : 0 < K%:R * sumV p by rewrite mulr_gt0 // ltr0n.
+apply: sumr_ge0 => X mem; apply: (race_ge0 (near X _) KT) => //.
+elim: xs X mem => //= x xs IH X; rewrite inE => /orP[/eqP ->|/mapP[X' mem ->]] /=; last by rewrite span0 IH.
+by rewrite first0 /=; apply/allP => sp /mapP[z _ ->].
+Qed.
+Theorem matched_step (U : V -> R) :
+  siblings (fun=> q) pred0 K [::] (fun xs => draw (matched_row xs) U) = draw p U.
+Proof.
+have sumB_sumV n (H : seq V -> V -> R) : sumB n (fun xs => sumV (H xs)) = sumV (fun y => sumB n (H^~ y)).
+  elim: n H => //= n IH H; rewrite sumV_sumV; apply: sumV_eq => x; exact: (IH (fun xs => H (x :: xs))).
+transitivity (sumB K (fun xs => sumV (fun y => matched_law xs y * U y))).
+  rewrite siblings_prod; apply: sumB_eq => xs hs; rewrite -(matched_drafts hs) /draw -sumVZ; apply: sumV_eq => y.
+  rewrite mulrA; congr (_ * _); rewrite /matched_row; have [z|nz] := eqVneq (sumV (matched_law xs)) 0.
+    by rewrite z mul0r (sumV_eq0 (matched_ge0 xs) z).
+  by rewrite mulrC divfK.
+rewrite sumB_sumV; apply: sumV_eq => y; rewrite -(matched_target y) mulrC -sumBZ.
+by apply: sumB_eq => xs _; rewrite mulrC.
+Qed.
+Theorem matched_row_ok xs : sumV (matched_row xs) = 1 /\ forall y, 0 <= matched_row xs y.
+Proof.
+rewrite /matched_row; have [z|nz] := eqVneq (sumV (matched_law xs)) 0; first by split.
+split=> [|y]; first by rewrite sumVZr mulfV.
+by rewrite divr_ge0 ?sumV_ge0 ?matched_ge0 // => v; apply: matched_ge0.
+Qed.
+End Breaks.
+
+(* On every tree: siblings are independent draws from the small model's row, and nodes of one text go on together; the pick is
+   accepted if it is one of the drafts. *)
+Theorem list_matching_valid (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (gamma : nat) (f : seq tree)
+    (o : seq V) : size o = gamma.+1 ->
+  descend (independent Ms c) (fun _ => pred0)
+    (fun s k xs h => draw (if k == 0%N then Mb (c ++ s) else matched_row (Mb (c ++ s)) (Ms (c ++ s)) k xs) (fun y => h y (y \in xs)))
+    (fun s => Mb (c ++ s)) gamma [::] f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y)) = joint Mb c o.
+Proof.
+apply: descend_valid => // [s k xs g g' e|s [|k] U //].
+  by apply: sumV_eq => y; rewrite e.
+exact: (matched_step (row_ge0 Mb _) (row_ge0 Ms _) (row_sum Mb _) (row_sum Ms _) (ltn0Sn k)).
 Qed.

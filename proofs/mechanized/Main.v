@@ -1,12 +1,7 @@
 (* The main theorems, each with everything that it assumes in its own statement: every finite vocabulary, every gamma,
    models with zeros that look at the context, any real field.  The proofs are in the files named. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Draftproof Require Import AbsoluteStep AbsoluteRounding Computed RealField BinaryFormats.
-From Draftproof Require Import MonteCarloRounding StreamRounding.
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
-From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
-From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
-From Draftproof Require Import KSeqStep KSeqRounding TransportRounding Resolution ScaledTransport MultiPath MultiPathRounding StepRounding PathRounding ListMatching ListMatchingRounding ListMatchingStep ListMatchingTree ListMatchingValid.
+From Draftproof Require Import RealField AbsoluteRounding BinaryFormats MonteCarloRounding Algorithms Block Optimality Counterexample Strategies Loops Descent Precision Rounding ProblemRounding TreeRounding DescentRounding KSeqRounding ScaledTransport ListMatchingRounding StepRounding PathRounding ListMatchingTree.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -41,7 +36,7 @@ Theorem rejection_without_replacement_is_lossless (V : vocabulary) (R : realFiel
 Proof. exact: without_replacement_valid. Qed.
 
 (* One iteration: of all verifiers with Equation (7) block verification accepts the most tokens in expectation, and is
-   one of them; greedy block verification, which needs the modified target, accepts no fewer.  Optimality.v, Greedy.v *)
+   one of them; greedy block verification, which needs the modified target, accepts no fewer.  Optimality.v, Optimality.v *)
 Theorem block_verification_is_optimal (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V) :
   (forall K : kernel V R gamma, valid Mb Ms gamma c (run K) ->
      Etau Ms gamma c (run K) <= Etau Ms gamma c (block_verify Mb Ms c)) /\
@@ -61,7 +56,7 @@ Theorem greedy_accepts_no_fewer (V : vocabulary) (R : realFieldType) (Mb Ms : mo
 Proof. exact: theorem_3. Qed.
 
 (* Several iterations: the published Theorem 2, that no valid verifier which sees the rows along its draft decodes more
-   tokens than block verification, is true in these cases and in no other.  Counterexample.v, Boundary.v *)
+   tokens than block verification, is true in these cases and in no other.  Counterexample.v, Counterexample.v *)
 Theorem published_theorem_2 (R : realFieldType) (gamma n : nat) : (0 < gamma)%N ->
   (forall (V : vocabulary) (W : (seq V -> V -> R) -> (seq V -> V -> R) -> verifier V R),
      sees_rows_only W -> (forall (Mb Ms : model V R) c X, program X (W Mb Ms c X)) ->
@@ -84,7 +79,7 @@ Proof. by move=> stays bounded v le; apply: (theorem_2_calls stays bounded). Qed
 (* Floating point: every operation is off by at most u of its result (rounds), sums by (1 + u)^d - 1 (within), a coin is
    decided by F, within eta of its probability, and the last token drawn from a row within lambda of the computed one.
    Then no event of the output, and no mean U of one in [0, 1], is further than the bound from the exact rule's.
-   BlockRounding.v, TreeRounding.v, GreedyRounding.v *)
+   Rounding.v, TreeRounding.v, ProblemRounding.v *)
 Theorem block_verification_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
     (c : seq V) (ends : pred (seq V)) (u eta lambda : R) (d : nat) (F : R -> R)
     (P H : seq V -> R) (w drawn U : seq V -> V -> R) :
@@ -139,7 +134,7 @@ Theorem recursive_rejection_in_floating_point (V : vocabulary) (R : realFieldTyp
     (F : (seq V -> V -> R) -> R) :
   0 <= u <= 1 -> 0 <= o < 1 -> growth u d < 1 -> (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) ->
   (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, 0 <= A x y <= 1) ->
-  computes u o lambda d Fd B s b' t F -> SeveralDrafts.drawn m t ->
+  computes u o lambda d Fd B s b' t F -> Descent.drawn m t ->
   (forall y, 0 <= b y) -> sumV b = 1 -> (forall y, 0 <= b' y) -> apart b b' <= e ->
   `|F A - recursive_rejection Mb c s b t A| <= tree_cost Mb c u o eta d s b e t + lambda.
 Proof.
@@ -170,7 +165,7 @@ Theorem traversal_verification_in_floating_point (V : vocabulary) (R : realField
   0 <= u <= 1 -> 0 <= nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
   (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> 0 <= lambda <= 1 ->
   (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
-  traverses u nu lambda d Fd B true [::] (B [::]) 1 t F -> SeveralDrafts.drawn gamma t -> sized n t ->
+  traverses u nu lambda d Fd B true [::] (B [::]) 1 t F -> Descent.drawn gamma t -> sized n t ->
   (forall o, 0 <= g o <= 1) -> 0 <= K <= 1 ->
   `|F (fun s y => complete Mb gamma c g (rcons s y)) K - gen Mb gamma.+1 c g|
   <= n%:R * branch_off u nu d + n.+1%:R * eta + lambda + nu.
@@ -189,7 +184,7 @@ Theorem k_seq_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : mo
     - gen Mb gamma.+1 c g| <= \sum_(i < gamma) k_seq_off u nu eta d (level i f) + (nu + lambda).
 Proof. exact: k_seq_rounding. Qed.
 (* Transports of drafts to tokens by a plan that is made by augmentations (plan_after), at most m of them for the siblings
-   at one depth: plan_off is what the plan, the law of the drafts and the choice among them cost.  TransportRounding.v *)
+   at one depth: plan_off is what the plan, the law of the drafts and the choice among them cost.  KSeqRounding.v *)
 Theorem transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu kappa lambda : R)
     (m : nat -> nat) (e : nat -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V))
     (key : seq V -> D) (L supply : seq V -> nat -> D -> R) (moved a : seq V -> nat -> D -> V -> R)
@@ -212,7 +207,7 @@ Theorem transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb :
 Proof. exact: transport_plan_rounding. Qed.
 (* Global Resolution: any shares of a solver, at most 1 of each drafts, scaled by what the target has over how often they accept
    a token; d operations behind each product of the drafts' law and a share.  Lossless with any such shares, in exact numbers
-   (the identity needs no sum, but with a larger one it speaks of no rule).  Resolution.v *)
+   (the identity needs no sum, but with a larger one it speaks of no rule).  KSeqRounding.v *)
 Theorem global_resolution_is_lossless (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
     (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)) (share : seq V -> nat -> seq V -> V -> R) (gamma : nat)
     (f : seq tree) (o : seq V) :
@@ -361,12 +356,12 @@ move=> /andP[u0 u1] /andP[o0 o1] d1 Bb Ss Pc wc Tc Lc l0 l1 ln dn U01.
 exact: (tree_monte_carlo_rounding gamma u0 u1 o0 o1 d1 Bb Ss Pc wc Tc Lc l0 l1 ln dn U01).
 Qed.
 (* Block verification as a stream: at each step what follows replaces the outcome so far, or does not (step_computed); the last
-   token is one of what may replace it.  a: what the outcome is worth that the stream begins with.  StreamRounding.v *)
+   token is one of what may replace it.  a: what the outcome is worth that the stream begins with.  MonteCarloRounding.v *)
 Theorem block_stream_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V)
     (u o kappa : R) (d : nat) (B S : seq V -> V -> R) (P stays : seq V -> R) (w drawn A : seq V -> V -> R) (a : R) :
   0 <= u < 1 -> 0 <= o < 1 -> 0 <= kappa ->
   (forall x y, rel o (Mb (c ++ x) y) (B x y)) -> (forall x y, rel o (Ms (c ++ x) y) (S x y)) ->
-  survivals_given u B S P -> (forall x, StreamRounding.weights_here gamma u B S P w x) -> (forall x, step_computed u kappa d P stays w drawn x) ->
+  survivals_given u B S P -> (forall x, MonteCarloRounding.weights_here gamma u B S P w x) -> (forall x, step_computed u kappa d P stays w drawn x) ->
   (forall x y, 0 <= drawn x y) -> (forall x, 0 <= stays x) -> (forall x, sumV (drawn x) + stays x = 1) ->
   (forall x y, 0 <= A x y <= 1) -> 0 <= a <= 1 ->
   `|gen Ms gamma c (stream_computed stays drawn A [::] a) - gen Ms gamma c (fun X => block_verify Mb Ms c X A)|
@@ -376,8 +371,8 @@ move=> /andP[u0 u1] /andP[o0 o1] k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01.
 exact: (stream_rounding u0 u1 o0 o1 k0 Bb Ss Pc wc Sc d0 s0 d1 A01 a01).
 Qed.
 (* List matching on every tree, the target's pick drawn from its law given the drafts' (matched_row).  That law is a race of
-   memoryless clocks, whose rates are products and differences of the rows (ListMatchingStep.v:joint_race); it is a law, the
-   drafts' part of it is that of independent draws, and the target's is its row (ListMatchingValid.v:matched_ge0, matched_drafts,
+   memoryless clocks, whose rates are products and differences of the rows (ListMatchingTree.v:joint_race); it is a law, the
+   drafts' part of it is that of independent draws, and the target's is its row (ListMatchingTree.v:matched_ge0, matched_drafts,
    matched_target).  That the integral over exponential noise gives this race is not formalised. *)
 Theorem list_matching_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (gamma : nat)
     (f : seq tree) (o : seq V) : size o = gamma.+1 ->
@@ -388,7 +383,7 @@ Theorem list_matching_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : 
 Proof. exact: list_matching_valid. Qed.
 (* List matching by shared noise: the law of the target's pick, given the drafts', is a sum of products of positive numbers
    (race), each off by e at most for a target's row whose p / q are exactly those computed; match_computed is one step.
-   ListMatching.v: in exact numbers the drafts' law is that of independent draws, and the target's is its row. *)
+   ListMatchingRounding.v: in exact numbers the drafts' law is that of independent draws, and the target's is its row. *)
 Theorem list_matching_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u o e a lambda : R)
     (most : nat) (delta : nat -> R) (B G : seq V -> V -> R) (row : seq V -> nat -> seq V -> V -> R) (last : seq V -> V -> R)
     gamma f (g : seq V -> R) :
@@ -410,7 +405,7 @@ Proof. exact: list_matching_rounding. Qed.
    one of fl, the weights are added up in any order.  The rows B and S that the verifier is given are off by ob and os in all
    (the sum of |B - M_b|), where M_s is the law that the drafts are really drawn from: zeros of a softmax that underflowed, and
    tokens that a look-up in a running sum never draws, are inside.  A quotient by an S of at most tau may be anything in [0, 1]
-   (free), as one that overflows or divides by 0.  NaN, and rows with a negative entry, are outside.  Computed.v *)
+   (free), as one that overflows or divides by 0.  NaN, and rows with a negative entry, are outside.  AbsoluteRounding.v *)
 Theorem block_verification_with_gradual_underflow (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
     (c : seq V) (ends : pred (seq V)) (u h ob os tau eta lambda : R) (fl F : R -> R) (B S free drawn : seq V -> V -> R)
     (order : adding V) (U : seq V -> V -> R) (w := weight_fl fl B S free tau) (d := additions_deep order) :

@@ -1,8 +1,8 @@
 (* What the paper says of single models in Appendix C.1, and a rule that looks at the verifier's coins: by
-   computation on the example of Section 2, over the rationals of Rationals.v.  true is B, false is A. *)
+   computation on the example of Section 2, over the rationals of Law.v.  true is B, false is A. *)
 From Coq Require Import ZArith QArith Qcanon.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law Loops EndOfSequence Couplings Iterations.
+From Draftproof Require Import Algorithms Block Optimality Counterexample Loops Law.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Close Scope Q_scope. Local Close Scope Qc_scope.
@@ -33,7 +33,7 @@ Theorem greedy_more_in_one_fewer_in_three :
 Proof. split; vm_cast_no_check (erefl true). Qed.
 
 (* A draft that ends after its first token exactly if that token's coin falls, and goes on as if it had not been
-   tossed: a draft verification algorithm, and not valid.  SubBlocks.v:adaptive_fair is the true form. *)
+   tossed: a draft verification algorithm, and not valid.  Block.v:adaptive_fair is the true form. *)
 Definition ends_by_coin X (A : seq two -> two -> Qc) : Qc :=
   if X is x :: _ then flip (h_token (large [::]) (small [::]) x) (fun falls =>
     if falls then draw (large [:: x]) (A [:: x]) else block_verify large small [::] X A)

@@ -1,10 +1,10 @@
 (* Transport scaled by the prefix: of the target's row, times the weight of the text, a transport to the drafts takes what
    it likes; a child goes on with the weight that the transport gave its drafts, and on the way back up each text is
    accepted with (a - m) / (1 - m), m what was taken.  It is lossless, whatever the transports, on trees of every shape;
-   and its rounding, where the plans are made as in TransportRounding.v.  The standard model of Rounding.v is assumed. *)
+   and its rounding, where the plans are made as in KSeqRounding.v.  The standard model of Rounding.v is assumed. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent DescentRounding KSeqStep TransportRounding.
+From Draftproof Require Import Algorithms Block Descent Precision Rounding ProblemRounding TreeRounding DescentRounding KSeqRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.

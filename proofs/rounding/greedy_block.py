@@ -1,4 +1,4 @@
-"""How far floating point can move greedy block verification's law on one problem: the bound of GreedyRounding.v."""
+"""How far floating point can move greedy block verification's law on one problem: the bound of ProblemRounding.v."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def greedy_bound(problem: Problem, epsilon: float, lattice: float, off: float = 
     sum over prefixes x of M_s(x) (coin + row) + last_draw, as ``theorem.problem_bound``, with survivals p b / s
     without a minimum and the coin min(E / U, 1), E and U the sums of max(p b - s, 0) and of max(s - p b, 0). The
     completion by the modified target adds nothing.
-    Source: GreedyRounding.v, ``greedy_rounding``, sums in order.
+    Source: ProblemRounding.v, ``greedy_rounding``, sums in order.
     """
     unit, depth = epsilon / 2, problem.vocabulary - 1
     quotient = both(both(off, off / (1 - off)), unit)
@@ -66,5 +66,5 @@ def _off(weights: Weights, weight_error: float, off: float, unit: float) -> floa
 
 
 def _total_off(weights_off: float, total: float, unit: float, depth: int) -> float:
-    """Return the error of a computed sum of weights. Source: GreedyRounding.v, ``total_off``."""
+    """Return the error of a computed sum of weights. Source: ProblemRounding.v, ``total_off``."""
     return weights_off + growth(unit, depth) * (total + weights_off)

@@ -194,7 +194,7 @@ def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
     """Return (V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last
     entry.
 
-    Additions in order, rounded to nearest; thresholds within u; the uniform is k / N. Source: RunningSum.v,
+    Additions in order, rounded to nearest; thresholds within u; the uniform is k / N. Source: Rounding.v,
     ``running_sum_bound``.
     """
     others = vocabulary - 1

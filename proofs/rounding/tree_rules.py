@@ -81,7 +81,7 @@ def inverse(error: float) -> float:
 
 
 def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
-    """Return the errors of a sibling's coin, of the weights it leaves, and of the row. Source: SiblingRounding.v."""
+    """Return the errors of a sibling's coin, of the weights it leaves, and of the row. Source: TreeRounding.v."""
     u = size.unit
     coin = both(both(both(nu, inverse(nu)), u), u)
     weights = (1 + u) * (both(nu, u) + nu) + u
@@ -286,7 +286,7 @@ def hierarchical_cost(size: TreeSize, capped: bool) -> float:
     """Return ``hierarchical_bound`` without the last token; if not capped, the whole draft's coin is the joint ratio.
 
     W: of the weights. A joint ratio, and the largest so far, are off by e, survivals by k.
-    Source: PublishedRounding.v, ``published_rounding``, if not capped.
+    Source: PathRounding.v, ``published_rounding``, if not capped.
     """
     u, o, gamma = size.unit, size.off, len(size.levels)
     once, uu = both(both(o, inverse(o)), u), both(u, u)

@@ -32,7 +32,7 @@ def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: fl
     masses: the row, in the order of the sum, exact or as it was drawn; those left out count with every sum.
     had: w, what an entry can have had.
     anywhere: sums in any order, S_k = 1.
-    Source: RunningSum.v, ``running_sum_near`` and ``running_sum_tails``, with ``T_le`` and ``shares_near``.
+    Source: Rounding.v, ``running_sum_near`` and ``running_sum_tails``, with ``T_le`` and ``shares_near``.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice:
     a row that was divided by another sum, A more: the first or the last, or the first or the last that is not 0. If A
     is at most SMALL_REST any entry outside of those may: code knows its last entry by its own row, in which there may
     be one that is lost in the sum. A larger A at every entry would excuse ids that are lost.
-    Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
+    Source: Rounding.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
     off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
     shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0

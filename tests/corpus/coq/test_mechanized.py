@@ -105,15 +105,15 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
             "cheat",
         ),
         ("Theorem planted : 0 = 1. Admitted.", NO_EVIDENCE, "planted"),
-        ("Theorem planted : 0 = 1. Proof. reflexivity. Qed.", ERROR, "Rationals.v, line 2"),
+        ("Theorem planted : 0 = 1. Proof. reflexivity. Qed.", ERROR, "RealField.v, line 2"),
     ],
     ids=["a proof", "an axiom", "an open proof", "a proof that breaks"],
 )
 def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, verdict, says):
     """Asked about together with one that is: which of them is not is said, by the audit and by make."""
     sound = "Theorem sound : True. Proof. exact I. Qed."
-    (tmp_path / "Rationals.v").write_text(f"{sound}\n{added}\n")
-    asked = "From Draftproof Require Import Rationals.\nDefinition every_theorem :=\n  let _ := @sound in\n"
+    (tmp_path / "RealField.v").write_text(f"{sound}\n{added}\n")
+    asked = "From Draftproof Require Import RealField.\nDefinition every_theorem :=\n  let _ := @sound in\n"
     asked += "  let _ := @planted in\n  tt.\nPrint Assumptions every_theorem.\n"
     (tmp_path / "Axioms.v").write_text(asked)
     with coq.workplace(tmp_path) as place:
@@ -122,7 +122,7 @@ def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, ve
     assert says is None or says in found.detail
     assert (proved.theorem, proved.verdict) == ("sound", ERROR if verdict == ERROR else HOLDS)
     assert nowhere.verdict == ERROR
-    done = coq.make(tmp_path, "FILES=Rationals", limit=60)
+    done = coq.make(tmp_path, "FILES=RealField", limit=60)
     assert (done.returncode == 0) == (verdict == HOLDS)
     assert ("Print~Assumptions~planted" in done.stdout) == (verdict == NO_EVIDENCE)
     assert "Print~Assumptions~sound" not in done.stdout
@@ -136,19 +136,19 @@ def test_a_theorem_over_the_reals_rests_on_the_librarys_axioms_alone(tmp_path, a
     own = "Axiom cheat : 0 = 1.\n" if axiom else ""
     proof = "(conj (classic False) cheat)" if axiom else "(conj (classic False) I)"
     stated = f"(False \\/ ~ False) /\\ {'0 = 1' if axiom else 'True'}"
-    (tmp_path / "Rationals.v").write_text(
+    (tmp_path / "RealField.v").write_text(
         f"Require Import Classical.\n{own}Theorem closed : True. Proof. exact I. Qed.\n"
         f"Theorem planted : {stated}. Proof. exact {proof}. Qed.\n"
     )
     (tmp_path / "Axioms.v").write_text(
-        "From Draftproof Require Import Rationals.\nDefinition every_theorem :=\n  let _ := @closed in\n  tt.\n"
+        "From Draftproof Require Import RealField.\nDefinition every_theorem :=\n  let _ := @closed in\n  tt.\n"
         "Print Assumptions every_theorem.\nDefinition over_the_reals :=\n  let _ := @planted in\n  tt.\n"
         "Print Assumptions over_the_reals.\n"
     )
     with coq.workplace(tmp_path) as place:
         closed, planted = coq.Build(place).check(coq.listed(place))
     assert (closed.verdict, planted.verdict) == (HOLDS, NO_EVIDENCE if axiom else HOLDS)
-    done = coq.make(tmp_path, "FILES=Rationals", limit=60)
+    done = coq.make(tmp_path, "FILES=RealField", limit=60)
     assert (done.returncode != 0) == axiom
     assert ("rests on" in done.stdout and "cheat" in done.stdout) == axiom
 
@@ -204,7 +204,7 @@ def test_a_change_of_a_statement_breaks_its_proof(compiled, tmp_path, change):
 
 def test_every_file_with_a_theorem_has_a_change_that_must_break_it():
     changed = {change.get("breaks", change["file"]) for change in CHANGES}
-    assert len(changed) > 40 and all((MECHANIZED / f"{file}.v").is_file() for file in changed)
+    assert len(changed) > 20 and all((MECHANIZED / f"{file}.v").is_file() for file in changed)
 
 
 @needs_coq
@@ -249,13 +249,13 @@ def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(plac
 def test_a_proof_that_does_not_end_is_ended_and_no_evidence(tmp_path, busy_machine):
     """Its own processor time counts, and neither the other files nor what else the machine does."""
     loop = "Ltac for_ever := idtac; for_ever.\nTheorem endless : True. Proof. for_ever. Qed.\n"
-    (tmp_path / "Models.v").write_text(loop)
-    (tmp_path / "Rationals.v").write_text("Theorem short : True. Proof. exact I. Qed.\n")
+    (tmp_path / "Algorithms.v").write_text(loop)
+    (tmp_path / "RealField.v").write_text("Theorem short : True. Proof. exact I. Qed.\n")
     (tmp_path / "Axioms.v").write_text("  let _ := @endless in\n  let _ := @short in\n")
     endless, short = compiled_in(tmp_path, limit=1)
     assert (endless.verdict, endless.detail) == (
         NO_EVIDENCE,
-        "time-out: Models.v not done within 1 s of processor time",
+        "time-out: Algorithms.v not done within 1 s of processor time",
     )
     assert short.verdict == HOLDS
     rows = compare([toy(2)], folder=tmp_path, limit=1)
@@ -285,8 +285,8 @@ def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tm
 
 
 def test_the_theorems_of_the_example_state_the_numbers_of_the_python_code():
-    """Evaluate.v proves by computation what the exact engine counts."""
-    text = (MECHANIZED / "Evaluate.v").read_text()
+    """Counterexample.v proves by computation what the exact engine counts."""
+    text = (MECHANIZED / "Counterexample.v").read_text()
     for name, verifier in (("toy_block", "block"), ("toy_token", "token")):
         found = re.search(rf"Theorem {name} : .* = (\d+)%:R / (\d+)%:R\.", text)
         value = expected_accepted(output_law(in_field(toy(2)), reference(verifier)))

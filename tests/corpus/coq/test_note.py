@@ -40,7 +40,7 @@ def test_every_statement_of_the_note_has_a_theorem_whose_assumptions_are_printed
     assert not_shown(NOTE.read_text()) == []
 
 
-@pytest.mark.parametrize("name", ["Calls.v:gone", "Gone.v:cost", "Calls.v:mono_le"])
+@pytest.mark.parametrize("name", ["Strategies.v:gone", "Gone.v:cost", "Strategies.v:mono_le"])
 def test_a_name_that_is_gone_or_not_asked_about_is_noticed(name):
     assert not_shown(f"see `{name}`") == [name.split(":")[1]]
 
