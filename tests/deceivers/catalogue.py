@@ -112,7 +112,7 @@ WIDE = (
     Deceiver("rows:first_of_two_samples", V1003, 0.1159),
     Deceiver("rows:rare_drawn_again", V1003, 0.001, NOT_CLEARED),
     Deceiver("rows:odd_drawn_again", V1003, 0.001, NOT_CLEARED),
-    Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.1304),
+    Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.1304, long=True),
     Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.1739, long=True),
     Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED),
     Deceiver("rows:best_drawn_again", V1003, 0.01147, long=True),
@@ -143,8 +143,8 @@ LEVELS = (
 )
 
 LOOPS = (
-    Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07, NOT_CLEARED),
-    Deceiver("loops:ratio_squared", at.FOUR, 0.0306122, NOT_CLEARED),
+    Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07, NOT_CLEARED, long=True),
+    Deceiver("loops:ratio_squared", at.FOUR, 0.0306122, NOT_CLEARED, long=True),
     *(
         Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name != "not_twice_the_same")
         for name, wrong in (

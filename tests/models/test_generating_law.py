@@ -12,6 +12,7 @@ from draftproof.models.generating.loop_verifiers import lenient
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws.text_laws import distance
+from draftproof.tests.choices import long_unless
 from draftproof.tests.models import generating_parts as parts
 from draftproof.tests.subjects import wrong_loops
 from draftproof.verifiers.registry import REFERENCES, reference
@@ -97,7 +98,7 @@ class DropsUnlikely(DecodingLoop):
         return tokens[:, :kept], scores[:, :kept]
 
 
-@pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
+@pytest.mark.parametrize("name", long_unless(("token", "block", "greedy-block"), {"block"}))
 def test_adaptive_gamma_leaves_the_law_as_it_is_and_a_gamma_that_looks_at_the_drafts_does_not(name):
     law, drafted = law_of_one_text(name, 3, gamma=Adaptive(longest=3, first=2, cost=0.3))
     assert distance(law, expected(SMALL, 3)) < ROUNDING

@@ -86,10 +86,10 @@ def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tok
     ("law", "purse", "family"),
     [
         (lambda row: of_temperature(row, 1.2), 0, "temperature 1.2 times that asked for"),
-        (lambda row: of_temperature(row, 0.85), 0, "temperature"),
+        pytest.param(lambda row: of_temperature(row, 0.85), 0, "temperature", marks=pytest.mark.long),
         (lambda row: nucleus(row, 0.9), 0, "top-p 0.9"),
         (lambda row: 0.85 * row + 0.15 / len(row), 1, "transform above 0.9"),
-        (lambda row: np.roll(row, 1) * 0.2 + row * 0.8, 1, "transform above"),
+        pytest.param(lambda row: np.roll(row, 1) * 0.2 + row * 0.8, 1, "transform above", marks=pytest.mark.long),
     ],
 )
 def test_another_law_is_refuted_by_its_own_tilt_or_by_the_transform(law, purse, family):

@@ -11,6 +11,7 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
 from draftproof.models.store import stored
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, WRONG
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
@@ -112,7 +113,7 @@ def waiting_for(file, process, chunks):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", long_unless([signal.SIGINT, signal.SIGTERM], {signal.SIGINT}))
 def test_ctrl_c_and_a_cancelled_job_keep_the_checkpoint_and_say_how_to_go_on(tmp_path, sent):
     file = tmp_path / "campaign.json"
     arguments = ["block", "--problem", PAPER, "--checkpoint", file, "--workers", 2, "--samples", 10**12]

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import draftproof
+import draftproof.reports.pages.page  # a run of pytest inside this one would forget matplotlib
 from draftproof.models.errors import InputError
 from draftproof.reports.testing.plugin import Known, load_known, out_of_date
 from draftproof.tests.reports.golden import golden

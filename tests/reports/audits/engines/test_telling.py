@@ -104,7 +104,12 @@ without_the_prompt = decoder_of(WRONG["prompt not in the history"])
     "name, settings, said",
     [
         ("order_of_cuts", {"top_k": 2, "top_p": 0.9}, "top_p before top_k"),
-        ("order_of_the_bonus", {"top_k": 2, "top_p": 0.9}, "top_p before top_k in the bonus row"),
+        pytest.param(
+            "order_of_the_bonus",
+            {"top_k": 2, "top_p": 0.9},
+            "top_p before top_k in the bonus row",
+            marks=pytest.mark.long,
+        ),
         ("without_the_prompt", {"repetition_penalty": 1.2}, "prompt not in the history"),
     ],
 )

@@ -132,11 +132,16 @@ ONE_TREE = [drawing(toy(1), 1), ragged(PAIR, -1, -1, 0, 1, how=TOP)]
 @pytest.mark.parametrize(
     ("name", "problems", "state"),
     [
-        ("last_row_of_the_call_before_from_four_nodes_on", PAST_FOUR_NODES, True),
-        ("recursive_rejection_alone", PAST_FOUR_NODES, False),
         ("stale_from_four_nodes_on", ONE_TREE, True),
         ("right", ONE_TREE, False),
-        pytest.param("remembers_by_tokens", PAST_FOUR_NODES[:1], True, marks=pytest.mark.long),
+        *(
+            pytest.param(*row, marks=pytest.mark.long)
+            for row in (
+                ("last_row_of_the_call_before_from_four_nodes_on", PAST_FOUR_NODES, True),
+                ("recursive_rejection_alone", PAST_FOUR_NODES, False),
+                ("remembers_by_tokens", PAST_FOUR_NODES[:1], True),
+            )
+        ),
     ],
 )
 def test_what_is_remembered_of_another_tree_is_no_law(name, problems, state):
