@@ -29,9 +29,9 @@ def parse_rational(text: Any, where: str) -> Fraction:
 
 def as_fraction(number: Any) -> Fraction:
     """Return an exact number as a Fraction."""
-    return Fraction(int(number.numerator), int(number.denominator))
+    return number if type(number) is Fraction else Fraction(int(number.numerator), int(number.denominator))
 
 
 def as_float(number: Any) -> float:
     """Return the float nearest to an exact number of any size."""
-    return float(as_fraction(number))
+    return int(number.numerator) / int(number.denominator)

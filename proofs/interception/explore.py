@@ -3,7 +3,7 @@
 import importlib.abc
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,7 @@ def explore(
     kind: function that makes the tracer.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
+    of_all = None if walks is None else range(exploration.replays)
     walks, tracer, law = [] if walks is None else walks, kind(exploration), dict[Outcome, Any]()
     leaves, tracer.shares_noise = [], True
     walks.clear()  # of the draft block before
@@ -140,10 +141,16 @@ def explore(
             if sharing(tracer.races):
                 leaves.append(tracer.leaf(outcome))
                 continue
-            replay(tracer, call, outcome, exploration.times if tracer.path else REPLAYS_WITHOUT_CHANCE, walks)
+            replay(
+                tracer,
+                call,
+                outcome,
+                (of_all or exploration.points) if tracer.path else range(REPLAYS_WITHOUT_CHANCE),
+                walks,
+            )
         for leaf in decided_by_one(leaves):
             tracer.return_to(leaf)
-            replay(tracer, call, leaf.outcome, exploration.times, walks)
+            replay(tracer, call, leaf.outcome, of_all or exploration.points, walks)
     except SeveralRaces as several:
         return Explored(None, "not interceptable", 0.0, tracer.paths, str(several), tracer.findings)
     except NotInterceptable as stopped:
@@ -176,16 +183,18 @@ def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int])
 
 
 def replay(
-    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
+    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, at: Sequence[int], walks: list[Walk] | None = None
 ) -> None:
     """Replay the path with plain numbers that lie on it: it must end the same.
+
+    at: the points of what the path allows, as of ``RandomSource.on_path``.
 
     This makes the law one of the unmodified function. If code treats the stand-ins differently from the numbers they
     stand for, or the function remembers earlier calls, there is no law.
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1
-    for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
+    for which in at[:1] if len(tracer.path) > LONG_PATH / 4 else at:
         tracer.replay(which)
         points = tracer.plain_call[0] if tracer.plain_call else []
         with noting(tracer.exploration.reads) if which == 0 else tracer.exploration.noting_no_types():

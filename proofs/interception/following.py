@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from ...models.errors import RunFailed
@@ -27,21 +27,20 @@ def _moved(before: tuple[Any, Any]) -> bool:
     return numpys != before[0] or not same
 
 
-@contextmanager
-def _following(tracer: Tracer):
-    torch, mode = sys.modules.get("torch"), nullcontext()
-    if torch is not None and hasattr(torch, "Tensor"):
-        from .hook_torch import Following
+def _mode(tracer: Tracer) -> Any:
+    """Return what follows functions of torch, if it is imported."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return nullcontext()
+    from .hook_torch import Following
 
-        mode = Following(tracer)
-    with in_force(tracer), mode:
-        yield
+    return Following(tracer)
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     """Make one call with the tracer in force, and return its outcome."""
     before = _states()
-    with _following(tracer):
+    with in_force(tracer), _mode(tracer):
         try:
             outcome = call()
         except RunFailed:  # a limit of ours, no outcome

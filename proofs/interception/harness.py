@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from signal import ITIMER_PROF, ITIMER_REAL, setitimer  # by name: the functions of the module note who asks
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -275,8 +276,8 @@ class _Timers:
 def _set_timers(processor: float, clock: float) -> None:
     """Interrupt the call after so many seconds of processor time or by the clock, again and again; 0: never."""
     if _Timers.heard:
-        signal.setitimer(signal.ITIMER_PROF, processor, REPEATED)
-        signal.setitimer(signal.ITIMER_REAL, clock, REPEATED)
+        setitimer(ITIMER_PROF, processor, REPEATED)
+        setitimer(ITIMER_REAL, clock, REPEATED)
 
 
 def interrupt_long_calls() -> None:

@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,15 +80,21 @@ def _weighted(tracer: Tracer, weights, look_up: LookUp, size, value):
     )
 
 
-def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
+def _looked_up(tracer: Tracer, p: np.ndarray) -> np.ndarray:
     """Return the weights that ``choice`` draws with: it looks up a uniform of 53 bits in rounded sums."""
-    edges = p.cumsum()
+    tracer.lattices.add(53)
+    return _weights_of(p.tobytes())
+
+
+@lru_cache(8)  # replays of a path draw from the same rows again
+def _weights_of(row: bytes) -> np.ndarray:
+    edges = np.frombuffer(row).cumsum()
     edges /= edges[-1]
     edges *= 2.0**53
     np.ceil(edges, out=edges)
-    tracer.lattices.add(53)
     weights = edges.copy()
     weights[1:] -= edges[:-1]
+    weights.flags.writeable = False
     return weights
 
 
@@ -153,9 +159,10 @@ class _Traced(Followed):
 
     @followed
     def choice(self, tracer, a, size=None, replace=True, p=None, *more, **options):
-        plain = size is None and type(a) is int and not more and not options and _is_row(p, a)
-        whole = 1 if plain else None  # NumPy's own check of a whole row takes longer than most calls
-        sample = self._scratch().choice(whole or a, size, replace, None if whole else p, *more, **options)
+        if size is None and type(a) is int and not more and not options and _is_row(p, a):
+            row: Any = p  # its own check of a whole row takes longer than most calls
+            return _scalar_of(self._plain)(tracer.draw_row(lambda: _looked_up(tracer, row), (53, "float64")))
+        sample = self._scratch().choice(a, size, replace, p, *more, **options)
         pool: Any = range(int(a)) if np.ndim(a) == 0 else np.asarray(a)
         if (isinstance(pool, np.ndarray) and pool.ndim != 1) or more or options.get("axis"):
             tracer.give_up(f"choice among rows at {place()}")
@@ -180,6 +187,12 @@ class _Traced(Followed):
 @cache
 def _scratch_of(plain: Any) -> Any:
     return plain(np.random.PCG64(SCRATCH_SEED))
+
+
+@cache
+def _scalar_of(plain: Any) -> type:
+    """Return the type of one index that a generator chooses."""
+    return type(_scratch_of(plain).choice(1))
 
 
 def _no_out(tracer, out):

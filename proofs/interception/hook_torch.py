@@ -117,7 +117,7 @@ class Following(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
-        if named.of_chance or holds((args, kwargs), FOLLOWED):
+        if named.of_chance or holds(args, kwargs, FOLLOWED):
             result = self._followed(func, named, args, kwargs)
         else:
             result = func(*args, **kwargs)
@@ -128,14 +128,14 @@ class Following(TorchFunctionMode):
 
     def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
         name, bare, dunder, in_place, *_ = named
-        if name in RANDOM and not holds((args[1:] if in_place else args, kwargs), TRACED):
+        if name in RANDOM and not holds(args[1:] if in_place else args, kwargs, TRACED):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
             return RANDOM[name](self, func, *args, **kwargs)
         if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
-        noise = holds((args, kwargs), NoiseTensor)
-        if not noise and not holds((args, kwargs), TRACED):
+        noise = holds(args, kwargs, NoiseTensor)
+        if not noise and not holds(args, kwargs, TRACED):
             return func(*args, **kwargs)
         if named.foreign:
             self.tracer.give_up(f"{name} of random numbers at {place()} is not torch's own and not followed")
@@ -177,17 +177,25 @@ class Following(TorchFunctionMode):
 
         return self._fill(shape, make)
 
+    def _row_of_uniforms(self, like: Tensor) -> Tensor:
+        shape, dtype, tracer = tuple(like.shape), like.dtype, self.tracer
+        if tracer.plain_call is None or dtype not in BITS:
+            return tensor_of(self._uniforms(shape, dtype), dtype)
+        step = 2.0 ** -BITS[dtype]
+        plain = [tracer.plain_number(lambda k: k * step) for _ in range(math.prod(shape))]
+        return torch.tensor(plain, dtype=dtype).reshape(shape)
+
     def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty(*args, **kwargs)
         if not self.is_chance(generator, like):
             return func(*args, generator=generator, **kwargs)
-        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return self._row_of_uniforms(like)
 
     def rand_like(self, func: Callable, input: Tensor, *, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty_like(input, **kwargs) if kwargs else input
         if not self.is_chance(generator, like):
             return func(input, **kwargs)
-        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return self._row_of_uniforms(like)
 
     def uniform_(self, func: Callable, tensor: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None,
                  **kwargs: Any) -> Tensor:  # fmt: skip

@@ -157,7 +157,7 @@ class WideTracer(Tracer):
         if traced is None or len(traced) > ALL_CALLED:
             return
         now = np.asarray(weights() if callable(weights) else weights, dtype=np.float64)
-        if not np.array_equal(now, traced):
+        if now is not traced and not np.array_equal(now, traced):
             raise NotInterceptable(DEPENDS)
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any, step: float = 0.0) -> Any:

@@ -2,7 +2,7 @@
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -155,17 +155,24 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
 TRACED = (TracedTensor, Traced)
 """Classes of random numbers and of tensors of them."""
 
-PLAIN = {int, float, bool, str, type(None)}
-"""Types of the many values in a list that need not be looked at one by one."""
+PLAIN = {int, float, bool, str, type(None), slice, torch.Tensor, torch.dtype, torch.device, torch.Generator}
+"""Types of values that are not followed: most calls have no others, and those are not looked at one by one."""
 
 
-def holds(tree: Any, kinds: type | tuple[type, ...]) -> bool:
+def holds(args: tuple | list, kwargs: dict, kinds: type | tuple[type, ...]) -> bool:
     """Return whether something in (args, kwargs) is of one of these classes."""
-    if isinstance(tree, dict):
-        return any(holds(x, kinds) for x in tree.values())
-    if type(tree) not in (tuple, list):
-        return isinstance(tree, kinds)
-    return not PLAIN.issuperset(map(type, tree)) and any(holds(x, kinds) for x in tree)
+    return _among(args, kinds) or (bool(kwargs) and _among(kwargs.values(), kinds))
+
+
+def _among(values: Iterable[Any], kinds: type | tuple[type, ...]) -> bool:
+    if PLAIN.issuperset(map(type, values)):
+        return False
+    return any(
+        _among(x.values() if isinstance(x, dict) else x, kinds)
+        if isinstance(x, (tuple, list, dict))
+        else isinstance(x, kinds)
+        for x in values
+    )
 
 
 def key_of(x: Any) -> tuple:

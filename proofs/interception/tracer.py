@@ -325,16 +325,19 @@ class _InForce:
     tracer: Tracer | None = None
 
 
-@contextmanager
-def in_force(tracer: Tracer) -> Iterator[None]:
-    """Let hooks hand out the numbers of this tracer. Raises: RuntimeError within itself, since one call is made at a
-    time."""
-    if _InForce.tracer is not None:
-        raise RuntimeError("a call is being followed already")
-    _InForce.tracer = tracer
-    try:
-        yield
-    finally:
+class in_force:  # entered for every call, where a generator would take longer
+    """A context in which hooks hand out the numbers of a tracer. Raises: RuntimeError within another, since one call is
+    made at a time."""
+
+    def __init__(self, tracer: Tracer):
+        self.tracer = tracer
+
+    def __enter__(self) -> None:
+        if _InForce.tracer is not None:
+            raise RuntimeError("a call is being followed already")
+        _InForce.tracer = self.tracer
+
+    def __exit__(self, *exception: object) -> None:
         _InForce.tracer = None
 
 

@@ -138,11 +138,11 @@ class WideCall:
                 tracer.differs()
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
-            times = self.ids_of.replays or (len(ENDS) if several else self.exploration.times)
-            replay(tracer, self.call, outcome, times)
+            at = self.exploration.points[: self.ids_of.replays or (len(ENDS) if several else None)]
+            replay(tracer, self.call, outcome, at)
             ids = self.ids_of.of(rows[0]) if len(rows) == 1 else []
             self.known = {}
-            for which, index in zip(ENDS[1:times], ids):
+            for which, index in zip(at[1:], ids):
                 self._look_at_end(tracer, rows, index, which)
             self._mind_the_time(tracer)
             self._emitted([outcome])
