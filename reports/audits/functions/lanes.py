@@ -53,21 +53,31 @@ def _shown(lane: Sequence[Piece], part: Sandbox) -> Iterator[Any]:
 class Lanes:
     """A run of lanes, each in a copy of the child; one after the other in the child itself if it cannot be copied.
 
-    Use as a context manager. lanes: their pieces. jobs: lanes at a time. tell: called now and then; what it raises is
-    raised by ``next``.
+    Use as a context manager. lanes: their pieces. asked: the lanes in the order in which ``next`` will ask for their
+    pieces: those begin first, so that an audit that ends early has begun little else. jobs: lanes at a time. tell:
+    called now and then; what it raises is raised by ``next``.
     Guarantee: what ``next`` returns does not depend on ``jobs``.
     """
 
-    def __init__(self, sandbox: Sandbox, lanes: Sequence[Sequence[Piece]], jobs: int, tell: Callable[[], None]):
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        lanes: Sequence[Sequence[Piece]],
+        asked: Sequence[int],
+        jobs: int,
+        tell: Callable[[], None],
+    ):
         self.sandbox, self.tell, self._stopped = sandbox, tell, threading.Event()
         self.copies = sandbox.split() if len(lanes) > 1 else []
         self.left = [*map(len, lanes)]
-        parts = self.copies or [sandbox] * len(lanes)
-        self._results = [*map(_shown, lanes, parts)]
+        self._running = [*map(_shown, lanes, self.copies or [sandbox] * len(lanes))]
+        self._waiting, self._busy, self._begun = [*asked], set[int](), threading.Condition()
+        self._ready: list[queue.SimpleQueue[tuple[Any, BaseException | None]]] = [queue.SimpleQueue() for _ in lanes]
         self._pool: ThreadPoolExecutor | None = None
         if self.copies and jobs > 1:
-            self._pool, running = ThreadPoolExecutor(jobs), self._results
-            self._results = [self._drained(results) for results in running]
+            self._pool = ThreadPoolExecutor(jobs)
+            for _ in range(jobs):
+                self._pool.submit(self._work)
 
     def __enter__(self) -> "Lanes":
         return self
@@ -78,6 +88,8 @@ class Lanes:
         if self._pool:
             for part in self.copies:
                 part.kill()
+            with self._begun:
+                self._begun.notify_all()
             self._pool.shutdown(cancel_futures=True)
         for part, left in zip(self.copies, self.left):
             if left:
@@ -88,28 +100,35 @@ class Lanes:
     def next(self, lane: int) -> Any:
         """Return the result of the next piece of a lane. Raises: what the piece raises."""
         self.tell()
-        result = next(self._results[lane])
+        result = self._waited_for(self._ready[lane]) if self._pool else next(self._running[lane])
         self.left[lane] -= 1
         return result
 
-    def _drained(self, results: Iterator[Any]) -> Iterator[Any]:
-        """Let a thread of the pool take the results, and yield them as they come."""
-        assert self._pool
-        ready: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-
-        def drain() -> None:
+    def _work(self) -> None:
+        """Run pieces, in the order in which they are asked for, of lanes in which none is running."""
+        while (lane := self._begin()) is not None:
             try:
-                for result in results:
-                    ready.put((result, None))
-                    if self._stopped.is_set():
-                        return
+                result = next(self._running[lane]), None
             except BaseException as error:  # raised where it is waited for
-                ready.put((None, error))
+                result = None, error
+            self._ready[lane].put(result)
+            with self._begun:
+                if not result[1]:
+                    self._busy.discard(lane)
+                self._begun.notify_all()
 
-        self._pool.submit(drain)
-        return self._waited_for(ready)
+    def _begin(self) -> int | None:
+        """Return a lane whose next piece is to run, once there is one; None when all are done or the run has ended."""
+        with self._begun:
+            while self._waiting and not self._stopped.is_set():
+                if (lane := next((k for k in self._waiting if k not in self._busy), None)) is not None:
+                    self._waiting.remove(lane)
+                    self._busy.add(lane)
+                    return lane
+                self._begun.wait()
+        return None
 
-    def _waited_for(self, ready: "queue.SimpleQueue[tuple[Any, BaseException | None]]") -> Iterator[Any]:
+    def _waited_for(self, ready: "queue.SimpleQueue[tuple[Any, BaseException | None]]") -> Any:
         while True:
             try:
                 result, error = ready.get(timeout=BETWEEN_LOOKS)
@@ -118,4 +137,4 @@ class Lanes:
                 continue
             if error:
                 raise error
-            yield result
+            return result

@@ -135,8 +135,10 @@ class WideLaws:
         lanes = lanes_of(self.problems)
         pieces = [[partial(self._law, problem) for problem in lane] for lane in lanes]
         place = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
-        pieces += [[self._on_long_blocks]] if self.long_blocks else []
-        with Lanes(session.sandbox, pieces, session.jobs, self._tell) as running:
+        asked = [place[id(problem)] for problem in self.problems]
+        if self.long_blocks:
+            asked, pieces = [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
+        with Lanes(session.sandbox, pieces, asked, session.jobs, self._tell) as running:
             if self.long_blocks:
                 self.laws = self._taken(running.next(-1))
             if not any(law.lossless.refutes for law in self.laws):

@@ -132,9 +132,26 @@ def test_what_a_piece_raises_is_raised_where_it_is_waited_for(sandbox):
         raise ZeroDivisionError
 
     for jobs in (1, 2):
-        with Lanes(sandbox, [[lambda part: 1, fails], [lambda part: 2]], jobs, lambda: None) as lanes:
+        with Lanes(sandbox, [[lambda part: 1, fails], [lambda part: 2]], [0, 1, 0], jobs, lambda: None) as lanes:
             assert (lanes.next(0), lanes.next(1)) == (1, 2)
             with pytest.raises(ZeroDivisionError):
                 lanes.next(0)
         with Sandbox(RIGHT, copies=2) as sandbox:
             sandbox.start(probe_problems([]))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pieces_begin_in_the_order_in_which_they_are_asked_for(jobs):
+    begun = []
+
+    def piece(lane):
+        return lambda part: begun.append(lane)
+
+    lanes = [[piece(0)] * 20, [piece(1)] * 20, [piece(2)]]
+    asked = [2, *[0, 1] * 20]  # as many lanes as jobs, each to its end, would begin this piece last
+    with Sandbox(RIGHT, copies=3) as sandbox:
+        sandbox.start(probe_problems([]))
+        with Lanes(sandbox, lanes, asked, jobs, lambda: None) as running:
+            for lane in asked:
+                running.next(lane)
+    assert sorted(begun) == sorted(asked) and begun.index(2) < jobs
