@@ -70,12 +70,13 @@ class ProcessorTime:
 
     @contextmanager
     def not_counted(self) -> Iterator[None]:
-        """Leave out what is spent inside, be the limit known by then or set later."""
-        before = _used()
+        """Leave out what is spent inside; without a limit nothing is measured."""
+        before = _used() if self.seconds < math.inf else 0.0
         try:
             yield
         finally:
-            self._since += _used() - before
+            if self.seconds < math.inf:
+                self._since += _used() - before
 
     def left(self, share: float = 1.0) -> float:
         """Return the seconds until that share of the limit is spent; 0 if they are too few to begin anything."""

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from math import copysign, inf, sqrt
 from typing import Any, NamedTuple
 
-from scipy.special import xlogy
+import scipy
 
 from .arguments import checked_distance, checked_rates, checked_size
 from .bounds import Distance, TokensPerCall, tokens_per_call, total_variation_bound
@@ -87,7 +87,9 @@ def _root(seen: int, n: int, p: float) -> float:
         return copysign(inf, seen - n * p)
     if p <= 0 or p >= 1:
         return 0.0
-    deviance = 2 * (xlogy(seen, seen / (n * p)) + xlogy(n - seen, (n - seen) / (n * (1 - p))))
+    deviance = 2 * (
+        scipy.special.xlogy(seen, seen / (n * p)) + scipy.special.xlogy(n - seen, (n - seen) / (n * (1 - p)))
+    )
     return copysign(sqrt(max(0.0, float(deviance))), seen - n * p)
 
 

@@ -5,7 +5,7 @@ from math import comb, exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+import scipy
 
 from .arguments import checked_rates, checked_size
 from .cells import MIN_EXPECTED, Counts, Law, checked_counts, checked_law, impossible, pooled
@@ -117,16 +117,16 @@ def min_detectable_by_law_free(n: int, cells: int, alpha: float = 1e-6, beta: fl
 
 def _exact_p(statistic: float, n: int, law: np.ndarray) -> float:
     """Return the probability of all tables whose G is no smaller, by enumeration of them."""
-    left, g, log_p = np.array([n]), np.zeros(1), np.array([gammaln(n + 1)])
+    left, g, log_p = np.array([n]), np.zeros(1), np.array([scipy.special.gammaln(n + 1)])
     for p in law[:-1]:
         sizes = left + 1
         start = np.repeat(np.cumsum(sizes) - sizes, sizes)
         x = np.arange(sizes.sum()) - start
-        g = np.repeat(g, sizes) + xlogy(x, x / (n * p))
-        log_p = np.repeat(log_p, sizes) + xlogy(x, p) - gammaln(x + 1)
+        g = np.repeat(g, sizes) + scipy.special.xlogy(x, x / (n * p))
+        log_p = np.repeat(log_p, sizes) + scipy.special.xlogy(x, p) - scipy.special.gammaln(x + 1)
         left = np.repeat(left, sizes) - x
-    g += xlogy(left, left / (n * law[-1]))
-    log_p += xlogy(left, law[-1]) - gammaln(left + 1)
+    g += scipy.special.xlogy(left, left / (n * law[-1]))
+    log_p += scipy.special.xlogy(left, law[-1]) - scipy.special.gammaln(left + 1)
     # Tables of equal G may differ in their last digits.
     as_extreme = 2 * g >= statistic - 1e-9 * max(1.0, statistic)
     return float(min(1.0, np.exp(log_p[as_extreme]).sum()))

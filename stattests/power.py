@@ -5,7 +5,7 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chndtr, logsumexp
+import scipy
 
 from ..models.errors import InputError
 from .arguments import checked_distance
@@ -23,7 +23,8 @@ MISS_POWERS = np.geomspace(0.02, 8, 80)
 
 def log_sum_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return log of the sum of exp(logs) along an axis."""
-    return logsumexp(logs, axis=axis)  # pyright: ignore[reportReturnType]  # scipy's stubs: a tuple with signs
+    # scipy's stubs: a tuple with signs
+    return scipy.special.logsumexp(logs, axis=axis)  # pyright: ignore[reportReturnType]
 
 
 def log_mean_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
@@ -76,7 +77,8 @@ def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
     """Return the noncentrality at which a chi-square variable stays below the critical value with probability beta."""
 
     def missed(noncentrality: float) -> float:
-        return float(chndtr(critical, freedom, noncentrality)) - beta  # older scipy's has five digits: enough
+        # Older scipy's has five digits: enough.
+        return float(scipy.special.chndtr(critical, freedom, noncentrality)) - beta
 
     high = critical + 10.0
     while missed(high) > 0:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Hashable, Mapping
 from typing import NamedTuple
 
-from scipy.special import betaincinv
+import scipy
 
 from .arguments import checked_distance, checked_rates, log_inverse
 from .bounds import Distance, any_law_radius, one_law_radius, total_variation_bound
@@ -122,7 +122,7 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
     if not slack:
         return 0, 0.0
     most = bisect_left(range(1, n + 1), True, key=lambda m: binomial_tail(n, m, slack) <= alpha)
-    return most, 1.0 if most >= n else float(betaincinv(most + 1, n - most, 1 - beta))
+    return most, 1.0 if most >= n else float(scipy.special.betaincinv(most + 1, n - most, 1 - beta))
 
 
 def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) -> bool:

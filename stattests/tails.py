@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil, exp, expm1, inf, log, log2
 
 import numpy as np
-from scipy.special import betainc, gammaln, xlogy
+import scipy
 
 MAX_TILT = 0.48
 """Largest s: the generating function is finite below 1/2."""
@@ -35,7 +35,7 @@ def binomial_tail(n: int, least: int, chance: float) -> float:
 
     Source: the binomial law.
     """
-    return float(betainc(least, n - least + 1, chance)) if 0 < least <= n else float(least <= 0)
+    return float(scipy.special.betainc(least, n - least + 1, chance)) if 0 < least <= n else float(least <= 0)
 
 
 def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     observed: [..., k]; expected: [k], positive, of the same sum; result: [...]
     Source: Hoeffding 1965 (Asymptotically Optimal Tests for Multinomial Distributions).
     """
-    return np.maximum(2 * (xlogy(observed, observed).sum(axis=-1) - observed @ np.log(expected)), 0.0)
+    return np.maximum(2 * (scipy.special.xlogy(observed, observed).sum(axis=-1) - observed @ np.log(expected)), 0.0)
 
 
 def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
@@ -57,9 +57,14 @@ def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
     """
     n = round(float(expected.sum()))
     sizes, repeated = np.unique(expected, return_counts=True)
-    at_total = xlogy(n, n) - n - gammaln(n + 1)
+    at_total = scipy.special.xlogy(n, n) - n - scipy.special.gammaln(n + 1)
     counts = [
-        (m, n, lambda j, m=m: xlogy(j, m) - m - gammaln(j + 1), lambda j, m=m: 2 * (xlogy(j, j / m) - j + m))
+        (
+            m,
+            n,
+            lambda j, m=m: scipy.special.xlogy(j, m) - m - scipy.special.gammaln(j + 1),
+            lambda j, m=m: 2 * (scipy.special.xlogy(j, j / m) - j + m),
+        )
         for m in sizes
     ]
     return _tail(statistic, len(expected) - 1, n, float(at_total), zip(counts, repeated, strict=True))
@@ -78,12 +83,12 @@ def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> flo
     sizes, repeated = np.unique(totals, return_counts=True)
 
     def log_binomial(total, j):
-        ways = gammaln(total + 1) - gammaln(j + 1) - gammaln(total - j + 1)
-        return ways + xlogy(j, share) + xlogy(total - j, 1 - share)
+        ways = scipy.special.gammaln(total + 1) - scipy.special.gammaln(j + 1) - scipy.special.gammaln(total - j + 1)
+        return ways + scipy.special.xlogy(j, share) + scipy.special.xlogy(total - j, 1 - share)
 
     def deviance(total, j):
         mean, rest = total * share, total - j
-        return 2 * (xlogy(j, j / mean) + xlogy(rest, rest / (total - mean)))
+        return 2 * (scipy.special.xlogy(j, j / mean) + scipy.special.xlogy(rest, rest / (total - mean)))
 
     counts = [(t * share, int(t), partial(log_binomial, t), partial(deviance, t)) for t in sizes]
     at_total = float(log_binomial(n, first))

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
+import scipy
 
 from .cells import MIN_EXPECTED, Counts, checked_counts, pooled
 from .goodness import BOUND_METHOD
@@ -62,7 +62,7 @@ def furthest(counts: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> s
         if not x + y:
             return 0.0
         e, f = (x + y) * n / (n + m), (x + y) * m / (n + m)
-        return float(xlogy(x, x / e) + xlogy(y, y / f))
+        return float(scipy.special.xlogy(x, x / e) + scipy.special.xlogy(y, y / f))
 
     worst = max(counts.keys() | other.keys(), key=lambda o: (apart(o), str(o)))
     return f"{worst!r} was seen {counts.get(worst, 0)} of {n} and {other.get(worst, 0)} of {m} times"

@@ -1,5 +1,6 @@
 """The audit of a verifier given as a function: problems, an audit in each dtype or of a reference, one report."""
 
+import math
 import os
 import threading
 import time
@@ -129,7 +130,8 @@ def parts_of(subject: SubjectSpec, problems: AuditProblems, settings: AuditSetti
 
 def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, settings: AuditSettings) -> AuditedPart:
     """Audit a function on rows of one dtype."""
-    report, spent = report_of(subject, settings, problems), ProcessorTime()
+    report = report_of(subject, settings, problems)
+    spent = ProcessorTime((settings.processor_time or math.inf) / len(subject.dtypes))
     limits = {"timeout": settings.timeout, "memory": settings.memory, "time": spent}
     limits["copies"] = 0 if subject.program else len(lanes_of(problems.wide)) + problems.long_blocks
     with sandbox_of(subject, dtype, handed_over=subject.handed_over, **limits) as sandbox:

@@ -89,7 +89,6 @@ class FunctionSession:
         self.problems = drawn_for(self.subject, self.trees, self.problems, self.settings)
         slow = self.driven or self.trees or about["convention"].get("array") == "torch"
         self.real_calls = FEW_REAL_CALLS if slow and self.settings.quick else REAL_CALLS
-        self.time.seconds = (self.settings.processor_time or math.inf) / len(self.subject.dtypes)
         return about
 
     def failed(self, failure: RunFailed, doing: str) -> str:
