@@ -37,7 +37,7 @@ audit: $(AUDIT_READY)
 	@mkdir -p out
 	$(BIN)/draftproof audit block --json out/block.json --html out/block.html
 	$(BIN)/draftproof audit token --json out/token.json --html out/token.html
-	$(BIN)/draftproof audit transformers --quick --json out/transformers.json --html out/transformers.html
+	$(BIN)/draftproof audit transformers --quick --dtype float64,float32,bfloat16 --json out/transformers.json --html out/transformers.html
 	@read run seconds < $(AUDIT_READY); total=$$(($$(date +%s) - $(STARTED))); echo; \
 	if [ "$$run" = "$(STARTED)" ]; then echo "from nothing to three reports in $$total s, of which installing $$seconds s:"; \
 	else echo "three reports in $$total s; everything was installed already:"; fi
