@@ -149,7 +149,8 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     settings: of the request. setting: what it is called in the grid. calls: made for the law.
     without_effect: settings without which the law that is asked for is the same.
     untold: known mistakes about the settings that none of the requests chosen for them tells apart.
-    ways_of_plain: whether it went as many ways as without speculation, as if it drafted nothing; None if not compared.
+    ways_of_plain: whether it went as many ways with as many random numbers as without speculation, as if it drafted
+        nothing; None if not compared.
     missed, confirmations: of a driven law, as of DrivenDetail.
     drawn: in how many ways the other requests' numbers fell, given each of which a request's law is known; 0 if the law
         is of all requests together.

@@ -256,6 +256,7 @@ def _facts(followed: FollowedDecoder, found: Explored) -> dict[str, Any]:
     """Return what an answer says next to the law."""
     return {
         "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
+        "numbers": found.numbers,
         "findings": found.findings, "calls": followed.calls, "reads": _reads(followed.exploration),
         "behind": followed.behind,
         "logprobs": [[[*text], *both] for text, both in followed.logprobs.items()],

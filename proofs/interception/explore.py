@@ -90,7 +90,7 @@ class Explored:
 
     law: outcome -> probability, or None.
     exactness, resolution: as in ``Tracer``.
-    paths: the number of paths.
+    paths: the number of paths. numbers: of random numbers on all of them.
     reason: why the law is not known.
     findings: what was noticed on the way.
     coarsest: the fewest bits of a uniform that was compared, 0 if none was.
@@ -105,6 +105,7 @@ class Explored:
     findings: dict[str, str] = field(default_factory=dict)
     coarsest: int = 0
     between_levels: float = 0.0
+    numbers: int = 0
 
 
 def explore(
@@ -124,7 +125,7 @@ def explore(
     """
     of_all = None if walks is None else range(exploration.replays)
     walks, tracer, law = [] if walks is None else walks, kind(exploration), dict[Outcome, Any]()
-    leaves, tracer.shares_noise = [], True
+    leaves, tracer.shares_noise, drawn = [], True, 0
     walks.clear()  # of the draft block before
     try:
         while tracer.begin():
@@ -135,6 +136,7 @@ def explore(
             if len(tracer.path) < len(tracer.script):
                 tracer.differs()
             law[outcome] = law.get(outcome, 0) + tracer.probability
+            drawn += len(tracer.sources) + len(tracer.drawn)
             if exploration.decisions is not None:
                 path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
                 exploration.decisions.append(path)
@@ -158,7 +160,7 @@ def explore(
     coarsest = min(tracer.lattices, default=0)
     law = {outcome: _rounded(probability) for outcome, probability in law.items()}
     known = Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
-    known.between_levels = tracer.between_levels
+    known.between_levels, known.numbers = tracer.between_levels, drawn
     return known
 
 

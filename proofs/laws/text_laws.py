@@ -80,7 +80,8 @@ class TextsLaw(Law):
     masses: the table of all texts of a call; None if that law is not known.
     parts: laws of some of the texts, if only those are known.
     alone: for each of several texts the law of its request alone, if it was measured.
-    resolution: total variation to which it is known. calls: number of calls made for it.
+    resolution: total variation to which it is known. calls: number of calls made for it. numbers: random numbers on all
+      paths.
     reads: what the decoder asks of its surroundings. keeps: names of what changes with each call.
     logprobs: text -> the smallest and the largest logprobs that were reported with it.
     raises: the kind of error that every call raises, or that ended the traced one.
@@ -93,6 +94,7 @@ class TextsLaw(Law):
     alone: Sequence[TextMasses] = ()
     resolution: float = 0.0
     calls: int = 0
+    numbers: int = 0
     reads: Sequence[str] = ()
     keeps: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
@@ -308,7 +310,7 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
         kind = UNSTEADY if seen["differs"] == "from call to call" else UNWRITTEN
         text = f"the same call gives different outputs {seen['differs']}: with seed {seen['seed']} {texts}"
         findings = {kind: text, **findings}
-    numbers = ("behind", "resolution", "paths", "calls", "reason", "raises", "missed", "confirmations")
+    numbers = ("behind", "resolution", "paths", "numbers", "calls", "reason", "raises", "missed", "confirmations")
     return TextsLaw(
         masses=None if answer["law"] is None else _masses(answer["law"]),
         parts=[SlotsMasses((*p["slots"],), _masses(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],

@@ -9,7 +9,7 @@ from ...verifiers.evidence import Evidence, without_smallest
 
 
 def nothing_drafted(evidence: Sequence[Evidence]) -> bool:
-    """Check whether requests with speculation were compared with those without, and none had more random paths."""
+    """Check whether requests with speculation were compared with those without, and none had other random numbers."""
     compared = [drafted for drafted in _drafted(evidence) if drafted is not None]
     return bool(compared) and not any(compared)
 
@@ -32,7 +32,7 @@ def drafts_seen(evidence: Sequence[Evidence], server: Mapping[str, Any] | None) 
 
 
 def _drafted(evidence: Sequence[Evidence]) -> list[bool | None]:
-    """Return for each request with speculation to a decoder whether it had more random paths than without.
+    """Return for each request with speculation to a decoder whether it had other random numbers than without.
 
     None: it was not compared.
     """

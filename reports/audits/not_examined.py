@@ -195,7 +195,7 @@ def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
     if not any(compared):
         return []
     where = "" if all(compared) else f" in {counted(sum(compared), 'request')} of {len(compared)}"
-    return [f"speculation{where}: it has as many random paths as without a draft, as if none was drafted"]
+    return [f"speculation{where}: it has as many random numbers as without a draft, as if none was drafted"]
 
 
 def _regions(report: Run, wide: bool) -> list[str]:

@@ -225,7 +225,7 @@ class ExactTexts:
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(expected, cell.problem)
         if plain is not None and plain.paths > 1 and found.measured:
-            facts["ways_of_plain"] = found.paths == plain.paths
+            facts["ways_of_plain"] = (found.paths, found.numbers) == (plain.paths, plain.numbers)
         request = TextsRequest(
             cell.tokens, texts, expected, plain,
             (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,

@@ -11,6 +11,8 @@ from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import SEQUENCES, asked_cells, decoder_problem, zeros_problem
 from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.reports.audits.servers.remarks import Seen
+from draftproof.tests.subjects import right_decoders
+from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.details import TextLawDetail
 from draftproof.verifiers.evidence import HOLDS, Evidence, Method
@@ -116,8 +118,18 @@ def test_a_setting_without_effect_and_a_decoder_that_drafts_nothing_are_in_the_r
     assert report.verdict == "inconclusive", "a decoder that never drafts has not shown that it verifies"
     assert report.reading.endswith("of 1 problem (V to 3), but nothing shows that tokens were drafted")
     sentences = " ".join(report.not_examined)
-    assert "what min_p must do" in sentences and "speculation: it has as many random paths" in sentences
+    assert "what min_p must do" in sentences and "speculation: it has as many random numbers" in sentences
     assert "tokens that the target gives probability 0: no problem has one" in report.not_examined
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("name", "verdict"), [("R01", "inconclusive"), ("R08", "holds")])
+def test_drafts_that_are_certain_are_seen_although_there_are_no_more_ways(name, verdict):
+    """Each token of a certain draft is kept, or one of the others drawn: as many ways as without a draft."""
+    entry = RIGHT_DECODERS[name]
+    engine = Engine(name, "planted", f"{right_decoders.__name__}:{name}", follows=True, forged=False)
+    report = audit_engine(engine, levels=("exact",), settings=entry.settings, tokens=entry.tokens)
+    assert report.verdict == verdict, entry.title
 
 
 @pytest.mark.engine
