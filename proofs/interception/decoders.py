@@ -249,7 +249,8 @@ def _together(laws: Sequence[Explored]) -> Explored:
     weakest = max([Strength.BY_CALLS, *known], key=lambda strength: strength.rank)
     findings = {kind: text for one in reversed(laws) for kind, text in one.findings.items()}
     return Explored(laws[-1].law, weakest, max(one.resolution for one in laws),
-                    sum(one.paths for one in laws), laws[-1].reason, findings)  # fmt: skip
+                    sum(one.paths for one in laws), laws[-1].reason, findings,
+                    numbers=sum(one.numbers for one in laws))  # fmt: skip
 
 
 def _facts(followed: FollowedDecoder, found: Explored) -> dict[str, Any]:

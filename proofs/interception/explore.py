@@ -125,7 +125,7 @@ def explore(
     """
     of_all = None if walks is None else range(exploration.replays)
     walks, tracer, law = [] if walks is None else walks, kind(exploration), dict[Outcome, Any]()
-    leaves, tracer.shares_noise, drawn = [], True, 0
+    leaves, tracer.shares_noise = [], True
     walks.clear()  # of the draft block before
     try:
         while tracer.begin():
@@ -136,20 +136,14 @@ def explore(
             if len(tracer.path) < len(tracer.script):
                 tracer.differs()
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            drawn += len(tracer.sources) + len(tracer.drawn)
             if exploration.decisions is not None:
                 path = {"outcome": encoded(outcome), "path": [*tracer.path], "lines": [*tracer.lines]}
                 exploration.decisions.append(path)
             if sharing(tracer.races):
                 leaves.append(tracer.leaf(outcome))
                 continue
-            replay(
-                tracer,
-                call,
-                outcome,
-                (of_all or exploration.points) if tracer.path else range(REPLAYS_WITHOUT_CHANCE),
-                walks,
-            )
+            points = of_all or exploration.points
+            replay(tracer, call, outcome, points if tracer.path else range(REPLAYS_WITHOUT_CHANCE), walks)
         for leaf in decided_by_one(leaves):
             tracer.return_to(leaf)
             replay(tracer, call, leaf.outcome, of_all or exploration.points, walks)
@@ -160,7 +154,7 @@ def explore(
     coarsest = min(tracer.lattices, default=0)
     law = {outcome: _rounded(probability) for outcome, probability in law.items()}
     known = Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
-    known.between_levels, known.numbers = tracer.between_levels, drawn
+    known.between_levels, known.numbers = tracer.between_levels, tracer.numbers
     return known
 
 
@@ -196,6 +190,7 @@ def replay(
     """
     tracer.remember_path()
     tracer.exploration.repeated += 1
+    tracer.numbers += len(tracer.sources) + len(tracer.drawn)
     for which in at[:1] if len(tracer.path) > LONG_PATH / 4 else at:
         tracer.replay(which)
         points = tracer.plain_call[0] if tracer.plain_call else []

@@ -96,7 +96,9 @@ class SlotLaw:
                 law[chosen] = law.get(chosen, 0) + mass
         except NotInterceptable as stopped:
             return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
-        return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings)
+        known = Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings)
+        known.numbers = tracer.numbers
+        return known
 
     def _traced(self, script: Script, mass: Any) -> Outcome:
         self.tracer.set_out(script, mass, self.drawn)

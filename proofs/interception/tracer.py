@@ -85,7 +85,7 @@ class Tracer(Branching):
     whole_from: entries of a row from which on a number that meets it is looked up in it as a whole.
     most_numbers, long_path, most_values, most_cuts: limits of one path (``MAX_NUMBERS_PER_PATH``, ``LONG_PATH``,
       ``MOST_VALUES``), and of the comparisons of one number.
-    retracing: whether a recorded path is traced again.
+    numbers: random numbers on the paths that were replayed. retracing: whether a recorded path is traced again.
     races: those of the path, by their place in it.
     shares_noise: whether races that share noise are looked at together, after all paths (``shared_noise``).
     seeded: kind of generator -> the call in which one was made from the seed of the call.
@@ -106,7 +106,7 @@ class Tracer(Branching):
         self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
         self.findings: dict[str, str] = {}
         self.run = object()
-        self.paths = self.choices = 0
+        self.paths = self.choices = self.numbers = 0
         self.lattices: set[int] = set()
         self.resolution = self.between_levels = 0.0
         self.failure: NotInterceptable | None = None
