@@ -27,9 +27,9 @@ class Stopped(Exception):
 
 
 class Turns:
-    """Leave to use a core: a context manager that at most ``jobs`` threads are in at a time.
+    """A limit on the cores that are used: a context manager that at most ``jobs`` threads are in at a time.
 
-    groups: the process groups that run in somebody's turn.
+    groups: the process groups that these threads have started, and that still run.
     Raises: Stopped, on entering, after ``stop``.
     """
 

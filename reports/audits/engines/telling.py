@@ -82,22 +82,22 @@ def telling_requests(
     every = mistakes_of(cell.settings, order, cell.sampling) if len(requests_of(cell.settings)) == 1 else {}
     if not every:
         return [cell], []
-    told: list[tuple[TextCell, set[str]]] = []
+    useful: list[tuple[TextCell, set[str]]] = []  # each with the mistakes that it tells apart
     left = {*every}
     for request in chain([cell], _on_drawn_pairs(cell, order, has)):
         apart = told_by(request, order)
         if apart or (request is cell and apart is not None):
-            told.append((request, apart))
+            useful.append((request, apart))
             left -= apart
         if not left:
             break
-    if alone and told:
-        best, apart = max(told, key=lambda one: len(one[1]))
+    if alone and useful:
+        best, apart = max(useful, key=lambda one: len(one[1]))
         return [best], [name for name in every if name not in apart]
-    chosen = [request for request, _ in told[:1] if request is cell]
-    missing = {*every} - left - (told[0][1] if chosen else set())
+    chosen = [request for request, _ in useful[:1] if request is cell]
+    missing = {*every} - left - (useful[0][1] if chosen else set())
     while missing:
-        best, apart = max(told, key=lambda one: len(one[1] & missing))
+        best, apart = max(useful, key=lambda one: len(one[1] & missing))
         chosen.append(best)
         missing -= apart
     return chosen or [cell], [name for name in every if name in left]
@@ -113,8 +113,8 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
     if first.sampling == PLAIN or len(requests_of(first.settings)) > 1:
         return [*cells]
     if own:
-        told = {name for cell in cells for name in told_by(cell, order) or ()}
-        left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in told]
+        apart = {name for cell in cells for name in told_by(cell, order) or ()}
+        left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
     return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *others]
