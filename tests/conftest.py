@@ -192,6 +192,15 @@ def rough_limits(monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def sandbox():
+    """One child without torch for the laws of plain functions, whichever test measures them."""
+    from draftproof.proofs.sandbox import Sandbox
+
+    with Sandbox("", timeout=60) as box:
+        yield box
+
+
+@pytest.fixture(scope="session")
 def torch_child():
     """Gives one child that has loaded torch, with rows of a precision: to start one takes longer than most tests."""
     from draftproof.proofs.sandbox import Sandbox

@@ -13,7 +13,6 @@ from draftproof.models.problem import Problem
 from draftproof.models.regions import VISIBLE
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception
 
@@ -37,15 +36,9 @@ def shown_on(number: int, quick: bool = False) -> Problem | None:
     return next((p for p, rows in problems(quick).values() if total_variation(rows, width) > VISIBLE), None)
 
 
-@pytest.fixture(scope="module")
-def box():
-    with Sandbox("", timeout=60) as box:
-        yield box
-
-
-def judged(box, subject, problem):
-    box.load(subject, [toy(1)])
-    return lossless(measured(problem, "float64", box.law(problem)))
+def judged(sandbox, subject, problem):
+    sandbox.load(subject, [toy(1)])
+    return lossless(measured(problem, "float64", sandbox.law(problem)))
 
 
 def numbers(count: int, at_once: int):
@@ -53,13 +46,13 @@ def numbers(count: int, at_once: int):
 
 
 @pytest.mark.parametrize("number", numbers(DRAWN, 6))
-def test_a_width_chosen_by_rows_that_later_tokens_lead_to_is_refuted_by_its_law(box, number, tmp_path):
+def test_a_width_chosen_by_rows_that_later_tokens_lead_to_is_refuted_by_its_law(sandbox, number, tmp_path):
     """The law of its code says what the sum over all blocks says, which follows no code."""
     one, problem = drawn_width(number), shown_on(number)
     assert one.variation >= LEAST
     if problem is None:
         pytest.skip("no problem of an audit shows it: counted below")
-    evidence = judged(box, one.written(tmp_path), problem)
+    evidence = judged(sandbox, one.written(tmp_path), problem)
     assert evidence.refuted
     if "block rule" not in one.title:
         wrong = total_variation(problems()[problem.name][1], one.width)
@@ -69,10 +62,10 @@ def test_a_width_chosen_by_rows_that_later_tokens_lead_to_is_refuted_by_its_law(
 @pytest.mark.parametrize(
     ("number", "every"), [(0, 6), *(pytest.param(n, 1, marks=pytest.mark.deceiver) for n in range(RIGHT))]
 )
-def test_a_width_that_is_known_before_the_token_is_drafted_holds(box, number, every, tmp_path):
+def test_a_width_that_is_known_before_the_token_is_drafted_holds(sandbox, number, every, tmp_path):
     subject = drawn_width(number, right=True).written(tmp_path)
     for problem, _ in [*problems().values()][::every]:
-        assert judged(box, subject, problem).holds, problem.name
+        assert judged(sandbox, subject, problem).holds, problem.name
 
 
 @pytest.mark.parametrize(

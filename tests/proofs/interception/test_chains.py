@@ -8,17 +8,10 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import QQ
 from draftproof.proofs.interception.places import constant_key
-from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.one_call import measure_one_call
 
 pytestmark = pytest.mark.interception
 FILE = Path(__file__).parents[2] / "subjects" / "chains.py"
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox("", timeout=30) as box:
-        yield box
 
 
 def measure(sandbox, name, *row):

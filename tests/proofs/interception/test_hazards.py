@@ -13,17 +13,10 @@ from draftproof.proofs.audit_claims import lossless, support
 from draftproof.proofs.interception.hazards import Ladder, NotMonotone
 from draftproof.proofs.interception.noise_rows import levels
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.one_call import measure_one_call
 
 pytestmark = pytest.mark.interception
 FILE = Path(__file__).parents[2] / "subjects" / "noise.py"
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox("", timeout=30) as box:
-        yield box
 
 
 def measure(sandbox, name, *row):
@@ -103,10 +96,10 @@ def test_races_in_each_precision_of_torch(dtype, coarse, tmp_path, torch_child):
     )
     problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ["5/8", "1/4", "1/8"], "draft": ["0", "1", "0"]})
     laws = {}
-    box = torch_child(dtype)
+    sandbox = torch_child(dtype)
     for name in ("right", "capped"):
-        box.load(f"{file}:{name}", [problem])
-        laws[name] = lossless(measured(problem, dtype, box.law(problem)))
+        sandbox.load(f"{file}:{name}", [problem])
+        laws[name] = lossless(measured(problem, dtype, sandbox.law(problem)))
     assert laws["right"].verdict == "holds"
     assert laws["right"].bound < coarse
     assert laws["capped"].verdict == "refuted"

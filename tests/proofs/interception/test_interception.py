@@ -10,7 +10,6 @@ from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, lossless, support
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception
 FILE = Path(__file__).parents[2] / "subjects" / "draws.py"
@@ -33,12 +32,6 @@ def names(group):
     """Names of the functions of a group, read from the file's text: importing it here would draw real numbers."""
     body = FILE.read_text().split(f"\n{group} = (", 1)[1].split(")", 1)[0]
     return [name.strip() for name in body.replace("\n", " ").split(",") if name.strip()]
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox("", timeout=30) as box:
-        yield box
 
 
 def measure(sandbox, name, problem, file=FILE):

@@ -5,7 +5,6 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.interception.test_interception import FILE as DRAWS
 from draftproof.tests.subjects import shared_noise
 
@@ -16,12 +15,6 @@ SMALL, LARGER = drawn(3, 2, "generic"), drawn(4, 2, "generic")
 
 def names(group):
     return [name for name, function in vars(shared_noise).items() if function in getattr(shared_noise, group)]
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox("", timeout=30) as box:
-        yield box
 
 
 def measure(sandbox, name, problem):

@@ -15,13 +15,6 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.choices import long_unless
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with Sandbox("draftproof.tests.subjects.wide:by_choice") as child:
-        child.start([toy(1)])
-        yield child
-
-
 def judged(sandbox, name, problem):
     sandbox.load(f"draftproof.tests.subjects.wide:{name}", [toy(1)])
     measurement = measured_wide(problem, "float64", sandbox.law(problem))
