@@ -5,7 +5,10 @@ from importlib import import_module
 
 import numpy as np
 
+from draftproof.models.recorded_steps import Recording
 from draftproof.recording import Recorder
+from draftproof.reports.audits.steps.judge import RecordingJudge
+from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
 
 V, GAMMA = 300, 3
@@ -54,3 +57,34 @@ def record(folder, verify="C10", steps=200, rule="token", fault=None, seed=0, vo
             )  # fmt: skip
     recorder.close()
     return recorder
+
+
+def judge_of(folder, **options):
+    """Return what judged the recording in a folder."""
+    return judge_all(RecordingJudge(Recording.open(folder), **options))
+
+
+def greedy(which=0):
+    """Make a verifier of the most probable token. which: 0 for the first of equals, -1 for the last."""
+
+    def verify(target, draft, tokens, rng):
+        out = []
+        for row, token in zip(target, [*tokens, -1]):
+            out.append(int(np.flatnonzero(row == row.max())[which]))
+            if out[-1] != token:
+                break
+        return out
+
+    return verify
+
+
+def rewritten(folder, change):
+    """Change the arrays of the first shard."""
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+
+    shard = folder / "steps-000000.safetensors"
+    with safe_open(shard, "numpy") as file:
+        arrays, about = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    change(arrays)
+    save_file(arrays, shard, about)

@@ -13,8 +13,7 @@ from draftproof.recording import Recorder
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.reports.commands.in_process import draftproof as run
 
-from .recordings import record
-from .test_recordings import rewritten
+from .recordings import record, rewritten
 
 SHARD = "steps-000000.safetensors"
 
@@ -29,8 +28,16 @@ def half(arrays):
     arrays["rest_target"][0] /= 2
 
 
+def entry(value):
+    return lambda arrays: arrays["target"].__setitem__(0, value)
+
+
 def outside(arrays):
     arrays["ids"][0] = 300
+
+
+def drafts_outside(arrays):
+    arrays["draft_tokens"][0] = 10**6
 
 
 def too_many(arrays):
@@ -69,43 +76,45 @@ def half_written(folder):
     (folder / "steps-000002.safetensors").write_bytes(b"")
 
 
-DAMAGE = {
+FILES = {
     "a shard cut short": (cut_short, f"{SHARD}: cannot be read", 20),
-    "a row that does not sum to one": (
-        lambda folder: rewritten(folder, half), f"{SHARD}, step 0: a row of the target sums to 0.5", 39,
-    ),
-    "an id outside the vocabulary": (
-        lambda folder: rewritten(folder, outside), f"{SHARD}: ids has the token 300, expected 0..299", 20,
-    ),
-    "more emitted than drafted plus one": (
-        lambda folder: rewritten(folder, too_many), "of 3 drafted, expected one more at most", 20,
-    ),
-    "an array of another type": (
-        lambda folder: rewritten(folder, of_another_type), f"{SHARD}: target is int32 of shape", 20,
-    ),
-    "an array that lacks a column": (
-        lambda folder: rewritten(folder, one_column_short), "expected real numbers in 34 columns", 20,
-    ),
-    "logits of listed tokens alone": (
-        lambda folder: rewritten(folder, logits_without_their_rest), "one of 'logits' and 'logits_rest' alone", 20,
-    ),
-    "more natural tokens than listed": (
-        lambda folder: rewritten(folder, more_natural_than_listed), "natural of row 3 is 1048576, expected 0 to", 20,
-    ),
-    "a mass below 0": (
-        lambda folder: rewritten(folder, less_than_nothing), f"{SHARD}, step 0: a row of the target sums to nan", 39,
-    ),
     "a shard of another engine": (of_another_engine, f"{SHARD}: of another recording than header.json", 20),
     "a process killed while it wrote": (half_written, "steps-000002.safetensors: cannot be read", 40),
-}  # fmt: skip
+}
+ARRAYS = {
+    "a row that does not sum to one": (half, f"{SHARD}, step 0: a row of the target sums to 0.5", 39),
+    "an entry that is no number": (entry(np.nan), f"{SHARD}, step 0: a row of the target sums to nan", 39),
+    "an entry below 0": (entry(-0.1), f"{SHARD}, step 0: a row of the target sums to nan", 39),
+    "a mass below 0": (less_than_nothing, f"{SHARD}, step 0: a row of the target sums to nan", 39),
+    "an id outside the vocabulary": (outside, f"{SHARD}: ids has the token 300, expected 0..299", 20),
+    "a draft outside the vocabulary": (drafts_outside, "draft_tokens has the token 1000000, expected 0..299", 20),
+    "more emitted than drafted plus one": (too_many, "of 3 drafted, expected one more at most", 20),
+    "an array of another type": (of_another_type, f"{SHARD}: target is int32 of shape", 20),
+    "an array that lacks a column": (one_column_short, "expected real numbers in 34 columns", 20),
+    "an array that is missing": (lambda a: a.pop("ids"), "no array 'ids'", 20),
+    "logits of listed tokens alone": (logits_without_their_rest, "one of 'logits' and 'logits_rest' alone", 20),
+    "more natural tokens than listed": (more_natural_than_listed, "natural of row 3 is 1048576, expected 0 to", 20),
+    "no token emitted": (lambda a: a.update(emitted_offsets=a["emitted_offsets"] * 0), "emitted has", 20),
+    "places that fall": (lambda a: a["draft_offsets"].__setitem__(1, 10**6), "draft_offsets does not rise", 20),
+    "settings that are not there": (
+        lambda a: a["settings"].__setitem__(0, 3),
+        "settings number 3, expected -1..-1",
+        20,
+    ),
+    "rows of other tokens": (lambda a: a.update(ids=(a["ids"] + 1) % 300), "does not list the step's own tokens", 20),
+}
+"""What is damaged, what is said of it, and how many of 40 steps are judged."""
 
 
-@pytest.mark.parametrize("what", DAMAGE)
+@pytest.mark.parametrize("what", [*FILES, *ARRAYS])
 def test_what_is_whole_is_judged_and_the_rest_is_named(what, tmp_path):
-    damage, says, judged = DAMAGE[what]
+    change, says, judged = (FILES | ARRAYS)[what]
     folder = tmp_path / "steps"
     record(folder, steps=40, shard_steps=20)
-    damage(folder)
+    if what in FILES:
+        change(folder)
+    else:
+        rewritten(folder, change)
     ended = run("steps", folder, "--jobs", 1, "--json", tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text())
     assert (ended.status, ended.err) == (0, "")
@@ -115,19 +124,34 @@ def test_what_is_whole_is_judged_and_the_rest_is_named(what, tmp_path):
     assert report["steps"]["judged"]["steps"] == judged
 
 
-HEADERS = {
-    "no rule of ours": ('"rule": "tokens"', "rule 'tokens', expected one of token, block"),
-    "no such type": ('"rule": "token", "dtype": "int8"', "dtype 'int8', expected one of"),
+def header(**fields):
+    def change(folder):
+        file = folder / "header.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+
+    return change
+
+
+USELESS = {
+    "no rule of ours": (header(rule="tokens"), "rule 'tokens', expected one of token, block"),
+    "no such type": (header(dtype="int8"), "dtype 'int8', expected one of"),
+    "another version": (header(version=9), "version 9, expected 1"),
+    "another engine": (header(engine="x"), f"{SHARD}: of another recording than header.json"),
+    "no JSON": (lambda folder: (folder / "header.json").write_text("{"), "header.json"),
+    "no header": (
+        lambda folder: (folder / "header.json").unlink(),
+        "no header.json in it; expected recorded steps, or a file of JSON lines",
+    ),
+    "no shard": (lambda folder: (folder / SHARD).unlink(), "no shard in it"),
+    "its one shard cut short": (cut_short, f"no shard can be read: {SHARD}: cannot be read"),
 }
 
 
-@pytest.mark.parametrize("what", HEADERS)
-def test_a_header_that_cannot_be_is_one_line(what, tmp_path):
-    text, says = HEADERS[what]
-    record(tmp_path, steps=5)
-    header = tmp_path / "header.json"
-    fields = json.loads(header.read_text()) | json.loads("{" + text + "}")
-    header.write_text(json.dumps(fields))
+@pytest.mark.parametrize("what", USELESS)
+def test_a_recording_of_which_nothing_can_be_judged_is_one_line(what, tmp_path):
+    change, says = USELESS[what]
+    record(tmp_path, steps=10)
+    change(tmp_path)
     ended = run("steps", tmp_path, "--jobs", 1)
     assert (ended.status, len(ended.lines)) == (2, 1) and says in ended.err
 

@@ -5,13 +5,10 @@ from math import log
 import numpy as np
 import pytest
 
-from draftproof.models.recorded_steps import Recording
-from draftproof.reports.audits.steps.judge import RecordingJudge
-from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.purses import SHARE
 from draftproof.verifiers.zoo.catalogue import MUTANTS
 
-from .recordings import record, softmax
+from .recordings import judge_of, record, softmax
 
 pytestmark = pytest.mark.simulation
 V, GAMMA, MOST, MEDIAN = 2000, 4, 5000, 50
@@ -73,7 +70,7 @@ def refuted_at(name, folder):
     rule = "block" if MUTANTS[name].function.startswith("block_rule") else "token"
     for steps in PARTS:
         record(folder / str(steps), name, steps, rule, OTHER_ROWS.get(name), vocabulary=V, gamma=GAMMA)
-        judge = judge_all(RecordingJudge(Recording.open(folder / str(steps))))
+        judge = judge_of(folder / str(steps))
         if judge.steps.fortune.refuted_at is not None:
             return judge.steps.fortune.refuted_at + 1
     return None

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from draftproof.models.recorded_steps import Recording
-from draftproof.reports.audits.steps.judge import RecordingJudge
-from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.purses import CLAIMS
 
-from .recordings import record
+from .recordings import judge_of, record
 
 pytestmark = pytest.mark.simulation
 
@@ -22,7 +19,7 @@ RECORDINGS, STEPS = 200, 80
 def highest(folder, verify, rule, seed):
     """Log of the largest fortune of any claim, each with its share of the rate of false alarms."""
     record(folder, verify, steps=STEPS, rule=rule, seed=seed, vocabulary=60, dtype=("float64", "float32")[seed % 2])
-    judge = judge_all(RecordingJudge(Recording.open(folder), seed=seed))
+    judge = judge_of(folder, seed=seed)
     tokens = [f.highest - log(2) for purse in (judge.texts, judge.drafts) for f in purse.fortunes]
     return max(judge.steps.fortune.highest, *tokens) - log(len(CLAIMS))
 

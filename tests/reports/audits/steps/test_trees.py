@@ -10,8 +10,6 @@ from draftproof.models.errors import InputError
 from draftproof.models.recorded_steps import Recording, parts
 from draftproof.recording import Recorder, recorded
 from draftproof.reports.audits.steps.bets import Against, bets_on_steps
-from draftproof.reports.audits.steps.judge import RecordingJudge
-from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.reports.audits.steps.purses import StepPurse
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.reports.pages.page import page
@@ -25,14 +23,8 @@ from draftproof.verifiers.zoo.building_blocks import draw, excess, ratio
 from draftproof.verifiers.zoo.controls_trees import multi_round, without_replacement
 from draftproof.verifiers.zoo.tree_building_blocks import descent, one_after_another
 
-from .recordings import record
-from .test_recordings import rewritten
+from .recordings import judge_of, record, rewritten
 from .tree_recordings import SHAPE, V, drawn_tree, record_trees
-
-
-def judge_of(folder, **options):
-    return judge_all(RecordingJudge(Recording.open(folder), **options))
-
 
 RIGHT = [
     ("D01", "spec-infer", IID), ("D01", "token", WITHOUT_REPLACEMENT), ("D01", "spec-infer", TOP),

@@ -48,6 +48,12 @@ def test_only_the_places_that_matter_are_kept(tmp_path):
     assert written["gamma"] == 1 and written["vocabulary"] <= 4
 
 
+def test_where_nothing_refutes_no_problem_is_written(tmp_path):
+    record(tmp_path / "right", steps=40, gamma=2)
+    right = run("steps", tmp_path / "right", "--witness", tmp_path / "right.json")
+    assert right.status == 0 and not (tmp_path / "right.json").exists() and "no step of a chain refutes" in right.out
+
+
 @pytest.mark.parametrize(
     ("name", "right", "rule", "how", "parents"),
     [
