@@ -182,15 +182,6 @@ def brief_audits(monkeypatch):
         monkeypatch.setattr(module, "REAL_CALLS", calls)
 
 
-@pytest.fixture
-def rough_limits(monkeypatch):
-    """Draw one outcome on few steps of one shard for a limit of recorded steps: limits took most of the time."""
-    from draftproof.reports.audits.steps import limits
-
-    for name, value in (("ROUNDS", 1), ("LIMIT_STEPS", 32), ("LIMIT_SHARDS", 1)):
-        monkeypatch.setattr(limits, name, value)
-
-
 @pytest.fixture(scope="session")
 def sandbox():
     """One child without torch for the laws of plain functions, whichever test measures them."""

@@ -12,6 +12,8 @@ from draftproof.reports.audits.steps.progress import judge_all
 from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
 
 V, GAMMA = 300, 3
+TYPICAL_LIMITS = {"M11": 5, "M30": 20, "equality": 10_000}
+"""By which step three faults would have shown."""
 
 
 def verifier(name):

@@ -19,13 +19,6 @@ from draftproof.tests.reports.commands.in_process import draftproof as run
 from .recordings import Step, softmax, verifier
 
 V, GAMMA, REQUESTS = 40, 3, 4
-TYPICAL_LIMITS = {"M11": 5, "M30": 20, "equality": 10_000}
-
-
-@pytest.fixture(autouse=True)
-def quick_limits(monkeypatch):
-    """What is tested here is what the gate does with limits."""
-    monkeypatch.setattr(judge, "limits_of", lambda *_: TYPICAL_LIMITS)
 
 
 def engine(folder, verify="C10", hot=1.0, logits=False, more=None, **options):

@@ -100,7 +100,7 @@ def test_other_bugs_of_the_zoo_are_refuted(name, tmp_path):
 
 def test_siblings_verified_as_if_drawn_otherwise_are_refuted(tmp_path):
     """Drawn with replacement and verified as without; and said to be drawn otherwise than they are."""
-    record_trees(tmp_path / "verified", without_replacement, 900, "spec-infer", IID, parents=(-1, -1, -1, -1))
+    record_trees(tmp_path / "verified", without_replacement, 200, "spec-infer", IID, parents=(-1,) * 8)
     verified = judge_of(tmp_path / "verified")
     assert verified.steps.fortune.refuted_at is not None
     assert "without-replacement" in [law.name for law in verified.likely()]
@@ -179,6 +179,15 @@ def test_greedy_trees_are_judged_by_the_most_probable_token(tmp_path):
     assert not any(e.refuted for e in right.evidence) and right.steps["judged"]["greedy"] == 40
     record_trees(tmp_path / "wrong", "D03", 40, "greedy", TOP)
     assert audit_steps(tmp_path / "wrong").verdict == "refuted"
+
+
+@pytest.mark.usefixtures("simulated")
+def test_a_fault_of_trees_shows_by_its_limit(tmp_path):
+    record_trees(tmp_path / "right", "D01", 30, "spec-infer", IID, parents=(-1, -1))
+    limits = judge_of(tmp_path / "right").limits()
+    assert limits["T10"] < limits["T09"] < limits["greedy"] < 100 and limits["T01"] is None
+    record_trees(tmp_path / "wrong", "T10", limits["T10"], "spec-infer", IID, parents=(-1, -1))
+    assert judge_of(tmp_path / "wrong").steps.fortune.refuted_at is not None
 
 
 def test_a_path_that_is_not_in_the_tree_is_refuted(tmp_path):
