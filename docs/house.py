@@ -174,6 +174,11 @@ def measurements(page: str) -> str:
     return page
 
 
+def acceptance(page: str) -> str:
+    """Return the page of acceptance, as it stands in ``corpus``."""
+    return (SITE / "acceptance.md").read_text(encoding="utf-8").replace("](acceptance/", "](../corpus/site/acceptance/")
+
+
 def history(page: str) -> str:
     """The page of histories, as it stands in ``reports``."""
     return (SITE / "history.md").read_text(encoding="utf-8")
@@ -297,8 +302,8 @@ def errors(page: str) -> str:
 
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
-    "commands": commands, "contributing": contributing, "deceivers": deceivers, "decoders": decoders,
-    "wrong-decoders": wrong_decoders, "engines": engines, "errors": errors, "glossary": glossary,
+    "acceptance": acceptance, "commands": commands, "contributing": contributing, "deceivers": deceivers,
+    "decoders": decoders, "wrong-decoders": wrong_decoders, "engines": engines, "errors": errors, "glossary": glossary,
     "history": history, "index": index, "index-survey": index_survey,
     "measurements": measurements, "mechanisms": mechanisms, "python": statistics, "rounding": rounding,
     "bugs": gallery, "changelog": changes, "literature": literature,
