@@ -6,7 +6,7 @@ draw, for years.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,22 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
     n = counts.sum(axis=-1, keepdims=True)
     logs = [_log_rise(c * law, counts).sum(axis=-1) - _log_rise(np.array([c]), n)[..., 0] for c in mixture]
     return log_mean_exp(np.stack(logs))
+
+
+def log_evidence_of_rows(draws: Sequence[tuple[np.ndarray, np.ndarray]], contexts: int) -> float:
+    """Return log E of draws from several rows, each from the row of the context that it comes in.
+
+    Half the purse is bet on all contexts in turn, and an equal part of the other half on each context alone: a fault
+    of one context shows, and so does one that all share.
+    draws: (counts, row) of each context that came, [V] each. contexts: how many there can be.
+    Guarantee: E[E] = 1 if each draw follows its row given everything before it, and as a process a martingale.
+    Infinite for a draw of probability 0.
+    """
+    if any((counts[row <= 0] > 0).any() for counts, row in draws):
+        return math.inf
+    logs = [float(log_evidence(counts[row > 0], row[row > 0])) for counts, row in draws]
+    alone = log_mean_exp(np.array([*logs, *[0.0] * (contexts - len(logs))]))
+    return float(log_mean_exp(np.array([math.fsum(logs), alone])))
 
 
 STIRLING_FROM = 20.0

@@ -1,6 +1,6 @@
 """What an audit of an engine or a server saw of its drafts: was anything drafted and kept?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...models.decoding_settings import PLAIN
@@ -29,6 +29,28 @@ def drafts_seen(evidence: Sequence[Evidence], server: Mapping[str, Any] | None) 
     if all(one is None for one in drafted):
         return ""
     return f"; drafts seen on {drafted.count(True)} of {len(drafted)} requests"
+
+
+def of_levels(verdict: str, server: Mapping[str, Any]) -> str:
+    """Return the verdict on a sweep in words: with how many requests in flight, and whether tokens were drafted."""
+    levels = server["levels"]
+
+    def with_(chosen: Callable[[Mapping[str, Any]], Any]) -> str:
+        return ", ".join(str(level["in_flight"]) for level in levels if chosen(level))
+
+    refuted = with_(lambda level: level["verdict"] == "refuted")
+    held = with_(lambda level: level["verdict"] != "refuted" and not level["missed"])
+    open_ = with_(lambda level: level["verdict"] != "refuted" and level["missed"])
+    late = f"; undecided with {open_}" if open_ else ""
+    if verdict == "refuted":
+        return f"refuted: with {refuted} requests in flight{f', not with {held}' if held else ''}{late}"
+    if not any(level.get("drafted") for level in levels):
+        drafts = ", but nothing shows that tokens were drafted"
+    else:
+        none = with_(lambda level: not level.get("drafted"))
+        drafts = drafts_seen((), server) + (f"; none drafted with {none}" if none else "")
+    known = f"not refuted with {held} requests in flight" if held else "nothing decided"
+    return f"inconclusive: {known}, by samples alone{late}{drafts}"
 
 
 def _drafted(evidence: Sequence[Evidence]) -> list[bool | None]:

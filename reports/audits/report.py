@@ -75,7 +75,6 @@ FINDINGS = {
     "refused": "does not take every request at once",
     "longer-texts": "sends more tokens than requested",
     "another-model": "names a different model than requested",
-    "together-differs": "emits different outputs under concurrent requests",
     "seeds": "gives different outputs for one seed",
     "drift": "computes other rows than the reference",
     "recording-failed": "could not record every step",

@@ -231,13 +231,24 @@ class SameSeed(Closed, kw_only=True):
     same: Count
 
 
-class TwoSamples(Closed, kw_only=True):
-    """A test of two samples. limit: the total variation that is detected except with rate 1e-3."""
+class Level(Closed, kw_only=True):
+    """A number of requests in flight, and what they showed.
 
-    p_value: Number
-    false_alarm_rate: Number
-    limit: Number
-    cells: Count
+    drafted, kept: tokens, where the server shows them. log_e: logarithm of the evidence against the distribution.
+    alarm: from where on that refutes. impossible: outputs with a token of probability 0, one of which refutes.
+    missed: answers that were lost or requested again, with which the evidence refutes nothing.
+    """
+
+    in_flight: Count
+    texts: Count
+    tokens: Count
+    drafted: Count | None = None
+    kept: Count | None = None
+    log_e: float
+    alarm: Number
+    verdict: str
+    impossible: Count = 0
+    missed: Count = 0
 
 
 class ServerForm(Closed, kw_only=True):
@@ -246,7 +257,7 @@ class ServerForm(Closed, kw_only=True):
     models: that it lists; header: its Server header; answered_as: models that answers name. at_once: requests in
         flight.
     refused: why -> how often, and sent again. resumed: how often the run went on from its checkpoint.
-    choices: texts of an answer -> how often, where several were asked for.
+    choices: texts of an answer -> how often, where several were asked for. levels: of a sweep.
     """
 
     url: str
@@ -262,7 +273,7 @@ class ServerForm(Closed, kw_only=True):
     choices: Counts = {}
     speculation: Speculation
     same_seed: SameSeed | None = None
-    together_against_alone: TwoSamples | None = None
+    levels: list[Level] = []
     not_examined: list[str]
 
 

@@ -22,7 +22,7 @@ class Served(NamedTuple):
     """A way in which a server is asked for a row.
 
     settings: of the requests, in turn; None for the row's own.
-    tokens: cap of a text; 0 for caps of 1 to 6, in turn.
+    tokens: cap of a text. in_turn: whether texts have caps of 1, 2, ... up to it, in turn.
     prompt: "none", "varied" (of several lengths) or "same" (the same 40 tokens each time).
     stream, seeded: whether answers are streamed, and whether each request has a seed of its own.
     logprobs_of: what logprobs are asked for: "" for none, "text", "settings" or "prompt".
@@ -31,6 +31,7 @@ class Served(NamedTuple):
 
     settings: Sequence[Mapping[str, Any]] | None = None
     tokens: int = SERVED_TOKENS
+    in_turn: bool = False
     prompt: str = "none"
     stream: bool = False
     seeded: bool = False
@@ -93,7 +94,7 @@ GRID = (
     GridRow("EOS and minimum length", {"eos": [1], "min_tokens": 2}, 3),
     GridRow("two EOS tokens", {"eos": [1, 2]}, 3),
     GridRow("forced EOS at the cap", {"forced_eos": [2]}, 3),
-    GridRow("cap inside a block", {}, 1, served=Served(tokens=0, prompt="varied")),
+    GridRow("cap inside a block", {}, 1, served=Served(tokens=6, in_turn=True, prompt="varied")),
     GridRow("stop across tokens", {"stop": [[1, 2]]}, 3, DRAFT_ALONE, served=Served([{"stop": [[1, 1, 1]]}])),
     GridRow("stop inside a block", {"stop": [[1]]}),
     GridRow("two stops", {"stop": [[1], [0, 2]]}, 3, DRAFT_ALONE),

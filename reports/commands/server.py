@@ -21,6 +21,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.argument("url")
 @click.option("--target", metavar="DIR", help="Forged checkpoint that the server serves (draftproof forge).")
 @click.option("--grid", is_flag=True, help="With --target: examine every setting that the server has.")
+@click.option("--sweep", is_flag=True, help="With --target: ask with 1, 2, 4, ... requests in flight.")
 @click.option("--reference", metavar="DIR", help="Real weights that the server serves, in place of --target.")
 @click.option("--without", metavar="URL", help="With --grid or --reference: the same server without speculation.")
 @click.option(
@@ -41,7 +42,12 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.option("--words", metavar="NAME",
               help="Parameter names the server understands: llama.cpp, mlx-lm, vllm, openai, draftproof.")  # fmt: skip
 @click.option("--row", "rows", multiple=True, metavar="NAME", help="Examine only this row of the grid.")
-@click.option("--at-once", type=click.IntRange(1, 256), metavar="N", help="Requests in flight.  [default: 8]")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Requests in flight.  [default: 8; with --sweep up to 64]",
+)
 @click.option("--request-timeout", type=Finite(min=0.1), metavar="S", help="Seconds for one request.  [default: 60]")
 @click.option("--patience", type=Finite(min=0), metavar="S",
               help="Seconds for which a refused request is sent again.  [default: 30]")  # fmt: skip
@@ -49,7 +55,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @seed_option
 @timeout_option(600.0, 1, "Seconds of wall-clock time for all requests.")
 @report_options
-def command(url: str, target: str | None, reference: str | None, grid: bool, settings: dict[str, Any],
+def command(url: str, target: str | None, reference: str | None, grid: bool, sweep: bool, settings: dict[str, Any],
             json_file: str | None, html_file: str | None, require_decision: bool, **options: Any) -> None:  # fmt: skip
     """Audit a server of the OpenAI completions API at URL: http://HOST:PORT, started with whatever speculation.
 
@@ -67,15 +73,23 @@ def command(url: str, target: str | None, reference: str | None, grid: bool, set
     seed, given = options.pop("seed"), {name: value for name, value in options.items() if value not in (None, ())}
     given |= {"fields": settings, "key": os.environ.get("OPENAI_API_KEY")}
     with progress_bar() as progress:
-        report = _audited(url, target, reference, grid or bool(options["rows"]), given, seed, progress)
+        report = _audited(
+            url, target, reference, {"--sweep": sweep, "--grid": grid or bool(options["rows"])}, given, seed, progress
+        )
     output.finish(report, require_decision)
 
 
 def _audited(
-    url: str, target: str | None, reference: str | None, grid: bool, given: dict[str, Any], seed: int, progress: Any
+    url: str,
+    target: str | None,
+    reference: str | None,
+    ways: dict[str, bool],
+    given: dict[str, Any],
+    seed: int,
+    progress: Any,
 ) -> "Report":
     """Audit by the settings that the options say. Raises: UsageError for an option that those settings do not have."""
-    from ..audits.servers.settings import GridSettings, ReferenceSettings, ServerSettings
+    from ..audits.servers.settings import GridSettings, ReferenceSettings, ServerSettings, SweepSettings
 
     def settings(kind: type, option: str) -> Any:
         if strange := sorted(given.keys() - {field.name for field in fields(kind)}):
@@ -83,14 +97,21 @@ def _audited(
             raise click.UsageError(f"{flag} does not go with {option}")
         return kind(**given)
 
+    if ways["--sweep"] and (ways["--grid"] or target is None):
+        raise click.UsageError(f"--sweep does not go with {'--grid' if target else '--reference'}")
     if target is None:
         require("torch", "transformers")
-        given |= {"grid": True} if grid and not given.get("rows") else {}
+        given |= {"grid": True} if ways["--grid"] and not given.get("rows") else {}
         asked = settings(ReferenceSettings, "--reference")
         from ..audits.servers.reference import audit_reference
 
         return audit_reference(url, str(reference), asked, seed, progress)
-    if grid:
+    if ways["--sweep"]:
+        asked = settings(SweepSettings, "--sweep")
+        from ..audits.servers.sweep import audit_sweep
+
+        return audit_sweep(url, target, asked, seed, progress)
+    if ways["--grid"]:
         asked = settings(GridSettings, "--grid")
         from ..audits.servers.grid_audit import audit_grid
 

@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import log
 from typing import Any
 
 import matplotlib
@@ -12,7 +13,7 @@ from markupsafe import escape
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from ...verifiers.evidence import Evidence, without_smallest
+from ...verifiers.evidence import REFUTED, Evidence, without_smallest
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "draftproof", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
@@ -66,6 +67,29 @@ def acceptance(curves: list[dict[str, Any]], most: int = 3) -> str | None:
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
                       bbox_to_anchor=(0.5, -0.2), fontsize=9)  # fmt: skip
         return svg(figure, " ".join(says))
+
+
+def sweep(levels: Sequence[Mapping[str, Any]]) -> str | None:
+    """Draw tokens drafted and kept a step, and the evidence, against the requests in flight."""
+    if not levels:
+        return None
+    names, at = [str(level["in_flight"]) for level in levels], range(len(levels))
+    with plt.rc_context(STYLE):
+        figure, (above, below) = plt.subplots(2, 1, figsize=(6.4, 3.6), sharex=True)
+        for name, colour in (("drafted", TOKEN), ("kept", BLOCK)):
+            steps = [level["tokens"] - level.get("kept", 0) or 1 for level in levels]
+            above.plot(at, [level.get(name, 0) / n for level, n in zip(levels, steps)], "o-", color=colour, label=name)
+        above.set(ylabel="tokens a step", ylim=(0, None))
+        above.legend(frameon=False, fontsize=9)
+        alarm = levels[0]["alarm"] / log(10)
+        evidence = [4 * alarm if level.get("impossible") else level["log_e"] / log(10) for level in levels]
+        colours = [BAD if level["verdict"] == REFUTED else SUBJECT for level in levels]
+        below.scatter(at, [min(one, 4 * alarm) for one in evidence], c=colours, zorder=3)
+        below.axhline(alarm, color=BAD, linestyle="--", linewidth=1)
+        below.annotate("refuted above", (len(levels) - 1, alarm), ha="right", va="bottom", fontsize=9, color=BAD)
+        below.set(xlabel="requests in flight", ylabel="evidence,\npowers of ten", xticks=at, xticklabels=names)
+        said = (f"{name} {level_evidence:.1f}" for name, level_evidence in zip(names, evidence))
+        return svg(figure, f"Evidence in powers of ten by requests in flight: {', '.join(said)}; alarm at {alarm:.1f}.")
 
 
 def _telling(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from .glossary import Links
 from .plain_words import plain_sentence, problem_rows
 from .steps import gain_rows, steps_lines
 from .steps_figures import pictures_of
-from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
+from .summary import allowance, also_refuted, level_lines, price, reasons, regions, server_lines, speaks_of, summaries
 
 FEW_PROBLEMS = 12
 """Largest number of problems whose deviations are shown without being asked for."""
@@ -35,7 +35,7 @@ def page(report: Report) -> str:
         regions=regions(report),
         sentence=plain_sentence(report),
         problem_rows=problem_rows(first.witness.problem if first and first.witness else {}),
-        server_lines=server_lines(report.server) if report.server else [],
+        server_lines=[*server_lines(report.server), *level_lines(report.server)] if report.server else [],
         steps=report.steps,
         steps_lines=steps_lines(report.steps) if report.steps else [],
         gain_rows=gain_rows(report.steps) if report.steps else [],
@@ -52,6 +52,7 @@ def shown_of(report: Report) -> dict[str, Any]:
     pictures = {
         "limits": figures.limits(report.evidence),
         "acceptance": figures.acceptance(report.curves),
+        "sweep": figures.sweep((report.server or {}).get("levels", ())),
         "witness": figures.by_prefix(first.witness.prefixes if first and first.witness else ()),
     }
     return {

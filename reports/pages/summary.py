@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import log
 from typing import Any, NamedTuple
 
 from ...proofs.time_limits import NOT_REACHED
@@ -336,18 +337,37 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a server says of itself, and what became of the requests, as (name, text)."""
     names = [server["header"], *(f"model {name}" for name in server["answered_as"]), *server["fingerprints"]]
     kinds, drafts, seeds = server["kinds"].items(), server["speculation"], server.get("same_seed")
-    counted = ", ".join(f"{name} {kind['counted']:,} of {kind['asked']:,}" for name, kind in kinds)
+    each = ", ".join(f"{name} {kind['counted']:,} of {kind['asked']:,}" for name, kind in kinds)
+    levels = server.get("levels", ())
+    at_once = f"up to {server['at_once']}" if levels else server["at_once"]
+    each = f"{sum(level['texts'] for level in levels):,}" if levels else each
     resumed = f"; resumed {server['resumed']} times" if server["resumed"] else ""
     figures = {"drafted": "tokens drafted", "accepted": "accepted", "tokens_per_event": "tokens an event"}
     seen = ", ".join(f"{drafts[key]:,} {unit}" for key, unit in figures.items() if key in drafts)
     lines = [
         ("says it is", ", ".join(filter(None, names)) or "nothing"),
-        ("texts", f"{counted}; {server['at_once']} at once{resumed}"),
+        ("texts", f"{each}; {at_once} at once{resumed}"),
         ("drafts seen", f"{seen} ({drafts['seen']})" if seen else drafts["seen"]),
     ]
-    if pair := server["together_against_alone"]:
-        lines.append(("together", f"against alone p = {pair['p_value']:.2g}, detection limit TV {pair['limit']:.2g}"))
     return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same output")] if seeds else [])
+
+
+def level_lines(server: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return what each level of a sweep showed: its evidence, and tokens drafted and kept a step."""
+    return [(f"{level['in_flight']} in flight", _of_level(level)) for level in (server or {}).get("levels", ())]
+
+
+def _of_level(level: Mapping[str, Any]) -> str:
+    if level["verdict"] != REFUTED and level["missed"]:
+        return f"undecided, {counted(level['missed'], 'answer')} lost or requested again"
+    evidence, alarm = (level[name] / log(10) for name in ("log_e", "alarm"))
+    why = f"log10 E {evidence:.1f}, alarm at {alarm:.1f}"
+    why = f"{counted(level['impossible'], 'impossible output')}" if level.get("impossible") else why
+    steps = level["tokens"] - (level.get("kept") or 0)
+    drafts = "no drafts shown"
+    if level.get("drafted") is not None and steps:
+        drafts = f"{level['drafted'] / steps:.2f} drafted, {level['kept'] / steps:.2f} kept a step"
+    return f"{REFUTED if level['verdict'] == REFUTED else 'not refuted'}, {why}; {drafts}"
 
 
 UNITS = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}

@@ -18,7 +18,18 @@ from ..audits.report import Report
 from ..audits.scope_table import table
 from .errors import OF_KIND
 from .plain_words import problem_rows
-from .summary import acceptance, allowance, also_refuted, examined, price, reasons, run_lines, speaks_of, summaries
+from .summary import (
+    acceptance,
+    allowance,
+    also_refuted,
+    examined,
+    level_lines,
+    price,
+    reasons,
+    run_lines,
+    speaks_of,
+    summaries,
+)
 
 NAME = 16
 """Characters of a line's name."""
@@ -165,16 +176,22 @@ def _headline(report: Report) -> str:
     refuted = {e.claim for e in report.evidence if e.refuted and e.claim in report.claims}
     if refuted == {"lossless"} and PRECISION in report.findings:
         return "in float64, by what float32 rounds alone; for float32 code add --dtype float32"
-    if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS and not report.steps:
+    if report.verdict == ReportVerdict.REFUTED and shown and shown.claim in CLAIMS and not _told(report):
         return CLAIMS[shown.claim].fault or f"{shown.claim} does not hold"
     return words or "nothing was examined"
+
+
+def _told(report: Report) -> bool:
+    """Return whether the verdict's own words say where it was refuted."""
+    return bool(report.steps or (report.server or {}).get("levels"))
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the lines below the verdict, each with its name."""
     of_run, shown = [(name[0].upper() + name[1:], text) for name, text in run_lines(report)], report.shown_refutation()
+    yield from level_lines(report.server)
     if report.verdict == ReportVerdict.REFUTED:
-        if not report.steps:
+        if not _told(report):
             yield "Seen on", _seen_on(report, report.claims)
         yield from _why_refuted(report, shown)
         yield from of_run

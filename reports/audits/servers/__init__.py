@@ -19,5 +19,7 @@ row_requests   the requests of one row of the grid
 next_tokens    contexts of tokens, and their counts against their rows
 reported       logprobs, of text and prompt, each against its row
 
+sweep          --target --sweep: the same requests with more and more of them in flight
+
 reference      --reference: real weights, every token bet on under their rows
 """

@@ -10,9 +10,7 @@ from scipy.special import betaincinv
 
 from ....models.errors import InputError
 from ....models.problem import Problem, as_json, size_of
-from ....stattests.arguments import ALPHA, BETA
-from ....stattests.design import min_detectable_homogeneity
-from ....stattests.two_sample import homogeneity
+from ....stattests.arguments import ALPHA
 from ....verifiers.evidence import Evidence
 from ..engines.texts import judged
 from ..report import Report
@@ -151,20 +149,7 @@ class ServerTexts(ServerExamination):
 
     def section(self) -> dict[str, Any]:
         more = {"same_seed": self.same_seed} if self.same_seed else {}
-        return super().section() | {"together_against_alone": self._together_against_alone()} | more
-
-    def _together_against_alone(self) -> dict[str, Any] | None:
-        """Test whether texts of requests alone and many at once have one law; None without both."""
-        alone, together = (
-            Counter(texts[0][: self.problem.gamma + 1] for texts in self.journal.texts[name].values())
-            for name in ("alone", "together")
-        )
-        try:
-            test = homogeneity(alone, together)
-        except InputError:
-            return None
-        limit = min_detectable_homogeneity(alone.total(), max(2, test.cells), together.total(), ALPHA, BETA)
-        return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
+        return super().section() | more
 
     def not_examined(self, seen: Seen) -> list[str]:
         kinds, journal = self.kinds, self.journal

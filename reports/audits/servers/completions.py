@@ -1,8 +1,10 @@
 """One request of the OpenAI completions or chat completions API: its answer as texts, or how it failed."""
 
 import json
+import re
 import ssl
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,6 +146,17 @@ class Completions:
             return names, answer.headers.get("server", "")
         except (httpx2.HTTPError, ValueError, AttributeError):
             return [], ""
+
+    def drafts(self) -> tuple[int, int] | None:
+        """Return how many tokens the server has drafted and kept, if it counts them as vLLM does."""
+        counts: Counter[str] = Counter()
+        try:
+            text = self.client.get(f"{self.base.removesuffix('/v1')}/metrics", timeout=min(self.seconds, 10.0)).text
+            for name, value in re.findall(r"^vllm:spec_decode_num_(\w+)_tokens_total\S* (\S+)$", text, re.M):
+                counts[name] += int(float(value))
+        except (httpx2.HTTPError, ValueError):
+            return None
+        return (counts["draft"], counts["accepted"]) if "draft" in counts else None
 
     def ask(self, body: Mapping[str, Any]) -> Completion:
         """Send one request. Raises: Refused, Lost or Wrong."""

@@ -98,7 +98,7 @@ class ServerExamination(ABC):
             "url": self.clients[0].base, "models": self.names, "header": self.header, "at_once": self.settings.at_once,
             "answered_as": sorted(seen.models), "fingerprints": sorted(seen.fingerprints), "kinds": kinds,
             "refused": dict(journal.refusals), "resumed": journal.resumed, "longer_than_asked": seen.excess,
-            "choices": dict(seen.choices), "speculation": seen.speculation(), "together_against_alone": None,
+            "choices": dict(seen.choices), "speculation": seen.speculation(),
             "not_examined": self.not_examined(seen),
         }  # fmt: skip
 

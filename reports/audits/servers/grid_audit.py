@@ -1,6 +1,7 @@
 """A server under every setting that it has: every token of every text against its row; the same without speculation."""
 
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from .completions import Completions
 from .dialects import DIALECTS, dialect_of
 from .examination import ServerExamination, refused
 from .journal import Journal
-from .next_tokens import NextTokens, fit, shared, words
+from .next_tokens import NextTokens, fit, shared
 from .remarks import Seen
 from .row_requests import RowRequests, row_requests
 from .settings import GridSettings
@@ -63,21 +64,17 @@ def audit_grid(url: str, target: str, settings: GridSettings, seed: int = 0, pro
         return ServerGrid(url, {"target": target}, clients, settings, seed, progress).audit()
 
 
-class ServerGrid(ServerExamination):
-    """An examination of a grid, row by row."""
-
-    claims = DECIDING
-    settings: GridSettings
+class ServerRows(ServerExamination):
+    """An examination of a server of a forged target, row by row of requests under settings."""
 
     def begin(self) -> None:
         settings = self.settings
         if any(client.chat for client in self.clients):
             raise InputError(f"{self.url}: the grid has no chat requests; expected the URL of the completions")
-        self.rows, self.problem = chosen_rows(settings.rows, SERVED), settings.problem(self.given["target"])
+        self.rows, self.problem = self.chosen(), settings.problem(self.given["target"])
         self.modes: dict[str, Completions] = dict(zip((DRAFT, PLAIN), self.clients))
         dialect = dialect_of(self.header, settings.words)
         self.dialect, self.words = DIALECTS[dialect], words_of(Path(self.given["target"]), self.problem.vocabulary)
-        self.alpha = ALPHA / (TESTS * len(self.rows))
         self.fields = {**settings.fields, **({"model": settings.model} if settings.model else {})}
         self.found: list[Evidence] = []
         self.left_out: list[str] = []
@@ -86,20 +83,39 @@ class ServerGrid(ServerExamination):
                    "words": dialect}  # fmt: skip
         self.journal = Journal(settings.checkpoint, depends)
 
+    @abstractmethod
+    def chosen(self) -> Sequence[GridRow]:
+        """Return the rows to ask for."""
+
+    def requests(self, row: GridRow, mode: str = DRAFT) -> RowRequests:
+        """Return the requests of a row. Raises: InputError if this server has none such."""
+        return row_requests(row, mode, self.problem, self.words, self.seed, self.dialect, self.fields)
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        return self.found
+
+
+class ServerGrid(ServerRows):
+    """An examination of a grid."""
+
+    claims = DECIDING
+    settings: GridSettings
+
+    def chosen(self) -> Sequence[GridRow]:
+        rows = chosen_rows(self.settings.rows, SERVED)
+        self.alpha = ALPHA / (TESTS * len(rows))
+        return rows
+
     def ask(self) -> None:
         for k, row in enumerate(self.rows):
             self.progress(row.name, k, len(self.rows))
             try:
-                requests = {mode: row_requests(row, mode, self.problem, self.words, self.seed, self.dialect,
-                                               self.fields) for mode in self.modes}  # fmt: skip
+                requests = {mode: self.requests(row, mode) for mode in self.modes}
                 self._written(requests[DRAFT], len(row.requests))
             except InputError as error:
                 self.left_out.append(f"{row.name}: {error}")
                 continue
             self.found += self._examined(row, requests)
-
-    def evidence(self, complete: bool) -> list[Evidence]:
-        return self.found
 
     def shown(self) -> Iterator[Mapping[str, Any]]:
         """Yield what the answers of the server with speculation show."""
@@ -172,8 +188,7 @@ class ServerGrid(ServerExamination):
             impossible=seen.impossible.total() or None, seed=self.seed, lost=answered.lost or None,
         )  # fmt: skip
         if refuted:
-            entries = [*self._impossible(seen), *found.entries]
-            return self._refuted(row, replace(made, total_variation=found.apart), *entries, laws=tuple(entries))
+            return self._refuted(row, replace(made, total_variation=found.apart), *found.entries, laws=found.entries)
         if answered.lost:
             return made.undecided(LOST.format(answered.lost))
         return replace(made, bound=max(found.limits.values()))
@@ -184,12 +199,6 @@ class ServerGrid(ServerExamination):
         for slot in range(texts):
             written.write(requests.rows(slot), requests.prompt(slot), rng)
         return written
-
-    def _impossible(self, seen: NextTokens) -> Iterator[LawEntry]:
-        """Yield the shortest impossible text, if any came."""
-        if seen.impossible:
-            text = min(seen.impossible, key=lambda text: (len(text), text))
-            yield LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} outputs")
 
     def _same(self, row: GridRow, answered: AnsweredRow, plain: AnsweredRow) -> Evidence:
         """Compare the tokens after each context with speculation and without."""

@@ -8,7 +8,7 @@ independent draws of (context, token) whose law is known, with no approximation.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -116,6 +116,12 @@ class NextTokens:
             text += (min(bisect_right(sums, u), len(sums) - 1),)
         self.add(rows, prompt, text)
 
+    def counts(self) -> Iterator[tuple[Context, np.ndarray, np.ndarray]]:
+        """Yield each context with the counts of its next tokens and its row."""
+        contexts, tokens = np.array(self.contexts, dtype=np.int64), np.array(self.tokens, dtype=np.int64)
+        for k, (context, row) in enumerate(self.rows.items()):
+            yield context, np.bincount(tokens[contexts == k], minlength=len(row)), np.array(row)
+
     def by(self, level: str) -> tuple[np.ndarray, dict[int, tuple[str, Row]]]:
         """Return the number of each token's context at a level, and the name and row of each number."""
         names = {k: (str(context), row) for k, (context, row) in enumerate(self.rows.items())}
@@ -136,7 +142,7 @@ class Fit(NamedTuple):
         missed with probability BETA.
     tokens: how many were counted.
     apart: a lower bound on that total variation.
-    entries: the row that is most off, expected and observed.
+    entries: as of ``entries_of``.
     """
 
     tests: dict[str, Deviation]
@@ -171,7 +177,7 @@ def fit(seen: NextTokens, written: NextTokens, asked: int, alpha: float, seed: i
         tests[level] = deviation(counts, law, 0.0, alpha / len(LEVELS), BETA)
         limits[level] = float(grown(tests[level].limit))
     apart = max(test.distance.lower for test in tests.values())
-    return Fit(tests, limits, len(seen.tokens), apart, _entries(seen))
+    return Fit(tests, limits, len(seen.tokens), apart, (*entries_of(seen),))
 
 
 def _draws(
@@ -218,21 +224,22 @@ def _quantiles(
     return np.array(parts, dtype=np.int64)
 
 
-def _entries(seen: NextTokens) -> tuple[LawEntry, ...]:
-    """Return the row whose tokens are most off."""
-    contexts, tokens = np.array(seen.contexts), np.array(seen.tokens)
+def entries_of(seen: NextTokens) -> Iterator[LawEntry]:
+    """Yield the shortest impossible text, if any came, and the row whose tokens are most off."""
+    if seen.impossible:
+        text = min(seen.impossible, key=lambda text: (len(text), text))
+        yield LawEntry(words(text), "0", f"{seen.impossible[text]} of {seen.texts} outputs")
     worst, entries = -1.0, ()
-    for k, (context, row) in enumerate(seen.rows.items()):
-        counts = np.bincount(tokens[contexts == k], minlength=len(row))
+    for context, counts, row in seen.counts():
         n, after = int(counts.sum()), context[0] or "the start"
-        apart = counts / max(1, n) - np.array(row)
+        apart = counts / max(1, n) - row
         if (off := float(np.abs(apart).sum()) * n**0.5) > worst:
             worst = off
             entries = tuple(
                 LawEntry(f"{t} after {after}", f"{row[t]:.6g}", f"{counts[t] / max(1, n):.6g} ({counts[t]} of {n})")
                 for t in np.argsort(-np.abs(apart)).tolist()
             )
-    return entries
+    yield from entries
 
 
 def shared(seen: NextTokens, other: NextTokens) -> tuple[Counter, Counter]:

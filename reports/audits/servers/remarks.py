@@ -111,8 +111,6 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
         remarks["another-model"] = f"asked for {model!r}, the answers name {', '.join(server['answered_as'])}"
     elif len(server["answered_as"]) > 1:
         remarks["another-model"] = f"the answers name several models: {', '.join(server['answered_as'])}"
-    if (pair := server["together_against_alone"]) and pair["p_value"] <= pair["false_alarm_rate"]:
-        remarks["together-differs"] = f"outputs of requests sent together and alone differ (p = {pair['p_value']:.2g})"
     if (seeds := server.get("same_seed")) and seeds["same"] < seeds["asked"]:
         remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another output"
     return remarks

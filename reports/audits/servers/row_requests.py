@@ -20,9 +20,6 @@ from .words import Words
 SPARE = 8
 """Tokens beyond the cap that are looked at."""
 
-CAPS = 6
-"""Largest cap of a row whose texts have caps of 1, 2, ... tokens in turn."""
-
 
 @dataclass
 class RowRequests(ForgedRequests):
@@ -51,14 +48,14 @@ class RowRequests(ForgedRequests):
 
     @property
     def length(self) -> int:
-        return (self.served.tokens or SERVED_TOKENS) + SPARE
+        return self.served.tokens + SPARE
 
     def asked(self, slot: int) -> Mapping[str, Any]:
         """Return the settings that a slot's request asks for."""
         return self.row.requests[slot % len(self.row.requests)]
 
     def tokens(self, slot: int) -> int:
-        return self.served.tokens or 1 + slot % CAPS
+        return 1 + slot % self.served.tokens if self.served.in_turn else self.served.tokens
 
     def rows(self, slot: int) -> NextRows:
         """Return the rows of a slot's text under its settings."""

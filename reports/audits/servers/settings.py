@@ -125,25 +125,36 @@ class ServerSettings(AskedServer):
 
 
 @dataclass(frozen=True)
-class GridSettings(AskedServer):
-    """A way to ask a server of a forged target for the grid of settings.
+class SweepSettings(AskedServer):
+    """A way to ask a server of a forged target with more and more requests in flight.
 
-    without: address of the same server without speculation, if there is one.
+    at_once: most requests in flight.
     words: name of its dialect; None to tell by its Server header.
-    rows: names of rows; all if empty.
     checkpoint: file that keeps each answer.
     """
 
-    samples: int = 4_000
-    without: str | None = None
+    at_once: int = 64
     words: str | None = None
-    rows: Sequence[str] = ()
     checkpoint: str | None = None
 
     def problem(self, target: str) -> Problem:
         """Return the forged pair, its target of order 1. Raises: InputError."""
         problem = forged_problem(target)
         return replace(problem, target=as_markov(problem.target, problem.vocabulary, "target"))
+
+
+@dataclass(frozen=True)
+class GridSettings(SweepSettings):
+    """A way to ask a server of a forged target for the grid of settings.
+
+    without: address of the same server without speculation, if there is one.
+    rows: names of rows; all if empty.
+    """
+
+    samples: int = 4_000
+    at_once: int = 8
+    without: str | None = None
+    rows: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

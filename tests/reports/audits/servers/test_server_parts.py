@@ -18,6 +18,7 @@ from draftproof.reports.audits.servers.settings import (
     GridSettings,
     ReferenceSettings,
     ServerSettings,
+    SweepSettings,
     sampled_rows,
 )
 from draftproof.reports.audits.servers.words import Unreadable, Words
@@ -106,6 +107,21 @@ def test_addresses():
 def test_the_command_names_the_kinds_of_requests_and_each_audit_says_which_options_it_takes():
     assert tuple(KINDS) == server.KINDS
     options = {parameter.name for parameter in server.command.params}
-    taken = {field.name for kind in (ServerSettings, GridSettings, ReferenceSettings) for field in fields(kind)}
-    reports = {"target", "reference", "grid", "url", "settings", "seed", "json_file", "html_file", "require_decision"}
+    taken = {
+        field.name
+        for kind in (ServerSettings, SweepSettings, GridSettings, ReferenceSettings)
+        for field in fields(kind)
+    }
+    reports = {
+        "target",
+        "reference",
+        "grid",
+        "sweep",
+        "url",
+        "settings",
+        "seed",
+        "json_file",
+        "html_file",
+        "require_decision",
+    }
     assert options - reports - {"junit", "verbose", "scope"} == taken - {"fields", "key"}

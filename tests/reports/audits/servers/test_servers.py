@@ -55,7 +55,6 @@ def test_a_right_loop_passes_in_every_kind_of_request_with_its_limits(audited):
     assert {name: kind["counted"] for name, kind in said["kinds"].items()} == dict.fromkeys(KINDS, 200)
     assert (said["models"], said["same_seed"], said["choices"]) == (["forged"], {"asked": 5, "same": 5}, {"3": 200})
     assert said["speculation"]["tokens_per_event"] > 1.5
-    assert said["together_against_alone"]["p_value"] > 1e-6 and 0 < said["together_against_alone"]["limit"] < 1
     assert any("log-probabilities" in sentence for sentence in report.not_examined)
     assert Report.from_json(report.as_json()).server == said
 
