@@ -182,6 +182,15 @@ def brief_audits(monkeypatch):
         monkeypatch.setattr(module, "REAL_CALLS", calls)
 
 
+@pytest.fixture
+def fewer_confirmations(monkeypatch):
+    """Confirm laws of subjects that are driven in this process by 600 random requests, not 8,192."""
+    from draftproof.proofs.driven import answers, laws
+
+    for module in (answers, laws):
+        monkeypatch.setattr(module, "CONFIRMATIONS", 600)
+
+
 @pytest.fixture(scope="session")
 def sandbox():
     """One child without torch for the laws of plain functions, whichever test measures them."""

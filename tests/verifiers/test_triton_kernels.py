@@ -10,7 +10,7 @@ import torch
 
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import batches, laws
+from draftproof.proofs.driven import batches
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.laws.small_measurement import measured
@@ -21,18 +21,19 @@ from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.keyed_uniforms import FIRST_COIN, Seeds, keyed_uniforms, philox
 from draftproof.verifiers.batched.sampling import uniforms
 
-pytestmark = [pytest.mark.interception, pytest.mark.needs("torch", "triton")]
+pytestmark = [
+    pytest.mark.interception, pytest.mark.needs("torch", "triton"), pytest.mark.usefixtures("fewer_confirmations"),
+]  # fmt: skip
 ALGORITHMS = "token", "block", "greedy-block"
 FORMS = "probabilities", "float16", "bfloat16", "one-hot", "keyed", "logits"
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Two tokens a tile, so that rows of five have three; fewer random requests."""
+    """Two tokens a tile, so that rows of five have three."""
     launching = pytest.importorskip("draftproof.verifiers.triton_kernels.launching", reason="needs triton")
     monkeypatch.setattr(launching, "TILE", 2)
     monkeypatch.setattr(launching, "WIDE_TILE", 2)
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 2000)
     return launching
 
 

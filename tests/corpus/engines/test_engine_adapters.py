@@ -10,7 +10,6 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import laws
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.laws.small_measurement import measured
@@ -157,8 +156,8 @@ def test_an_adapter_that_another_distribution_ships_is_discovered_and_audited(tm
     assert report["subject"]["convention"]["random"] == "driven"
 
 
-def test_the_law_is_the_same_in_batches(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 1000)
+@pytest.mark.usefixtures("fewer_confirmations")
+def test_the_law_is_the_same_in_batches():
     alone = type(
         "Alone", (), {"random": driven.together.random, "__call__": lambda self, *given: driven.together(*given)}
     )()

@@ -18,21 +18,16 @@ from draftproof.proofs.time_limits import TimeLimits
 from draftproof.tests.subjects import driven
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 
-pytestmark = pytest.mark.interception
+pytestmark = [pytest.mark.interception, pytest.mark.usefixtures("fewer_confirmations")]
 PROBLEMS = [toy(2), drawn(3, 2, "zeros")]
-
-
-@pytest.fixture(autouse=True)
-def fewer_confirmations(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 600)
 
 
 def subject_of(function, dtype="float64", timeout=30.0):
     return subjects.DrivenObject(function, "it", None, dtype, TimeLimits(timeout))
 
 
-def measure(function, problem, dtype="float64"):
-    return measured(problem, dtype, answers(subject_of(function, dtype), problem))
+def measure(function, problem, dtype="float64", **request):
+    return measured(problem, dtype, answers(subject_of(function, dtype), problem, PLAINLY | request))
 
 
 def test_the_random_requests_depend_on_the_seed():
@@ -78,11 +73,12 @@ def test_block_verification_driven_reaches_the_optimum(dtype):
 
 
 @pytest.mark.parametrize(
-    ("name", "deviation"),
-    [("no_residual", 1 / 9), ("no_residual_gumbel", 1 / 9), ("region", 0.01 * 0.005 * 2 / 3), ("ascend", None)],
-)
-def test_wrong_twins_are_refuted_by_what_they_deviate(name, deviation):
-    measurement = measure(getattr(driven, name), toy(2))
+    ("name", "deviation", "requests"),
+    [("no_residual", 1 / 9, 600), ("no_residual_gumbel", 1 / 9, 600), ("region", 0.01 * 0.005 * 2 / 3, 8192),
+     ("ascend", None, 600)],
+)  # fmt: skip
+def test_wrong_twins_are_refuted_by_what_they_deviate(name, deviation, requests):
+    measurement = measure(getattr(driven, name), toy(2), confirmations=requests)
     lossless = judge(measurement)[0]
     assert lossless.refuted and lossless.witness
     if deviation:

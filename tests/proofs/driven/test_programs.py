@@ -13,14 +13,14 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs import child_process
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import laws, programs
+from draftproof.proofs.driven import programs
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.verifiers.adapters.calling_convention import NotASubject
 
-pytestmark = pytest.mark.interception
+pytestmark = [pytest.mark.interception, pytest.mark.usefixtures("fewer_confirmations")]
 ROOT = Path(draftproof.__file__).parent
 PROGRAM = Path(__file__).parents[2] / "subjects" / "programs.py"
 HURRIED = TimeLimits(0.3, 0.0)  # 0.05 s of processor time and 0.5 s by the clock for a call
@@ -44,11 +44,6 @@ def examine(command, problem, limits=TimeLimits(30.0)):  # noqa: B008
 
 def misbehaving(how):
     return shlex.join([sys.executable, "-S", str(PROGRAM), how])
-
-
-@pytest.fixture(autouse=True)
-def fewer_confirmations(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 600)
 
 
 @pytest.mark.parametrize("name", BUILDS)

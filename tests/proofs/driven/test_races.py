@@ -7,7 +7,6 @@ import pytest
 
 from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import laws
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.laws.small_measurement import measured
@@ -15,7 +14,7 @@ from draftproof.proofs.time_limits import TimeLimits
 from draftproof.tests.choices import long_unless
 from draftproof.tests.subjects import driven
 
-pytestmark = pytest.mark.interception
+pytestmark = [pytest.mark.interception, pytest.mark.usefixtures("fewer_confirmations")]
 
 
 def uniform(bits):
@@ -70,11 +69,6 @@ class Racing:
             if random["accept"][i] * draft[i][x] >= target[i][x]:
                 return [*tokens[:i], self.race(self.weights(target[i], draft[i]), hazards, x)]
         return [*tokens, first(target[len(tokens)], hazards)]
-
-
-@pytest.fixture(autouse=True)
-def fewer_confirmations(monkeypatch):
-    monkeypatch.setattr(laws, "CONFIRMATIONS", 600)
 
 
 def judged(racing, problem, dtype="float64"):
