@@ -3,15 +3,7 @@
 import numpy as np
 
 from draftproof.tests.deceivers.regions import replacing
-from draftproof.verifiers.zoo.building_blocks import (
-    answer,
-    drawable,
-    excess,
-    ratio,
-    scan,
-    token_by_token,
-    with_parts,
-)
+from draftproof.verifiers.zoo.building_blocks import answer, drawable, excess, ratio, scan, token_by_token, with_parts
 
 
 def emitted_as(kind):

@@ -10,10 +10,7 @@ import pytest
 from draftproof.tests.docs import running
 
 ROOT, DOCS = running.ROOT, running.ROOT / "docs"
-pytestmark = [
-    pytest.mark.exact,
-    pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not in the wheel"),
-]
+pytestmark = [pytest.mark.exact, pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not in the wheel")]
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FIRST = [

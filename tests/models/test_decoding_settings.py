@@ -5,14 +5,7 @@ from math import isclose
 
 import pytest
 
-from draftproof.models.decoding_settings import (
-    ORDERS,
-    SETTINGS,
-    NoTextLaw,
-    joined,
-    one_text_law,
-    text_law,
-)
+from draftproof.models.decoding_settings import ORDERS, SETTINGS, NoTextLaw, joined, one_text_law, text_law
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree, Markov
 from draftproof.models.setting_values import checked_settings

@@ -59,9 +59,7 @@ def test_modifications_are_nested_where_a_second_rejection_comes_before_the_firs
 
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
 @pytest.mark.parametrize(
-    "settings",
-    [{"temperature": 0.6}, {"temperature": 1.5, "top_k": 2, "top_p": 0.6}, {"eos": 1}],
-    ids=str,
+    "settings", [{"temperature": 0.6}, {"temperature": 1.5, "top_k": 2, "top_p": 0.6}, {"eos": 1}], ids=str
 )
 def test_settings_are_applied_to_both_models_alike_and_change_the_law_as_they_say(name, settings):
     law = parts.exact_law(parts.forged(*THREE), reference(name), gamma=2, max_new_tokens=3, **settings)

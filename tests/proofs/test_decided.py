@@ -72,10 +72,7 @@ def test_the_usual_special_ids_can_be_drafted_at_wide_vocabularies():
     assert sorted(problem.target_row((0,)))[-2:] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("live", "departures"),
-    [([[0], [1, 2]], [[1]]), ([[0, 1], [1]], [[0], []])],
-)
+@pytest.mark.parametrize(("live", "departures"), [([[0], [1, 2]], [[1]]), ([[0, 1], [1]], [[0], []])])
 def test_departures_are_later_positions_of_a_block_with_one_token_or_two_at_each(live, departures):
     with pytest.raises(InputError, match="departures must be a list of 2 lists of later positions"):
         wide_from({"vocabulary": 8, "gamma": 2, "wide": {"kind": "few", "live": live, "departures": departures}})

@@ -41,10 +41,7 @@ def test_a_text_may_be_off_by_an_epsilon_a_token_and_is_refuted_beyond_64(size, 
 
 @pytest.mark.parametrize(
     ("claim", "right", "wrong"),
-    [
-        ("same-as-plain", {"plain": law()}, {"plain": law(WRONG)}),
-        ("support", {}, {"expected": {(1,): 1.0}}),
-    ],
+    [("same-as-plain", {"plain": law()}, {"plain": law(WRONG)}), ("support", {}, {"expected": {(1,): 1.0}})],
 )
 def test_a_claim_of_the_request_holds_on_the_right_law_and_not_on_a_planted_one(claim, right, wrong):
     assert verdicts(law(), **right)[claim].verdict == HOLDS

@@ -7,11 +7,7 @@ import numpy as np
 from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.eprocess import cohort_alpha, log_evidence, unspent
-from draftproof.tests.stattests.simulated_nights import (
-    nights_to_alarm,
-    spread,
-    uniform,
-)
+from draftproof.tests.stattests.simulated_nights import nights_to_alarm, spread, uniform
 
 ALPHA_400 = cohort_alpha(1e-3, 1) / 400
 """What one of 400 checks has of the default lifetime budget, as the first to be refuted."""

@@ -16,13 +16,7 @@ from draftproof.verifiers.registry import reference
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
 FILE = Path(__file__).parents[1] / "subjects" / "batched.py"
 ALGORITHM = {"token": "token", "block": "block", "greedy": "greedy-block"}
-TELLING = [
-    toy(2),
-    drawn(3, 1, "disjoint"),
-    drawn(2, 2, "equal"),
-    drawn(3, 2, "mixed"),
-    drawn(3, 2, "zeros"),
-]
+TELLING = [toy(2), drawn(3, 1, "disjoint"), drawn(2, 2, "equal"), drawn(3, 2, "mixed"), drawn(3, 2, "zeros")]
 
 
 @pytest.fixture(scope="module", params=long_unless(("float64", "float32", "bfloat16"), {"bfloat16"}))

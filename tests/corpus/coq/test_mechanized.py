@@ -99,11 +99,7 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
     ("added", "verdict", "says"),
     [
         ("Theorem planted : 1 = 1. Proof. reflexivity. Qed.", HOLDS, None),
-        (
-            "Axiom cheat : 0 = 1.\nTheorem planted : 0 = 1. Proof. exact cheat. Qed.",
-            NO_EVIDENCE,
-            "cheat",
-        ),
+        ("Axiom cheat : 0 = 1.\nTheorem planted : 0 = 1. Proof. exact cheat. Qed.", NO_EVIDENCE, "cheat"),
         ("Theorem planted : 0 = 1. Admitted.", NO_EVIDENCE, "planted"),
         ("Theorem planted : 0 = 1. Proof. reflexivity. Qed.", ERROR, "RealField.v, line 2"),
     ],

@@ -5,15 +5,7 @@ import pytest
 
 from draftproof import audit
 from draftproof.corpus.literature import recent
-from draftproof.corpus.literature.literature import (
-    HOLDS,
-    ONE_STEP,
-    REFUTED,
-    accepted,
-    at_least,
-    lossless,
-    same_law,
-)
+from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED, accepted, at_least, lossless, same_law
 from draftproof.corpus.literature.recent_claims import FOUR_TOKENS, IN_RACE
 from draftproof.corpus.literature.strangers import exponential_races, greedy_multi_path, spectr_gbv
 from draftproof.models.battery import drawn, toy

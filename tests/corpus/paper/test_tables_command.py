@@ -81,12 +81,7 @@ def refused(*arguments):
     return str(done.exception)
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--gamma", "2"], "gammas 2, 3, and 2 is asked for"),
-    ],
-)
+@pytest.mark.parametrize(("more", "message"), [(["--gamma", "2"], "gammas 2, 3, and 2 is asked for")])
 def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whole, pair, more, message):
     out, _ = whole
     before = (out / "cells.jsonl").read_bytes()

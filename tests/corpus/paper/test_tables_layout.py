@@ -10,13 +10,7 @@ from draftproof.tests.corpus.paper import tables_parts as parts
 from draftproof.tests.reports.pages.test_page import EVIL, Sources
 from draftproof_paper.pages.page import markdown, page
 from draftproof_paper.tables.orderings import Totals
-from draftproof_paper.tables.paper_comparison import (
-    PAPER_DRAFTERS,
-    PAPER_SETTINGS,
-    paper,
-    paper_table,
-    paper_tables,
-)
+from draftproof_paper.tables.paper_comparison import PAPER_DRAFTERS, PAPER_SETTINGS, paper, paper_table, paper_tables
 from draftproof_paper.tables.report import tables_report
 
 MACHINE = {"machine": "a machine", "torch": "2", "transformers": "5"}

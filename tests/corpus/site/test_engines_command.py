@@ -13,13 +13,7 @@ from msgspec import structs
 from draftproof.corpus.site import survey as surveys
 from draftproof.corpus.site.__main__ import site
 from draftproof.corpus.site.engine_issues import FOLDER, REPORTED, RefutationRecord, advice
-from draftproof.corpus.site.engines_page import (
-    EngineFinding,
-    EngineLine,
-    SurveyRow,
-    kept_survey,
-    markdown,
-)
+from draftproof.corpus.site.engines_page import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
 from draftproof.corpus.site.lossy_engines import thresholds
 from draftproof.corpus.site.survey import SURVEYED
 from draftproof.corpus.site.surveying import merged

@@ -81,8 +81,7 @@ def test_a_zero_of_the_uniform_that_makes_a_nan_win_is_a_path_of_its_own(sandbox
 
 @pytest.mark.engine
 @pytest.mark.parametrize(
-    ("dtype", "coarse"),
-    [("float32", 1e-6), ("bfloat16", 0.03), pytest.param("float16", 4e-3, marks=pytest.mark.long)],
+    ("dtype", "coarse"), [("float32", 1e-6), ("bfloat16", 0.03), pytest.param("float16", 4e-3, marks=pytest.mark.long)]
 )
 def test_races_in_each_precision_of_torch(dtype, coarse, tmp_path, torch_child):
     file = tmp_path / "noisy.py"

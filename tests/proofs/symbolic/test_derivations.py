@@ -7,9 +7,7 @@ from itertools import pairwise
 import pytest
 import sympy
 
-from draftproof.proofs.symbolic.derivations import (
-    DERIVATIONS,
-)
+from draftproof.proofs.symbolic.derivations import DERIVATIONS
 from draftproof.proofs.symbolic.generic_rows import UndecidedError, cancelled, cell, positive, positives
 from draftproof.tests.proofs.symbolic.mutants import OF_DERIVATIONS
 

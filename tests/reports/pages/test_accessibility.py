@@ -100,11 +100,7 @@ if FOLDER.is_dir():  # the page is in the repository, not in the wheel
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        *OFTEN.items(),
-        *(pytest.param(name, SETTINGS, marks=pytest.mark.long) for name in PAGES),
-    ],
+    ("name", "settings"), [*OFTEN.items(), *(pytest.param(name, SETTINGS, marks=pytest.mark.long) for name in PAGES)]
 )
 def test_nothing_serious_on_a_page(browser, name, settings):
     html = PAGES[name]()

@@ -9,15 +9,7 @@ from draftproof.models.errors import InputError
 from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
 from draftproof.reports.audits.comparison.states import Limit, State, States, load, states_of
 from draftproof.tests.reports.golden import golden
-from draftproof.tests.reports.report_parts import (
-    GOOD,
-    GOOD_SUBJECT,
-    WITNESS,
-    about,
-    compared,
-    item,
-    report_on,
-)
+from draftproof.tests.reports.report_parts import GOOD, GOOD_SUBJECT, WITNESS, about, compared, item, report_on
 from draftproof.tests.reports.typed_details import LOOP
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Strength
 

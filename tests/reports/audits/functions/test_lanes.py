@@ -59,10 +59,7 @@ def test_each_problem_is_in_one_lane_and_a_vocabulary_is_not_divided():
     assert lanes_of([]) == [] and lanes_of(PROBLEMS[1:2]) == [PROBLEMS[1:2]]
 
 
-@pytest.mark.parametrize(
-    "source",
-    long_unless((PASSES, PRINTS, ASKS, RAISES, THREAD), {PASSES, RAISES, THREAD}),
-)
+@pytest.mark.parametrize("source", long_unless((PASSES, PRINTS, ASKS, RAISES, THREAD), {PASSES, RAISES, THREAD}))
 def test_the_report_does_not_depend_on_the_number_of_jobs(source):
     one, two = (audited(written(source), PROBLEMS, jobs=jobs, explain=False, samples=500) for jobs in (1, 2))
     assert one.text() == two.text()

@@ -14,14 +14,7 @@ from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.audits.loops.written_texts import GreedyTexts
 from draftproof.reports.audits.report import Report
-from draftproof.tests.reports.audits.loops.e2e_parts import (
-    briefly,
-    command,
-    examined,
-    forged_pair,
-    refuted,
-    words_of,
-)
+from draftproof.tests.reports.audits.loops.e2e_parts import briefly, command, examined, forged_pair, refuted, words_of
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.wrong_loops import wrong_loop
 from draftproof.verifiers.evidence import Witness

@@ -20,13 +20,7 @@ from draftproof.reports.audits.loops.written_texts import SampledTexts
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.summary import summaries
 from draftproof.tests.models import generating_parts as parts
-from draftproof.tests.reports.audits.loops.e2e_parts import (
-    briefly,
-    command,
-    examined,
-    refuted,
-    words_of,
-)
+from draftproof.tests.reports.audits.loops.e2e_parts import briefly, command, examined, refuted, words_of
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.wrong_loops import Raises, wrong_loop
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED

@@ -147,10 +147,7 @@ GOOD = '{"tokens": [{"token": 3, "accepted": true, "p": 0.2}], "next": {"token":
         (GOOD.replace("0.2", "1.2"), "line 1: tokens[0].p"),
         ('{"token": 3, "accepted": true}', "line 1: the field 'step' is missing"),
         ('{"token": 3, "step": 1, "accepted": true}', "line 1: step 1 ends with a drafted token"),
-        (
-            GOOD.replace("[{", '[{"token": 2, "accepted": false}, {'),
-            "line 1: token 2 is accepted after a rejected one",
-        ),
+        (GOOD.replace("[{", '[{"token": 2, "accepted": false}, {'), "line 1: token 2 is accepted after a rejected one"),
         (
             GOOD.replace('"p": 0.2', '"top": [[1, 0.901], [2, 0.202]]'),
             "line 1: probabilities that sum to 1.103, expected",

@@ -255,10 +255,7 @@ def test_where_a_row_is_none_the_tokens_of_other_rows_are_judged(tmp_path):
 
 @pytest.mark.parametrize(
     ("rule", "how"),
-    long_unless(
-        product(WAYS, (IID, WITHOUT_REPLACEMENT)),
-        {("spec-infer", IID), ("traversal", WITHOUT_REPLACEMENT)},
-    ),
+    long_unless(product(WAYS, (IID, WITHOUT_REPLACEMENT)), {("spec-infer", IID), ("traversal", WITHOUT_REPLACEMENT)}),
 )
 def test_a_bet_is_worth_at_most_one_under_the_rule(rule, how):
     """The mean of every bet over all outcomes of a tree, with few tokens listed and with the allowance for rounding."""
