@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from itertools import product
 from math import exp, log
 
@@ -16,6 +17,7 @@ from draftproof.models.generating.caches import cache_argument, cache_of
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
+from draftproof.tests.refusals import one_line
 
 pytestmark = pytest.mark.engine
 
@@ -171,9 +173,7 @@ def pair(target, draft=None, vocabulary=2, gamma=1):
     ],
 )
 def test_what_cannot_be_forged_is_refused_in_one_line_before_anything_is_written(problem, options, message, tmp_path):
-    with pytest.raises(InputError, match=message) as caught:
-        forge(problem, tmp_path / "out", **options)
-    assert "\n" not in str(caught.value)
+    assert re.search(message, one_line(forge, problem, tmp_path / "out", **options))
     assert not (tmp_path / "out").exists()
 
 

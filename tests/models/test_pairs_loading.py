@@ -10,6 +10,7 @@ import transformers
 from draftproof.models.errors import InputError
 from draftproof.models.pairs.loading import load_pair, must_agree
 from draftproof.tests.models.pairs_parts import WORDS, save
+from draftproof.tests.refusals import one_line
 
 pytestmark = pytest.mark.engine
 
@@ -30,14 +31,6 @@ def hub(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     return tmp_path / "hub" / f"models--{NAME.replace('/', '--')}"
-
-
-def message_of(*arguments, **options) -> str:
-    """What is said to be wrong, in one line."""
-    with pytest.raises(InputError) as raised:
-        load_pair(*arguments, **options)
-    assert "\n" not in str(raised.value)
-    return str(raised.value)
 
 
 def test_models_padded_differently_have_one_law_once_masked_and_padding_takes_mass_without(folders):
@@ -85,7 +78,7 @@ def test_tokenizers_that_differ_are_rejected_with_the_first_id_that_differs(fold
         with pytest.raises(InputError, match=said):
             must_agree(("x", "y"), [ours, other], 3)
     other = save(tmp_path / "other", rows=320, words=WORDS - 4)
-    assert message_of(folders[320], other).startswith(f"the tokenizers differ: id {WORDS - 4} is ")
+    assert one_line(load_pair, folders[320], other).startswith(f"the tokenizers differ: id {WORDS - 4} is ")
 
 
 def _lose_weights(folder):
@@ -133,18 +126,18 @@ def test_a_folder_that_is_damaged_says_what_is_wrong(damage, said, folders, tmp_
     monkeypatch.setattr("draftproof.models.pairs.loading.find_spec", lambda package: None)
     broken = shutil.copytree(folders[WORDS], tmp_path / "broken")
     damage(broken)
-    message = message_of(broken, folders[WORDS])
+    message = one_line(load_pair, broken, folders[WORDS])
     assert message.startswith(str(broken)) and said in message
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "~/nowhere", "a/b/c"])
 def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, folders):
     said = f"{name}: no such folder; expected one with a checkpoint, or a name of the Hub"
-    assert message_of(name, folders[WORDS]) == said
+    assert one_line(load_pair, name, folders[WORDS]) == said
 
 
 def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit_and_what_it_lacks_is_said(hub, folders):
-    message = message_of(NAME, folders[WORDS])
+    message = one_line(load_pair, NAME, folders[WORDS])
     assert message.startswith(f"{NAME}: not downloaded yet, and HF_HUB_OFFLINE is set; hf download {NAME}, or put its")
     assert str(hub.parent) in message and "(HF_HOME)" in message
     snapshot = hub / "snapshots" / COMMIT
@@ -158,7 +151,7 @@ def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit_and_what_it_
     pair = load_pair(NAME, folders[WORDS])
     assert (pair.names, pair.commits) == ((NAME, str(folders[WORDS])), (COMMIT, None))
     next(snapshot.glob("model-*.safetensors")).unlink()  # a download that was cut short
-    assert "not downloaded yet" in message_of(NAME, folders[WORDS])
+    assert "not downloaded yet" in one_line(load_pair, NAME, folders[WORDS])
 
 
 @pytest.mark.parametrize(
@@ -180,16 +173,18 @@ def test_what_the_hub_answers_is_told_in_one_line(error, message, hub, folders, 
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(HfApi, "model_info", refuse)
-    assert f"{NAME}: {message}" in message_of(NAME, folders[WORDS])
+    assert f"{NAME}: {message}" in one_line(load_pair, NAME, folders[WORDS])
 
 
 def test_a_name_a_device_or_a_precision_that_there_is_not_is_an_error(hub, folders):
     same = folders[WORDS], folders[WORDS]
-    assert message_of("no such name!", same[0]) == (
+    assert one_line(load_pair, "no such name!", same[0]) == (
         "'no such name!': neither a folder nor a name of the Hub; expected OWNER/MODEL"
     )
-    assert message_of(*same, device="abacus").startswith("device 'abacus': not available here")
-    assert message_of(*same, dtype="int8") == "dtype 'int8': expected one of float32, bfloat16, float16, float64"
+    assert one_line(load_pair, *same, device="abacus").startswith("device 'abacus': not available here")
+    assert (
+        one_line(load_pair, *same, dtype="int8") == "dtype 'int8': expected one of float32, bfloat16, float16, float64"
+    )
 
 
 @pytest.mark.parametrize("where", ["gpu", "its runtime", "machine"])
@@ -202,6 +197,6 @@ def test_memory_that_runs_out_is_one_line_that_says_what_was_loaded(where, folde
         return torch.empty(1 << 60)
 
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", exhausted)
-    assert message_of(folders[WORDS], folders[320], dtype="bfloat16").startswith(
+    assert one_line(load_pair, folders[WORDS], folders[320], dtype="bfloat16").startswith(
         f"{folders[WORDS]}: out of memory in bfloat16 on cpu; expected a smaller model"
     )

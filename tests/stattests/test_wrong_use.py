@@ -1,9 +1,10 @@
 """What no test can answer, a rate, a size or counts that cannot be, is an error of one line that names it."""
 
+import re
+
 import numpy as np
 import pytest
 
-from draftproof.models.errors import InputError
 from draftproof.stattests.anytime import min_detectable_anytime, min_detectable_sequential, sequential_test
 from draftproof.stattests.betting import Bets, SetBetting, bets_on, bets_on_sets
 from draftproof.stattests.bounds import mcdiarmid_radius, one_law_radius, tokens_per_call, total_variation_bound
@@ -21,6 +22,7 @@ from draftproof.stattests.rounding import deviation
 from draftproof.stattests.sequence_design import detectable_shift, min_detectable_betting
 from draftproof.stattests.tilts import TILTS, TiltBetting, allowance, placed
 from draftproof.stattests.two_sample import homogeneity
+from draftproof.tests.refusals import one_line
 
 LAW, ROWS, HALF = {"a": 0.5, "b": 0.3, "c": 0.2}, np.full((3, 2), 0.5), [0.5, 0.5]
 
@@ -108,6 +110,4 @@ WRONG = [
 
 @pytest.mark.parametrize(("call", "message"), WRONG)
 def test_wrong_use_is_an_error_of_one_line(call, message):
-    with pytest.raises(InputError, match=message) as raised:
-        call()
-    assert "\n" not in str(raised.value)
+    assert re.search(message, one_line(call))

@@ -1,5 +1,6 @@
 """Wide problems: what only a whole vocabulary or a long block shows is refuted; right verifiers hold."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from draftproof.proofs.audit_claims import judge, support
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.choices import long_unless
+from draftproof.tests.refusals import one_line
 
 
 def judged(sandbox, name, problem):
@@ -142,9 +144,7 @@ def test_noise_of_numpy_in_single_precision_has_steps_that_a_whole_vocabulary_se
     ],
 )
 def test_a_bad_specification_is_one_clear_line(spec, says):
-    with pytest.raises(ValueError, match=says) as error:
-        load_problem(spec, any_problem_from)
-    assert "\n" not in str(error.value)
+    assert re.search(says, one_line(load_problem, spec, any_problem_from))
 
 
 @pytest.mark.parametrize("problem", [wide(9, 2), wide(129, 2)], ids=lambda p: p.name)
