@@ -10,7 +10,7 @@ from multiprocessing import get_context
 import psutil
 import pytest
 
-from draftproof.proofs.proving import Proof, ProofResult, all_proofs, run
+from draftproof.proofs.proving import Proof, ProofResult
 from draftproof.proofs.side_by_side import CAN_FORK, Stopped, Turns, side_by_side
 from draftproof.verifiers.evidence import ERROR, HOLDS
 
@@ -24,18 +24,8 @@ def proof(what, run, method="enumeration"):
     return Proof("lemma-1", method, what, "all", run)
 
 
-def said(rows):
-    return sorted(row._replace(seconds=0.0) for row in rows)
-
-
 def in_jobs(proofs, jobs):
     return side_by_side(proofs, jobs, Turns(jobs))
-
-
-def test_the_rows_do_not_depend_on_the_number_of_jobs():
-    proofs = all_proofs(["lemma-1", "theorem-3", "lemma-9"], ["enumeration", "z3"])
-    assert len(proofs) > 4
-    assert said(in_jobs(proofs, 1)) == said(in_jobs(proofs, 3)) == said(run(proofs))
 
 
 def test_as_many_as_there_are_jobs_run_at_a_time_and_no_more_coq_among_them():
