@@ -16,10 +16,10 @@ SOURCE = """
 import numpy as np
 
 
-def one(p, q, x, rng, wrong=False):
+def one(p, q, x, rng):
     for i, t in enumerate(x):
         if rng.random() * q[i][t] >= p[i][t]:
-            rest = p[i] if wrong else np.maximum(p[i] - q[i], 0)
+            rest = np.maximum(p[i] - q[i], 0)
             return [*x[:i], rng.choice(len(rest), p=rest / rest.sum())]
     return [*x, rng.choice(len(p[-1]), p=p[-1])]
 
@@ -29,26 +29,26 @@ def softmax(x):
     return e / e.sum(-1, keepdims=True)
 
 
-def batch(target_probs, draft_probs, draft_tokens, rng, wrong=False):
+def batch(target_probs, draft_probs, draft_tokens, rng):
     emitted = -np.ones((len(draft_tokens), draft_tokens.shape[1] + 1), dtype=int)
     for b, tokens in enumerate(draft_tokens):
-        row = one(target_probs[b], draft_probs[b], list(tokens), rng, wrong)
+        row = one(target_probs[b], draft_probs[b], list(tokens), rng)
         emitted[b, : len(row)] = row
     return emitted
 
 
-def accepted(target_probs, draft_probs, draft_tokens, rng, wrong=False):
-    emitted = one(target_probs, draft_probs, list(draft_tokens), rng, wrong)
+def accepted(target_probs, draft_probs, draft_tokens, rng):
+    emitted = one(target_probs, draft_probs, list(draft_tokens), rng)
     return [*emitted, *[0] * (len(draft_tokens) + 1 - len(emitted))], len(emitted) - 1
 
 
-def mask(target_probs, draft_probs, draft_tokens, rng, wrong=False):
-    emitted = one(target_probs, draft_probs, list(draft_tokens), rng, wrong)
+def mask(target_probs, draft_probs, draft_tokens, rng):
+    emitted = one(target_probs, draft_probs, list(draft_tokens), rng)
     return [k < len(emitted) - 1 for k in range(len(draft_tokens))], emitted[-1]
 
 
-def logits(draft_logits, target_logits, draft_ids, rng, wrong=False):
-    return one(softmax(target_logits), softmax(draft_logits), list(draft_ids), rng, wrong)
+def logits(draft_logits, target_logits, draft_ids, rng):
+    return one(softmax(target_logits), softmax(draft_logits), list(draft_ids), rng)
 
 
 def counted(draft_logits, target_logits, draft_ids, rng):
@@ -57,7 +57,7 @@ def counted(draft_logits, target_logits, draft_ids, rng):
 
 
 def vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
-         bonus_token_ids, sampling_metadata, wrong=False):
+         bonus_token_ids, sampling_metadata):
     import torch
 
     target, out = target_logits.softmax(-1), torch.full((len(num_draft_tokens), max_spec_len + 1), -1)
@@ -66,8 +66,7 @@ def vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, d
         for i in range(count):
             token, p, q = draft_token_ids[start + i], target[start + i], draft_probs[start + i]
             if torch.rand((), dtype=torch.float64) * q[token] >= p[token]:
-                rest = p if wrong else torch.clamp(p - q, min=0)
-                out[b, i] = torch.multinomial(rest, 1)
+                out[b, i] = torch.multinomial(torch.clamp(p - q, min=0), 1)
                 break
             out[b, i] = token
         else:
@@ -82,29 +81,10 @@ def logits_batch(target_logits, draft_logits, draft_tokens, rng):
 def total(target_probs, draft_probs, draft_tokens, rng):
     tokens, count = accepted(target_probs, draft_probs, draft_tokens, rng)
     return tokens, count + 1
-
-
-def wrong_batch(target_probs, draft_probs, draft_tokens, rng):
-    return batch(target_probs, draft_probs, draft_tokens, rng, True)
-
-
-def wrong_accepted(target_probs, draft_probs, draft_tokens, rng):
-    return accepted(target_probs, draft_probs, draft_tokens, rng, True)
-
-
-def wrong_mask(target_probs, draft_probs, draft_tokens, rng):
-    return mask(target_probs, draft_probs, draft_tokens, rng, True)
-
-
-def wrong_logits(draft_logits, target_logits, draft_ids, rng):
-    return logits(draft_logits, target_logits, draft_ids, rng, True)
-
-
-def wrong_vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
-               bonus_token_ids, sampling_metadata):
-    return vllm(draft_token_ids, num_draft_tokens, max_spec_len, cu_num_draft_tokens, draft_probs, target_logits,
-                bonus_token_ids, sampling_metadata, True)
 """
+WRONG = SOURCE.replace("np.maximum(p[i] - q[i], 0)", "p[i]").replace("torch.clamp(p - q, min=0)", "p")
+"""The same functions, which draw what replaces a token from the target."""
+
 pytestmark = pytest.mark.usefixtures("brief_audits")
 PROBLEM = drawn(3, 2, "zeros")
 SEEN = ("logits", "vllm")
@@ -127,9 +107,10 @@ def file(tmp_path):
 )
 def test_a_right_function_holds_and_a_wrong_one_is_refuted_by_a_command_that_can_be_repeated(file, name):
     given = () if name in SEEN else (name,)
+    file.with_name("wrong.py").write_text(WRONG)
     right, wrong = (
-        audit(f"{file}:{f}", [PROBLEM], conventions=given, array="torch" if name == "vllm" else None, samples=100)
-        for f in (name, f"wrong_{name}")
+        audit(f"{f}:{name}", [PROBLEM], conventions=given, array="torch" if name == "vllm" else None, samples=100)
+        for f in (file, file.with_name("wrong.py"))
     )
     assert (right.verdict, wrong.verdict) == ("holds", "refuted")
     assert right.findings["convention"] == f"is called by the convention {name}, not the plain one"
