@@ -12,8 +12,9 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, ragged
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
+from draftproof.tests.verifiers.conditional.dense import pair_rows
 from draftproof.verifiers.conditional.sparse import LISTED, reduced
-from draftproof.verifiers.conditional.steps import PairRows, Steps
+from draftproof.verifiers.conditional.steps import Steps
 from draftproof.verifiers.conditional.tilts import tilts
 from draftproof.verifiers.conditional.tree_rules import (
     TREE_MUTANTS,
@@ -80,23 +81,11 @@ def steps_of_trees(trees, texts, how, listed=LISTED):
         if key not in kept:
             kept[key] = reduced(target, draft, [*tree.tokens, *text], listed)
         both.append(kept[key])
-    widest = max(len(ids) for rows in both for ids in rows.ids)
-    ids = np.full((count, gamma + 1, widest), -1)
-    values = {name: np.zeros((count, gamma + 1, widest)) for name in ("target", "draft")}
-    shapes = {"rest_target": (34,), "rest_draft": (34,), "rest_count": (), "highest": (2,), "natural": ()}
-    more = {name: np.zeros((count, gamma + 1, *shape)) for name, shape in shapes.items()}
-    for n, rows in enumerate(both):
-        for i, row in enumerate(rows.ids):
-            ids[n, i, : len(row)] = row
-            for name, out in values.items():
-                out[n, i, : len(row)] = getattr(rows, name)[i]
-            for name, out in more.items():
-                out[n, i] = getattr(rows, name)[i]
+    rows = pair_rows(both, gamma + 1)
     lengths, last = np.array([len(tree.tokens) for tree in trees]), np.array([text[-1] for text in texts])
-    rows = PairRows(ids, **values, **more, off=np.zeros((count, gamma + 1)))
     place = follow(firsts(parents, tokens)[1], tokens, emitted)
     assert (place >= 0).all()
-    at_last = (ids == last[:, None, None]).argmax(-1)
+    at_last = (rows.ids == last[:, None, None]).argmax(-1)
     steps = Steps(vocabulary, lengths, tokens, place, last, rows, np.zeros_like(tokens), at_last)
     return TreeSteps.of(steps, parents, how, certain)
 
