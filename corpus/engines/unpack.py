@@ -62,6 +62,8 @@ DISTRIBUTIONS = {
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
     "nemo-automodel": Distribution("nemo-automodel==0.7.0", 4, 15),
+    "spec-rl": Distribution("https://github.com/ShopeeLLM/Spec-RL@97da99ed54d663b238c417c728bc824c79cfab6f", 1, 1,
+                            paths=("verl/utils",)),
     "megatron-lm": Distribution("https://github.com/NVIDIA/Megatron-LM"
                                 "@d98e8a64ddf34856e74b24714e3bedb2f5a39553", 25, 63),
     "tensorrt-llm": Distribution("https://github.com/NVIDIA/TensorRT-LLM@00be09f78ecf0691f2b8e15dea518d1d6468679e",

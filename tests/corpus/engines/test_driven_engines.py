@@ -139,6 +139,67 @@ def test_with_a_minimum_length_a_bonus_token_never_ends_a_text_and_the_mend_of_t
     assert distance(mended.masses, expected) < 1e-6
 
 
+AS_WITHOUT_SPECULATION = """
+import copy, torch
+import vllm.sampling_params as asked
+import vllm.v1.worker.gpu_model_runner as runner
+asked.SamplingParams._validate_spec_decode = lambda *_: None
+made = runner.build_logitsprocs
+def build(config, *given, **how):
+    config = copy.copy(config)
+    config.speculative_config = None
+    return made(config, *given, **how)
+runner.build_logitsprocs = build
+"""
+VERIFIED_ROWS_TOO = (
+    AS_WITHOUT_SPECULATION
+    + """
+import vllm.v1.sample.rejection_sampler as sampler
+kept = sampler.RejectionSampler.apply_logits_processors
+def apply(self, logits, asked, metadata):
+    logits = kept(self, logits, asked, metadata)
+    for one in asked.logitsprocs.argmax_invariant:
+        before, one.min_p = one.min_p, one.min_p.repeat_interleave(torch.tensor(metadata.num_draft_tokens), 0)
+        logits = one.apply(logits)
+        one.min_p = before
+    return logits
+sampler.RejectionSampler.apply_logits_processors = apply
+"""
+)
+
+
+@installed
+@pytest.mark.decoders
+def test_min_p_is_refused_and_where_it_is_let_in_only_first_and_bonus_tokens_follow_it(forged):
+    settings = {"min_p": 0.5, "repaired": True, "draft_sampled": True}
+    expected = text_law(decoder_problem().target, TOKENS, settings, ORDERS["vllm"])
+    assert "not yet supported with speculative decoding" in law(forged, settings).reason
+    let_in, mended = (law(forged, settings, edits) for edits in (AS_WITHOUT_SPECULATION, VERIFIED_ROWS_TOO))
+    assert distance(let_in.masses, expected) > 0.4 and distance(mended.masses, expected) < 1e-6
+
+
+GRAMMAR = """
+from vllm.v1.structured_output import StructuredOutputManager
+def valid(self, request, tokens):
+    allowed = request.sampling_params.allowed_token_ids
+    return tokens[:next((k for k, token in enumerate(tokens) if token not in allowed), len(tokens))]
+StructuredOutputManager.validate_tokens = valid
+"""
+"""A stand-in for a grammar, which lets in the tokens that a request allows."""
+
+
+@installed
+@pytest.mark.decoders
+def test_sampled_drafts_that_a_grammar_refuses_bias_what_takes_their_place_and_the_mend_of_the_issue_holds(forged):
+    settings = {"allowed": [0, 1], "repaired": True, "draft_sampled": True}
+    expected = text_law(decoder_problem().target, TOKENS, settings, ORDERS["vllm"])
+    one_more = GRAMMAR.replace(", len(tokens))]", ", len(tokens)) + 1]")
+    trimmed, mended = (law(forged, settings, edits) for edits in (GRAMMAR, one_more))
+    assert distance(trimmed.masses, expected) > 0.06 and distance(mended.masses, expected) < 1e-6
+    likeliest = law(forged, settings | {"draft_sampled": False}, GRAMMAR)
+    assert distance(likeliest.masses, expected) < 1e-6
+
+
 @installed
 @pytest.mark.decoders
 def test_as_published_what_it_emits_depends_on_memory_that_was_never_written():

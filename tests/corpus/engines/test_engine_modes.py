@@ -50,6 +50,24 @@ def test_sglangs_planner_holds_with_the_budget_of_an_earlier_step_and_is_refuted
     assert law.refuted and law.total_variation == pytest.approx(1 / 27, abs=1e-6)
 
 
+LEFT_OUT = {
+    "name": "left-out", "vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"],
+    "draft": {"": ["1/2", "1/2"], "0": ["9/10", "1/10"], "1": ["1/2", "1/2"]},
+}  # fmt: skip
+"""Whether a first token is verified depends on it, where the budget comes from the block's own confidences."""
+
+
+def test_vllms_planner_holds_and_is_refuted_with_the_budget_that_a_left_out_step_gives():
+    if missing := MODES["vllm-dspark-planner"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0, "claims": ("lossless",)}
+    planner, problem = MODES["vllm-dspark-planner"].target, tree_problem_from(LEFT_OUT)
+    assert audit(planner, [problem, toy(3)], **settings).verdict == "holds"
+    planted = audit(planner.replace(":planner", ":looking_ahead"), [problem], **settings)
+    law = next(e for e in planted.evidence if e.claim == "lossless")
+    assert law.refuted and law.total_variation == pytest.approx(1 / 6, abs=1e-6)
+
+
 def test_sglangs_blockwise_rejection_holds_and_is_refuted_where_it_forgets_the_drafts_share(tmp_path):
     if missing := MODES["sglang-dspark"].missing():
         pytest.skip(f"needs {' and '.join(missing)}: make engines")
@@ -72,6 +90,16 @@ def test_what_nemo_automodel_verifies_with_is_refuted_with_a_planted_bug(made, c
     settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
     planted = mended(tmp_path, f"{UNPACKED}.nemo_automodel:{made}", change)
     assert audit(planted, [toy(2)], **settings).verdict == "refuted"
+
+
+def test_spec_rls_rollouts_follow_the_policy_where_the_token_after_them_is_drawn_from_the_residual():
+    if missing := MODES["spec-rl"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0, "claims": ("lossless",)}
+    for name, wrong in (("policy", 1 / 9), ("lenient", 0.25527), ("with_residual", 0.0)):
+        found = audit(MODES["spec-rl"].target.replace("policy", name), [toy(2)], **settings)
+        law = next(e for e in found.evidence if e.claim == "lossless")
+        assert law.total_variation == pytest.approx(wrong, abs=1e-5) and law.refuted == (wrong > 0)
 
 
 def test_medusas_nucleus_draws_anew_what_it_compared_with_and_mended_it_holds(tmp_path):

@@ -291,7 +291,7 @@ FILES = {
     "gpt-fast": "generate.py", "litgpt": "litgpt/generate", "medusa": "medusa/model/utils.py",
     "ipex-llm": "ipex_llm/transformers/speculative.py",
     "angelslim": "angelslim/compressor/speculative/utils/util.py",
-    "vllm-mlx": "vllm_mlx/mllm_batch_generator.py",
+    "vllm-mlx": "vllm_mlx/mllm_batch_generator.py", "spec-rl": "verl/utils/speculative_decoding.py",
 }  # fmt: skip
 """What a reproduction is given, by its engine."""
 
