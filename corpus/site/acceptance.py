@@ -30,7 +30,7 @@ HEAD = """\
 How many drafted tokens does each rule accept on real models, and at which place of a block? All figures are of the
 [kept runs](measurements.md#kept-runs) of `draftproof tables`; other models, prompts and drafters have others.
 
-A line is the share of blocks that keep at least i tokens, at the longest blocks of the run. Bars and brackets are
+A line is the share of blocks that keep at least i tokens, at the longest blocks of the run. Bars and ± are
 {level:.0%} intervals over prompts, all blocks of a prompt together (the ratio's linearisation, Student's t): they hold
 as the number of prompts grows, each alone. Drafters are numbered from the best. Whether one rule is better than
 another is tested on [the same blocks](measurements.md#tables-on-the-open-model), not read off here.
@@ -128,7 +128,8 @@ def table(runs: Mapping[str, Mapping[Setting, Blocks]]) -> str:
     for run, found in runs.items():
         for key in sorted({setting[:3] for setting in found}, key=lambda key: (-key[0], *key[1:])):
             means = {rule: mean_of(found[s]) for rule in COLOURS if (s := Setting(*key, rule)) in found}
-            cells = (f"{1 + m.value:.2f} ± {m.radius:.2f}" if (m := means.get(rule)) else "" for rule in COLOURS)
+            said = {rule: f"{1 + mean.value:.2f}\u00a0±\u00a0{mean.radius:.2f}" for rule, mean in means.items()}
+            cells = (said.get(rule, "") for rule in COLOURS)
             lines.append(f"| `{run}` | {key[0]:g} | {key[1] + 1} | {key[2]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -147,7 +148,7 @@ def pages() -> dict[Path, str]:
     files = {PICTURES / f"{run}.svg": picture(run, found) for run, found in runs.items()}
     sections = [f"## {run}\n\n{about(run)}\n\n![Acceptance by place]({PICTURES.name}/{run}.svg)" for run in runs]
     tokens = f"## Tokens a call, by length of block\n\nOne more than a block keeps on average.\n\n{table(runs)}"
-    return files | {PAGE: "\n\n".join([HEAD.format(level=CONFIDENCE_LEVEL).strip(), tokens, *sections]) + "\n"}
+    return files | {PAGE: "\n\n".join([HEAD.format(level=CONFIDENCE_LEVEL).strip(), *sections, tokens]) + "\n"}
 
 
 def main() -> None:

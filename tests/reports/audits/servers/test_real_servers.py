@@ -14,7 +14,8 @@ import pytest
 from draftproof.models.forge import forge
 from draftproof.models.problem import problem_from
 from draftproof.reports.audits.servers.audit import audit_server
-from draftproof.reports.audits.servers.settings import ServerSettings
+from draftproof.reports.audits.servers.settings import ServerSettings, SweepSettings
+from draftproof.reports.audits.servers.sweep import audit_sweep
 
 pytestmark = pytest.mark.needs("httpx2", "gguf", "torch", "transformers")
 
@@ -109,3 +110,15 @@ def test_a_server_that_serves_the_draft_in_place_of_the_target_is_refuted(forged
         report = audited(url, folder / "target.gguf", samples=200, kinds=("together",))
     assert report.verdict == "refuted"
     assert not report.server["speculation"].get("drafted")
+
+
+@needs("llama")
+def test_llama_cpp_passes_a_sweep_and_another_law_is_refuted_at_each_level(forged, tmp_path):
+    folder, settings = forged.target.parent, {"samples": 80, "at_once": 8, "request_timeout": 30.0}
+    python, files = SERVERS / "llama" / "bin" / "python", [folder / "target.gguf", folder / "draft.gguf"]
+    with started([python, LLAMA, *files, "PORT", "2", "probabilistic", "8"], tmp_path) as url:
+        report = audit_sweep(url, str(files[0]), SweepSettings(**settings))
+        assert (report.verdict, report.failure) == ("inconclusive", None)
+        assert all(0 < level["kept"] < level["drafted"] for level in report.server["levels"])
+        cut = audit_sweep(url, str(files[0]), SweepSettings(**settings, fields={"min_p": 0.7}))
+    assert {level["verdict"] for level in cut.server["levels"]} == {"refuted"}
