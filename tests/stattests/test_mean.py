@@ -33,7 +33,7 @@ def test_the_fortune_is_one_on_average_if_the_mean_is_as_claimed(sign):
 
 @pytest.mark.parametrize("expected", [0.02, 1 / 3, 0.8])
 def test_a_coin_at_the_limit_is_missed_no_more_often_than_stated(expected):
-    n, alpha, beta = 3000, 1e-6, 1e-3
+    n, alpha, beta = 1000, 1e-6, 1e-3
     shift = min_detectable_mean(n, expected, 1.0, alpha, beta)
     x = np.arange(n + 1)
     inside = np.array(

@@ -1,6 +1,8 @@
 """Bets on tokens by their transform and by tilted rows: fair under the row, won where the law is another, and paid for
 where rows drift."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -39,21 +41,26 @@ def nucleus(row, mass):
     return cut / cut.sum()
 
 
-def walk(law, n=1500, seed=0, paid=None, slack=0.0):
-    """The purses after tokens drawn from law(row)."""
-    rng = np.random.default_rng(seed)
-    tilts, sets = TiltBetting(5e-4, paid), SetBetting(SETS, 5e-4, slack)
-    places, transforms = [], []
-    for step in range(n):
+def hot(row):
+    return of_temperature(row, 1.2)
+
+
+@cache
+def tokens_of(law):
+    """Draw 3,000 tokens from law(row): their tilts, whether each was possible, and their bets on sets."""
+    rng, places, transforms = np.random.default_rng(0), [], []
+    for step in range(3000):
         row = ROWS[step % len(ROWS)]
-        place = placed(row, [rng.choice(len(row), p=law(row))])
-        places.append(place)
-        transforms.append(place.transform(rng.random(1))[0])
+        places.append(placed(row, [rng.choice(len(row), p=law(row))]))
+        transforms.append(places[-1].transform(rng.random(1))[0])
     possible = np.array([place.own[0] > 0 for place in places])
-    return (
-        tilts.observe(np.hstack([place.log_tilts for place in places]), possible),
-        sets.observe(bets_on_transform(np.array(transforms))),
-    )
+    return np.hstack([place.log_tilts for place in places]), possible, bets_on_transform(np.array(transforms))
+
+
+def walk(law, paid=None, slack=0.0):
+    """Return the purses after tokens drawn from law(row)."""
+    tilts, possible, sets = tokens_of(law)
+    return TiltBetting(5e-4, paid).observe(tilts, possible), SetBetting(SETS, 5e-4, slack).observe(sets)
 
 
 def test_a_tilt_is_the_ratio_of_its_row():
@@ -85,7 +92,7 @@ def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tok
 @pytest.mark.parametrize(
     ("law", "purse", "family"),
     [
-        (lambda row: of_temperature(row, 1.2), 0, "temperature 1.2 times that asked for"),
+        (hot, 0, "temperature 1.2 times that asked for"),
         pytest.param(lambda row: of_temperature(row, 0.85), 0, "temperature", marks=pytest.mark.long),
         (lambda row: nucleus(row, 0.9), 0, "top-p 0.9"),
         (lambda row: 0.85 * row + 0.15 / len(row), 1, "transform above 0.9"),
@@ -93,7 +100,7 @@ def test_a_tilt_to_the_drafts_row_is_fair_and_a_mixture_and_wins_where_draft_tok
     ],
 )
 def test_another_law_is_refuted_by_its_own_tilt_or_by_the_transform(law, purse, family):
-    fortune = walk(law, 3000)[purse]
+    fortune = walk(law)[purse]
     assert fortune.refuted_at is not None
     assert str(fortune.family).startswith(family)
 
@@ -120,10 +127,9 @@ def test_the_excess_of_a_served_row_is_what_the_bets_would_win_there():
 def test_what_drifts_is_paid_for_and_a_fault_beyond_it_is_not():
     """A server whose rows are a temperature of 1.2 off: refuted without the allowance, not with it; one that is
     further off is."""
-    paid = allowance([excess(row, range(len(row)), of_temperature(row, 1.2)) for row in ROWS], 2.0, 2.0)
+    paid = allowance([excess(row, range(len(row)), hot(row)) for row in ROWS], 2.0, 2.0)
     assert paid.rows == len(ROWS) and 0 < paid.distance < paid.worst
-    hot = lambda row: of_temperature(row, 1.2)  # noqa: E731
-    assert walk(hot, 3000)[0].refuted_at is not None
-    assert all(fortune.refuted_at is None for fortune in walk(hot, 3000, paid=paid.tilts, slack=paid.slack))
-    hotter = walk(lambda row: of_temperature(row, 2.5), 3000, paid=paid.tilts, slack=paid.slack)
+    assert walk(hot)[0].refuted_at is not None
+    assert all(fortune.refuted_at is None for fortune in walk(hot, paid.tilts, paid.slack))
+    hotter = walk(lambda row: of_temperature(row, 2.5), paid.tilts, paid.slack)
     assert min(fortune.refuted_at or 9999 for fortune in hotter) < 3000
