@@ -171,13 +171,14 @@ def subjects() -> Path:
 
 @pytest.fixture
 def brief_audits(monkeypatch):
-    """Leave out an audit's second process with its replays, and make a tenth of its real calls.
+    """Leave out an audit's second process with its replays, make a tenth of its real calls, confirm driven laws less.
 
-    Both only withdraw laws of functions that keep state, which tests of their own examine.
+    The first two only withdraw laws of functions that keep state, which tests of their own examine.
     """
     from draftproof.reports.audits.functions import batch_influence, exact_laws, session, wide_laws
 
     monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws: laws)
+    monkeypatch.setattr(session.FunctionSession, "_confirmations", lambda self: 600 if self.driven else None)
     for module, calls in ((session, 200), (batch_influence, 100), (wide_laws, 100)):
         monkeypatch.setattr(module, "REAL_CALLS", calls)
 
