@@ -23,7 +23,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.functions.handed_over import handed_over, name_of
 from draftproof.reports.testing.checks import checks_of
 
-pytestmark = [pytest.mark.interception, pytest.mark.usefixtures("replayed")]
+pytestmark = pytest.mark.interception
 
 MINE = """
 import functools, random
@@ -148,6 +148,7 @@ def residual(p, q):
 """
 
 
+@pytest.mark.usefixtures("replayed")
 @pytest.mark.parametrize("how", ["import helper", "from helper import residual"])
 def test_what_was_patched_in_another_module_is_audited_as_it_is_now(imported, monkeypatch, how):
     helper = imported("helper", HELPER)
@@ -162,6 +163,7 @@ def test_what_was_patched_in_another_module_is_audited_as_it_is_now(imported, mo
     assert (report.subject.get("not_compared") == ["helper"]) == (how == "import helper")
 
 
+@pytest.mark.usefixtures("replayed")
 def test_what_was_read_when_an_object_was_imported_is_read_again_in_another_process(imported):
     here = f"import socket\nHERE = socket.gethostname() == {socket.gethostname()!r}\n"
     reads = imported("reads", here + MINE.replace("FACTOR = 1.0", "FACTOR = 1.0 if HERE else 0.0"))

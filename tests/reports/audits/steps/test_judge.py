@@ -60,7 +60,7 @@ def test_right_rules_are_not_refuted(verify, rule, tmp_path):
     ),
 )
 def test_another_rule_than_the_one_claimed_is_refuted(verify, claimed, tmp_path):
-    record(tmp_path, verify, steps=500, rule=claimed, gamma=4)
+    record(tmp_path, verify, steps=200, rule=claimed, gamma=4)
     assert judge_of(tmp_path).steps.fortune.refuted_at is not None
 
 
@@ -122,7 +122,7 @@ AROUND = [
 
 @pytest.mark.parametrize("fault", AROUND, ids=lambda f: f.__name__)
 def test_a_fault_around_the_function_is_refuted(fault, tmp_path):
-    record(tmp_path, steps=250, fault=fault)
+    record(tmp_path, steps=120, fault=fault)
     report = audit_steps(tmp_path)
     refuted = {e.claim for e in report.evidence if e.refuted}
     assert ("drafts" if fault is drafts_resampled_after_q else "follows-rule") in refuted
@@ -130,7 +130,7 @@ def test_a_fault_around_the_function_is_refuted(fault, tmp_path):
 
 
 def test_the_bonus_row_and_the_temperature_are_named(tmp_path):
-    record(tmp_path, steps=400, fault=temperature_in_the_copy)
+    record(tmp_path, steps=100, fault=temperature_in_the_copy)
     assert "target at 1.25 times its temperature" in [law.name for law in judge_of(tmp_path).likely()]
 
 
@@ -162,7 +162,7 @@ def test_a_fault_at_one_place_of_the_batch_is_said_of_that_place(tmp_path):
         if next(count) % 3 == 1:
             cache_one_token_off(step)
 
-    record(tmp_path, steps=600, fault=fault)
+    record(tmp_path, steps=300, fault=fault)
     [batch] = [e for e in audit_steps(tmp_path).evidence if e.claim == "batch"]
     assert batch.refuted and "place in the batch 1" in batch.witness.sequence
     assert "0" not in batch.witness.sequence.split("batch")[1]
