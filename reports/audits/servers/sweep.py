@@ -1,6 +1,6 @@
 """A server with more and more requests in flight: does an answer's law depend on how many there are?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp, inf
 from operator import mul
@@ -34,6 +34,11 @@ FEW = 64
 
 LOOKS = 4
 """Looks at the evidence of a level, after the same number of answers each."""
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """Return the settings of a request in a few words."""
+    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "no settings"
 
 
 class Answered(NamedTuple):
@@ -107,7 +112,7 @@ class ServerSweep(ServerRows):
             for token in range(self.problem.vocabulary):
                 requests.rows(0).at((token,), ())
         except InputError as error:
-            self.left_out.append(f"{settings}: {error}")
+            self.left_out.append(f"{in_words(settings)}: {error}")
             return False
         return True
 
@@ -147,7 +152,7 @@ class ServerSweep(ServerRows):
 
     def _judged(self, answered: Answered) -> Evidence:
         lost, log_e = len(self.journal.missed(answered.name)), answered.log_e
-        limits = {str(asked or "none"): self._limit(seen) for asked, seen in zip(self.asked, answered.tokens)}
+        limits = {in_words(asked): self._limit(seen) for asked, seen in zip(self.asked, answered.tokens)}
         p_value = 0.0 if answered.impossible else exp(-max(0.0, log_e))
         detail = BettingDetail(
             tokens=answered.size, p_value=p_value, limits=limits, slack=0.0, texts=answered.texts, log_evidence=log_e,
@@ -190,8 +195,7 @@ class ServerSweep(ServerRows):
 
         worst = max(range(len(self.asked)), key=off)
         entry = next(entries_of(answered.tokens[worst]))
-        settings = ", ".join(f"{name} {value}" for name, value in self.asked[worst].items()) or "no settings"
-        entry = replace(entry, sequence=f"{settings}: {entry.sequence}")
+        entry = replace(entry, sequence=f"{in_words(self.asked[worst])}: {entry.sequence}")
         return Witness(**vars(entry), problem=as_json(self.problem))
 
     def section(self) -> dict[str, Any]:
