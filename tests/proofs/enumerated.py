@@ -1,6 +1,6 @@
 """Measured laws without a child process: of reference verifiers, exact, and moved by so much."""
 
-from draftproof.models.battery import drawn
+from draftproof.models.battery import drawn, exact_battery
 from draftproof.models.wide import wide
 from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws.reference_laws import output_law
@@ -12,6 +12,8 @@ from draftproof.verifiers.registry import reference
 PROBLEM = drawn(3, 1, "generic")
 ZEROS = drawn(3, 2, "zeros")
 WIDE = wide(1_003, 0)
+EXACT = [*exact_battery()]
+"""Problems whose laws are enumerated over fractions, made once for all tests that choose among them."""
 
 
 def law_of(problem=PROBLEM, verifier="block", moved=0.0, **fields):

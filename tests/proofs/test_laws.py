@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 from sympy import QQ
 
-from draftproof.models.battery import exact_battery, toy
+from draftproof.models.battery import toy
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import (
@@ -17,11 +17,12 @@ from draftproof.proofs.laws.reference_laws import (
     iterated_law,
     output_law,
 )
+from draftproof.tests.proofs.enumerated import EXACT
 from draftproof.verifiers.registry import REFERENCES, reference
 
 pytestmark = pytest.mark.exact
 PUBLISHED = json.loads(files("draftproof.tests.proofs").joinpath("published.json").read_text())
-SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 100]
+SMALL = [p for p in EXACT if p.vocabulary**p.gamma <= 100]
 
 
 @pytest.mark.parametrize("gamma", sorted(map(int, PUBLISHED["expected_accepted"])))

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from draftproof.models.battery import drawn, exact_battery, normalised, toy
+from draftproof.models.battery import drawn, normalised, toy
 from draftproof.models.drafting import drafting_json
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
@@ -20,6 +20,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import expected_accepted, output_law
 from draftproof.proofs.laws.small_law import Measurement
 from draftproof.proofs.laws.tree_laws import tree_law
+from draftproof.tests.proofs.enumerated import EXACT
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.registry import tree_reference
@@ -36,9 +37,7 @@ def proved(problem):
     return bound
 
 
-@pytest.mark.parametrize(
-    "problem", [p for p in exact_battery() if p.vocabulary**p.gamma <= 9][:12], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("problem", [p for p in EXACT if p.vocabulary**p.gamma <= 9][:12], ids=lambda p: p.name)
 def test_on_a_single_path_the_bound_is_what_block_verification_accepts(problem):
     accepted = expected_accepted(output_law(in_field(problem), reference("block")))
     assert 0 <= float(proved(problem)) - as_float(accepted) < 1e-8

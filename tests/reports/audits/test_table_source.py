@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from draftproof.models.battery import drawn, exact_battery
+from draftproof.models.battery import drawn
 from draftproof.models.errors import InputError
 from draftproof.models.rationals import as_float, as_fraction
 from draftproof.proofs.field import in_field
@@ -13,9 +13,10 @@ from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.reports.audits.campaigns import table_source
 from draftproof.reports.audits.campaigns.table_source import WORD_VALUES, TableSource
 from draftproof.stattests.goodness import goodness_of_fit
+from draftproof.tests.proofs.enumerated import EXACT
 from draftproof.verifiers.registry import REFERENCES, reference
 
-SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 32]
+SMALL = [p for p in EXACT if p.vocabulary**p.gamma <= 32]
 
 
 def distance(table, law):
