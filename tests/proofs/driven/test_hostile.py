@@ -6,8 +6,6 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.errors import RunFailed
-from draftproof.proofs import sandbox
-from draftproof.proofs.forked import CopyingProcess
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import session
@@ -63,9 +61,6 @@ STAYED = {
 }
 """Verdict, and which finding names what it did; of an audit that ends its failure."""
 
-SPOILS = {"closes its output", "takes its output away", "starts threads", "limits its depth", "listens"}
-"""What the next subject would not stand in the same process."""
-
 
 def target(kind, name):
     return f"{hostile.__file__}:{kind}_{name}".replace(" ", "_")
@@ -105,44 +100,11 @@ def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_t
 QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
 
 
-@pytest.fixture(scope="module")
-def kept_children():
-    """The children of audits, by their arguments: the next audit goes on in them."""
-    children: dict[tuple[str, ...], CopyingProcess] = {}
-    yield children
-    for child in children.values():
-        child.end()
-
-
-@pytest.fixture
-def one_child(kept_children, monkeypatch):
-    class Kept:
-        def __init__(self, child):
-            self.child = child
-
-        def __getattr__(self, name):
-            return getattr(self.child, name)
-
-        def end(self):
-            """Left for the next audit."""
-
-    def child(module, arguments=(), **how):
-        if arguments not in kept_children or kept_children[arguments].ended:
-            kept_children[arguments] = CopyingProcess(module, arguments, **how)
-        kept_children[arguments].output.written = kept_children[arguments].errors.written = 0
-        return Kept(kept_children[arguments])
-
-    monkeypatch.setattr(sandbox, "CopyingProcess", child)
-    monkeypatch.setattr(session, "REAL_CALLS", 300)
-    return kept_children
-
-
 @pytest.mark.parametrize("name", STAYED)
-def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_names_it(name, one_child):
+def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_names_it(name, monkeypatch):
+    monkeypatch.setattr(session, "REAL_CALLS", 300)
     verdict, kind, text = STAYED[name]
     report = audit(target("stays", name), problems=[toy(1)], **QUICK)
-    if name in SPOILS:
-        one_child.popitem()[1].end()
     said = {**report.findings, "failure": (report.failure or {}).get("message", "")}
     assert text in said[kind]
     assert verdict in (None, report.verdict)
