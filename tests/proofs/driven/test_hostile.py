@@ -1,7 +1,5 @@
 """Whatever a subject returns, raises or does to its process by mistake, the audit stands and says what it was."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from draftproof.models.battery import toy
@@ -9,6 +7,7 @@ from draftproof.models.errors import RunFailed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import session
+from draftproof.tests.refusals import one_line
 from draftproof.tests.subjects import hostile
 
 pytestmark = pytest.mark.interception
@@ -66,23 +65,6 @@ def target(kind, name):
     return f"{hostile.__file__}:{kind}_{name}".replace(" ", "_")
 
 
-@pytest.fixture(scope="module")
-def running():
-    """Gives a child process: the same again as long as it runs."""
-    with ExitStack() as ends:
-        started: list[Sandbox] = []
-
-        def child(subject):
-            if not started or started[-1].ended:
-                started.append(ends.enter_context(Sandbox(subject, memory=2.0)))
-                started[-1].start([toy(1)])
-            else:
-                started[-1].load(subject, [toy(1)])
-            return started[-1]
-
-        yield child
-
-
 SAID = [("returns", name, text) for name, text in RETURNED.items()] + [
     ("raises", name, text) for name, text in RAISED.items()
 ]
@@ -90,11 +72,10 @@ SAID += [("ends", name, text) for name, text in ENDED.items()]
 
 
 @pytest.mark.parametrize(("kind", "name", "text"), SAID, ids=lambda value: str(value)[:30])
-def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_that_says_how(kind, name, text, running):
-    with pytest.raises(RunFailed) as caught:
-        running(target(kind, name))
-    line = str(caught.value)
-    assert text in line and "\n" not in line and len(line) < 1000 and line.isprintable()
+def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_that_says_how(kind, name, text):
+    with Sandbox(target(kind, name), memory=2.0) as box:
+        line = one_line(box.start, [toy(1)], error=RunFailed)
+    assert text in line and len(line) < 1000 and line.isprintable()
 
 
 QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
