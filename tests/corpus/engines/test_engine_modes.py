@@ -11,7 +11,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.tests.corpus.engines.test_mends import mended
-from draftproof.verifiers.adapters.registry import ADAPTERS
+from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -100,6 +100,17 @@ def test_spec_rls_rollouts_follow_the_policy_where_the_token_after_them_is_drawn
         found = audit(MODES["spec-rl"].target.replace("policy", name), [toy(2)], **settings)
         law = next(e for e in found.evidence if e.claim == "lossless")
         assert law.total_variation == pytest.approx(wrong, abs=1e-5) and law.refuted == (wrong > 0)
+
+
+def test_mlx_lms_step_of_a_release_holds_and_is_refuted_where_it_keeps_every_draft(tmp_path):
+    if not engine_folder("mlx-lm").is_dir():
+        pytest.skip("needs mlx-lm: make engines")
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0, "claims": ("lossless",)}
+    step = f"{UNPACKED}.mlx_releases:of_release"
+    assert audit(step, [toy(2)], **settings).verdict == "holds"
+    every_draft = ("if tn != dtn:", "if False:"), ("yield tn, lpn, True", "yield dtn, lpn, True")
+    planted = mended(tmp_path, step, *every_draft)
+    assert audit(planted, [toy(2)], **settings).verdict == "refuted"
 
 
 def test_medusas_nucleus_draws_anew_what_it_compared_with_and_mended_it_holds(tmp_path):
