@@ -27,6 +27,7 @@ from .tensors import TRACED, TracedTensor, become, holds, numbers_of, tensor_of
 from .torch_functions import Functions
 from .torch_generators import GLOBAL, scratch
 from .tracer import Tracer
+from .undecided import Undecided, UndecidedTensor
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -74,7 +75,7 @@ def _half_types() -> dict[torch.dtype, int]:
     return wrapping
 
 
-FOLLOWED = (*TRACED, NoiseTensor)
+FOLLOWED = (*TRACED, NoiseTensor, UndecidedTensor)
 """Classes of what is followed."""
 
 
@@ -112,7 +113,7 @@ class Following(TorchFunctionMode):
     def __init__(self, tracer: Tracer):
         super().__init__()
         self.tracer = tracer
-        self.functions = Functions(tracer)
+        self.functions, self.undecided = Functions(tracer), Undecided(tracer)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -128,6 +129,11 @@ class Following(TorchFunctionMode):
 
     def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
         name, bare, dunder, in_place, *_ = named
+        if holds(args, kwargs, UndecidedTensor):
+            made, decided = self.undecided.follow(func, named, args, kwargs)
+            if decided is None:
+                return made
+            args, kwargs = decided
         if name in RANDOM and not holds(args[1:] if in_place else args, kwargs, TRACED):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")

@@ -103,16 +103,26 @@ class Traced:
         """Decide which side of a monotone predicate this path is on, and cut what the number can still be."""
         if (self.source.spent or self.source.settled) and (always := self._always(predicate)) is not None:
             return always
+        first, cut, last = self._known_threshold(predicate, key)
+        if first == last:
+            return first
+        return (first, last)[self._choose((self.source.low, cut, self.source.high))]
+
+    def foregone(self, predicate: Callable[[Any], bool], *key: Any) -> bool | None:
+        """Return what a monotone predicate comes to if this path leaves one answer alone; else None."""
+        if (self.source.spent or self.source.settled) and (always := self._always(predicate)) is not None:
+            return always
+        first, _, last = self._known_threshold(predicate, key)
+        return first if first == last else None
+
+    def _known_threshold(self, predicate: Callable[[Any], bool], key: tuple) -> tuple[bool, int, bool]:
         source, tracer = self._undecided()
         known, asked = tracer.exploration.thresholds, (self.key(), key)
         threshold = known.get((*asked, source.low, source.high))
         if threshold is None:  # finding it may leave out an end
             threshold = self._threshold(predicate)
             known[(*asked, source.low, source.high)] = threshold
-        first, cut, last = threshold
-        if first == last:
-            return first
-        return (first, last)[self._choose((source.low, cut, source.high))]
+        return threshold
 
     def _always(self, predicate: Callable[[Any], bool]) -> bool | None:
         """Return the predicate's value if it is the same whatever the number is; else None."""
@@ -154,7 +164,7 @@ class Traced:
         source.asked += 1
         if source.asked > tracer.most_cuts:
             tracer.give_up(f"one random number is compared more than {tracer.most_cuts} times, as at {place()}", True)
-        here = site()
+        here = tracer.asked_at[0] if tracer.asked_at else site()
         if here not in source.sites:
             source.sites[here] = None
             if len(source.sites) > 1:

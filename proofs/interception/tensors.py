@@ -147,6 +147,9 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
         if type(x) in (tuple, list):
             kind, inner = type(x), [plan(v) for v in x]
             return lambda values: kind(p(values) for p in inner)
+        if type(x) is slice:
+            start, stop, step = plan(x.start), plan(x.stop), plan(x.step)
+            return lambda values: slice(start(values), stop(values), step(values))
         return lambda values: x
 
     return slots, plan(tree)
@@ -155,7 +158,7 @@ def flatten(tree: Any) -> tuple[list[Any], Callable]:
 TRACED = (TracedTensor, Traced)
 """Classes of random numbers and of tensors of them."""
 
-PLAIN = {int, float, bool, str, type(None), slice, torch.Tensor, torch.dtype, torch.device, torch.Generator}
+PLAIN = {int, float, bool, str, type(None), torch.Tensor, torch.dtype, torch.device, torch.Generator}
 """Types of values that are not followed: most calls have no others, and those are not looked at one by one."""
 
 
@@ -168,8 +171,8 @@ def _among(values: Iterable[Any], kinds: type | tuple[type, ...]) -> bool:
     if PLAIN.issuperset(map(type, values)):
         return False
     return any(
-        _among(x.values() if isinstance(x, dict) else x, kinds)
-        if isinstance(x, (tuple, list, dict))
+        _among(x.values() if isinstance(x, dict) else (x.start, x.stop, x.step) if type(x) is slice else x, kinds)
+        if isinstance(x, (tuple, list, dict, slice))
         else isinstance(x, kinds)
         for x in values
     )

@@ -18,8 +18,9 @@ from .arithmetic import COMPARE
 from .arrays import compared_with_row, traced_array
 from .monotone import applied
 from .numbers import Traced
-from .places import place
+from .places import place, site
 from .race import race
+from .reads import asking_line
 from .sources import Lattice
 from .tensors import (
     TracedTensor,
@@ -33,6 +34,7 @@ from .tensors import (
 )
 from .torch_calls import FollowedCall, MovedPart, by_element, call_key, effect_of, of_one_number, works_by_element
 from .tracer import Tracer
+from .undecided import Decision, undecided
 
 FINITE = {"isnan": False, "isinf": False, "isfinite": True}
 """What tests of a random number come to: a number that is not finite is a path of its own where it is met."""
@@ -178,12 +180,11 @@ class Functions:
         if not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
             return passed.reshape(shape)
         columns = zip(range(math.prod(shape)), *by_element(call.slots, shape))
-        return torch.tensor([self._compared(call, operands) for _, *operands in columns], dtype=torch.bool).reshape(
-            shape
-        )
+        at = site(), asking_line()
+        return undecided([self._compared(call, operands, at) for _, *operands in columns], shape)
 
-    def _compared(self, call: FollowedCall, operands: list) -> bool:
-        """Return what one comparison comes to on this path."""
+    def _compared(self, call: FollowedCall, operands: list, at: tuple) -> bool | Decision:
+        """Return what one comparison comes to on this path, or a decision. at: where it is asked for."""
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
             args, kwargs = call.build(operands)
@@ -195,7 +196,9 @@ class Functions:
             self.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
         if COMPARE[call.name] not in ("eq", "ne"):
             apply, key = of_one_number(call, operands, number)
-            return number.decide(lambda v: bool(apply(v)), *key)
+            true = lambda v: bool(apply(v))  # noqa: E731
+            answer = number.foregone(true, *key)
+            return Decision(number, true, key, at) if answer is None else answer
         # Equality is not monotone; "below" and "not above" are.
         (below, one), (up_to, other) = (of_one_number(call, operands, number, side) for side in (torch.lt, torch.le))
         same = not number.decide(lambda v: bool(below(v)), *one) and number.decide(lambda v: bool(up_to(v)), *other)

@@ -90,6 +90,7 @@ class Tracer(Branching):
     shares_noise: whether races that share noise are looked at together, after all paths (``shared_noise``).
     seeded: kind of generator -> the call in which one was made from the seed of the call.
     lines: the line of each decision on the path, if that is asked for.
+    asked_at: the place and line of a decision that was put off, while it is made.
     """
 
     shares_noise = False
@@ -122,6 +123,7 @@ class Tracer(Branching):
         self.retracing = False
         self.races: dict[int, Any] = {}
         self.lines: list[tuple[str, int]] = []
+        self.asked_at: tuple[Any, tuple[str, int]] | None = None
 
     @property
     def exactness(self) -> str:
@@ -254,7 +256,7 @@ class Tracer(Branching):
             self.left = True
             raise PathLeft
         if self.exploration.decisions is not None:
-            self.lines.append(asking_line())
+            self.lines.append(self.asked_at[1] if self.asked_at else asking_line())
         here, asked = tuple(self.path), tuple(probabilities)
         if self.questions.get(here) != asked:
             self.leave_retrace()

@@ -1,0 +1,37 @@
+"""Comparisons of a tensor of random numbers are decided where something depends on them, and no law changes by that."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.interception, pytest.mark.engine]
+
+FEWEST = {
+    "of_transformers": 5, "of_products": 5, "of_float_products": 5, "of_complements": 5, "of_a_loop": 5,
+    "of_indices": 5, "of_a_slice": 5, "of_the_first_lost": 5, "of_the_last_kept": 5, "of_all": 5,
+    "of_certain_answers": 2, "of_one_row_of_two": 3, "of_rows": 9, "of_words": 1, "of_a_size": 5,
+}  # fmt: skip
+"""Name of a function of four coins -> its paths: one for each answer that can be the first to decide."""
+
+
+def laws(*planted):
+    command = [sys.executable, "-m", "draftproof.tests.proofs.interception.comparisons", *planted]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def test_no_law_depends_on_when_comparisons_are_decided():
+    found = laws()
+    without = {name: reason for name, (*_, reason) in found.items() if reason}
+    assert [*without] == ["changed_in_place_under_a_view"]
+    assert "while a view of it is held" in without["changed_in_place_under_a_view"]
+    assert [name for name, (_, _, equal, reason) in found.items() if not equal and not reason] == []
+    assert {name: found[name][0] for name in FEWEST} == FEWEST
+    assert all(late <= early for late, early, *_ in found.values())
+
+
+def test_an_answer_that_is_taken_not_to_count_is_seen():
+    """A planted bug: no comparison is decided, whatever depends on it."""
+    found = laws("planted")
+    assert [name for name, (_, _, equal, reason) in found.items() if equal and not reason] == ["of_words"]
