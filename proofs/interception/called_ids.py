@@ -28,6 +28,9 @@ LARGE = 100_000
 SEVERAL_BLOCKS = 16
 """Draft blocks from which on special indices take turns too, and replays at the ends of what a path allows."""
 
+LEAST_SHARE = (100, 16)
+"""Indices of a short row that each draft block calls at least, of several blocks or of many: they take turns."""
+
 TURNS = 4
 """Number of rows, or blocks, of which one has all special indices, or all replays."""
 
@@ -68,7 +71,7 @@ class CalledIds:
         if self.brief:
             chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
         elif len(possible) <= ALL_CALLED:
-            chosen = possible
+            chosen = possible if len(possible) <= LEAST_SHARE[self.several] else self._share(row)
         else:
             taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
             chosen = [*self._special(row), *self._scattered(possible, taken)]
@@ -109,7 +112,13 @@ class CalledIds:
         size = len(possible)
         step = next(k for k in range(int(GOLDEN * size) | 1, 2 * size + 2, 2) if math.gcd(k, size) == 1)
         at = (np.fromiter(places, np.int64) + int(self.first * size)) % size * step % size
-        return possible[at].tolist()
+        return np.unique(possible[at]).tolist()
+
+    def _share(self, row: RowDraw) -> list[int]:
+        """Return this draft block's share of the ids: all blocks together call each, and each the special ones."""
+        count = max(LEAST_SHARE[self.several], math.ceil(len(row.weights) / self.blocks))
+        turn = range(self.number * count, (self.number + 1) * count)
+        return [*self._special(row), *self._scattered(np.arange(len(row.weights)), turn)]
 
     def _special(self, row: RowDraw) -> list[int]:
         """Return the indices that code may take for others; of several draft blocks some have all, the others a few."""

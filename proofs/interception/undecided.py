@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -142,7 +142,7 @@ class Undecided:
 
     def __init__(self, tracer: Tracer):
         self.tracer = tracer
-        self.known = tracer.exploration.undecided
+        self.told, self.made = tracer.exploration.told, tracer.exploration.made
 
     def follow(self, func: Callable, named: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple[tuple, dict] | None]:
         """Return what func returns where some arguments wait for answers, and None; or else the arguments, decided.
@@ -181,12 +181,12 @@ class Undecided:
         if None not in answers:
             return None
         asked = None if form.key is None else (form.key, answers)
-        if asked is None or asked not in self.known:
+        if asked is None or asked not in self.told:
             found = _telling(form, answers)
             if asked is None:
                 return found
-            self.known[asked] = found
-        return self.known[asked]
+            self.told[asked] = found
+        return self.told[asked]
 
     def _made(self, func: Callable, name: str, args: tuple, kwargs: dict, slots: list[Any], build: Callable) -> Any:
         """Return the tensors that a function makes, as functions of the answers; None if it makes something else."""
@@ -207,30 +207,53 @@ class Undecided:
             return values, tuple(result) if hasattr(result, "__next__") else result
 
         answers = tuple(d.answer for d in decisions)
-        direction = _direction(name, args, kwargs, parts)
-        if not direction and answers.count(None) > MOST_LOOKED_AT:
-            return None
-        tried = _ends(answers) if direction else _every(answers)
-        try:
-            values, returned = called(tried[0])
-            shown = [_tensors(called(given)[1]) for given in tried[1:]]
-        except (RuntimeError, IndexError, TypeError, ValueError):  # the path that has the error raises it
-            return None
-        first = _tensors(returned)
-        if not first or any([*map(_kind, other)] != [*map(_kind, first)] for other in shown):
-            return None
-        if direction and any(x.dtype in (torch.int8, torch.uint8) for x in first):
-            return None  # sums may not fit
         key = _key(func, name, build(["?"] * len(slots)), others, [(p.key, *at) for p, at in zip(parts, places)])
-        waiting = [x for x in slots if isinstance(x, UndecidedTensor)]
-        made = []
-        for k, like in enumerate(first):
-            value = lambda given, k=k: _tensors(called(given)[1])[k]  # noqa: E731
-            origin = next((x for x, v in zip(waiting, values, strict=True) if _memory(v) == _memory(like)), None)
-            made.append(_dressed(Form(decisions, value, direction, key and (*key, k)), like, origin))
-        if isinstance(returned, torch.Tensor):
-            return made[0]
-        return iter(made) if name == "iter" else type(returned)(made)
+        made = self.made.get((key, answers)) if key else None
+        if made is None:
+            direction = _direction(name, args, kwargs, parts)
+            if direction or answers.count(None) <= MOST_LOOKED_AT:
+                made = _seen(called, _ends(answers) if direction else _every(answers), direction)
+            if key:
+                self.made[key, answers] = made or ()
+        if not made:
+            return None
+        waiting, tensors = [x for x in slots if isinstance(x, UndecidedTensor)], []
+        for k, (like, looks_into) in enumerate(made.parts):
+            form = Form(decisions, lambda given, k=k: _tensors(called(given)[1])[k], made.direction, key and (*key, k))
+            form.made = made.values[k]
+            tensors.append(_dressed(form, like, None if looks_into is None else waiting[looks_into]))
+        if made.container is None:
+            return tensors[0]
+        return iter(tensors) if name == "iter" else made.container(tensors)
+
+
+class Made(NamedTuple):
+    """What a function was seen to make of tensors that wait for answers.
+
+    parts: its tensors, each with the argument whose memory it shows. direction: as of ``Form``. values: of each tensor,
+    by the answers. container: of several tensors.
+    """
+
+    parts: list[tuple[Tensor, int | None]]
+    direction: int
+    values: list[dict[tuple[bool, ...], Tensor]]
+    container: Callable[[list[Tensor]], Any] | None
+
+
+def _seen(called: Callable, ways: list[list[bool]], direction: int) -> Made | None:
+    """Return what a function makes of tensors; None if that is none, or of another form, in one of these ways."""
+    try:
+        values, returned = called(ways[0])
+        first, others = _tensors(returned), [_tensors(called(way)[1]) for way in ways[1:]]
+    except (RuntimeError, IndexError, TypeError, ValueError):  # the path that has the error raises it
+        return None
+    if not first or any([*map(_kind, other)] != [*map(_kind, first)] for other in others):
+        return None
+    if direction and any(x.dtype in (torch.int8, torch.uint8) for x in first):
+        return None  # sums may not fit
+    shown = [next((k for k, v in enumerate(values) if _memory(v) == _memory(x)), None) for x in first]
+    container = None if isinstance(returned, torch.Tensor) else type(returned)
+    return Made([*zip(first, shown, strict=True)], direction, [{} for _ in first], container)
 
 
 def _telling(form: Form, answers: tuple[bool | None, ...]) -> int | None:
