@@ -4,6 +4,7 @@ import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -194,7 +195,8 @@ def replay(
     for which in at[:1] if len(tracer.path) > LONG_PATH / 4 else at:
         tracer.replay(which)
         points = tracer.plain_call[0] if tracer.plain_call else []
-        with noting(tracer.exploration.reads) if which == 0 else tracer.exploration.noting_no_types():
+        reading = noting(tracer.exploration.reads) if which == 0 else nullcontext()
+        with reading, tracer.exploration.noting_no_types():
             with_plain_numbers = following_once(tracer, call)
         if walks is not None and which in ENDS:
             walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.recorded[1]]))

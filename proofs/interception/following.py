@@ -32,9 +32,10 @@ def _mode(tracer: Tracer) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return nullcontext()
-    from .hook_torch import Following
+    from .hook_torch import Following, Replaying
 
-    return Following(tracer)
+    plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
+    return (Replaying if plain else Following)(tracer)
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:

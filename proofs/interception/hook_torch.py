@@ -278,6 +278,15 @@ class Following(TorchFunctionMode):
         return torch.tensor(drawn, dtype=sample.dtype).reshape(sample.shape)
 
 
+class Replaying(Following):
+    """A mode that is in force in a replay: all numbers are plain, and only functions that draw are looked at."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        named = _named(func)
+        return self._followed(func, named, args, kwargs) if named.of_chance else func(*args, **kwargs)
+
+
 RANDOM = {
     name: getattr(Following, name)
     for name in ("rand", "rand_like", "uniform_", "exponential_", "bernoulli", "bernoulli_",
