@@ -34,7 +34,7 @@ from .tensors import (
 )
 from .torch_calls import FollowedCall, MovedPart, by_element, call_key, effect_of, of_one_number, works_by_element
 from .tracer import Tracer
-from .undecided import Decision, undecided
+from .undecided import OpenAnswer, undecided
 
 FINITE = {"isnan": False, "isinf": False, "isfinite": True}
 """What tests of a random number come to: a number that is not finite is a path of its own where it is met."""
@@ -183,7 +183,7 @@ class Functions:
         at = site(), asking_line()
         return undecided([self._compared(call, operands, at) for _, *operands in columns], shape)
 
-    def _compared(self, call: FollowedCall, operands: list, at: tuple) -> bool | Decision:
+    def _compared(self, call: FollowedCall, operands: list, at: tuple) -> bool | OpenAnswer:
         """Return what one comparison comes to on this path, or a decision. at: where it is asked for."""
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
@@ -198,7 +198,7 @@ class Functions:
             apply, key = of_one_number(call, operands, number)
             true = lambda v: bool(apply(v))  # noqa: E731
             answer = number.foregone(true, *key)
-            return Decision(number, true, key, at) if answer is None else answer
+            return OpenAnswer(number, true, key, at) if answer is None else answer
         # Equality is not monotone; "below" and "not above" are.
         (below, one), (up_to, other) = (of_one_number(call, operands, number, side) for side in (torch.lt, torch.le))
         same = not number.decide(lambda v: bool(below(v)), *one) and number.decide(lambda v: bool(up_to(v)), *other)

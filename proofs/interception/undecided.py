@@ -54,7 +54,7 @@ FALLING = {"logical_not", "bitwise_not", "invert"}
 """Functions that fall in each entry that is not negative."""
 
 
-class Decision:
+class OpenAnswer:
     """One comparison of a random number. answer: None until it is decided. at: where it was asked for."""
 
     __slots__ = ("answer", "at", "key", "number", "predicate")
@@ -83,7 +83,7 @@ class Form:
     made: the tensors that were made, by their answers. Nothing may change them.
     """
 
-    decisions: tuple[Decision, ...]
+    decisions: tuple[OpenAnswer, ...]
     make: Callable[[Sequence[bool]], Tensor]
     direction: int
     key: tuple | None
@@ -108,23 +108,23 @@ class UndecidedTensor(torch.Tensor):
     __torch_function__: Any = torch._C._disabled_torch_function_impl
 
 
-def undecided(answers: Sequence[bool | Decision], shape: tuple[int, ...]) -> Tensor:
+def undecided(answers: Sequence[bool | OpenAnswer], shape: tuple[int, ...]) -> Tensor:
     """Return the tensor of these answers, some of which may be open."""
-    open_ones = [k for k, answer in enumerate(answers) if isinstance(answer, Decision)]
-    if not 1 < len(open_ones) <= MOST_DECISIONS:
-        for k in open_ones:
-            answers[k].decide()
-        return torch.tensor([a.answer if isinstance(a, Decision) else a for a in answers]).reshape(shape)
+    asked = {k: answer for k, answer in enumerate(answers) if isinstance(answer, OpenAnswer)}
+    if not 1 < len(asked) <= MOST_DECISIONS:
+        for answer in asked.values():
+            answer.decide()
+        return torch.tensor([a.answer if isinstance(a, OpenAnswer) else a for a in answers]).reshape(shape)
     known = torch.tensor([answer is True for answer in answers])
-    at = torch.tensor(open_ones)
+    at = torch.tensor([*asked])
 
     def value(given: Sequence[bool]) -> Tensor:
         values = known.clone()
         values[at] = torch.tensor([*given])
         return values.reshape(shape)
 
-    key = "answers", shape, (*known.tolist(),), (*open_ones,)
-    return _dressed(Form(tuple(answers[k] for k in open_ones), value, 1, key), value([False] * len(open_ones)))
+    key = "answers", shape, (*known.tolist(),), (*asked,)
+    return _dressed(Form(tuple(asked.values()), value, 1, key), value([False] * len(asked)))
 
 
 def _dressed(form: Form, like: Tensor, origin: UndecidedTensor | None = None) -> UndecidedTensor:
@@ -171,9 +171,9 @@ class Undecided:
         value = form.value([bool(d.answer) for d in form.decisions])
         if not _alone(tensor):
             return value.clone()
-        tensor.__class__ = torch.Tensor
-        tensor.copy_(value)
-        return tensor
+        plain: Any = tensor
+        plain.__class__ = torch.Tensor
+        return plain.copy_(value)
 
     def _next(self, form: Form) -> int | None:
         """Return the decision that has to be made next; None if the values depend on none of those that are open."""
@@ -212,7 +212,7 @@ class Undecided:
         if made is None:
             direction = _direction(name, args, kwargs, parts)
             if direction or answers.count(None) <= MOST_LOOKED_AT:
-                made = _seen(called, _ends(answers) if direction else _every(answers), direction)
+                made = _tried(called, _ends(answers) if direction else _every(answers), direction)
             if key:
                 self.made[key, answers] = made or ()
         if not made:
@@ -227,7 +227,7 @@ class Undecided:
         return iter(tensors) if name == "iter" else made.container(tensors)
 
 
-class Made(NamedTuple):
+class MadeTensors(NamedTuple):
     """What a function was seen to make of tensors that wait for answers.
 
     parts: its tensors, each with the argument whose memory it shows. direction: as of ``Form``. values: of each tensor,
@@ -240,7 +240,7 @@ class Made(NamedTuple):
     container: Callable[[list[Tensor]], Any] | None
 
 
-def _seen(called: Callable, ways: list[list[bool]], direction: int) -> Made | None:
+def _tried(called: Callable, ways: list[list[bool]], direction: int) -> MadeTensors | None:
     """Return what a function makes of tensors; None if that is none, or of another form, in one of these ways."""
     try:
         values, returned = called(ways[0])
@@ -253,7 +253,7 @@ def _seen(called: Callable, ways: list[list[bool]], direction: int) -> Made | No
         return None  # sums may not fit
     shown = [next((k for k, v in enumerate(values) if _memory(v) == _memory(x)), None) for x in first]
     container = None if isinstance(returned, torch.Tensor) else type(returned)
-    return Made([*zip(first, shown, strict=True)], direction, [{} for _ in first], container)
+    return MadeTensors([*zip(first, shown, strict=True)], direction, [{} for _ in first], container)
 
 
 def _telling(form: Form, answers: tuple[bool | None, ...]) -> int | None:
