@@ -25,21 +25,28 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ..verifiers.arithmetic import residual
 from ..verifiers.block_verification import accept, survive
 from .battery import audit_battery
 from .law import Prefix
+from .looking_ahead import AHEAD, looking_ahead
 from .looking_ahead import cells as cells_ahead
-from .looking_ahead import looking_ahead
+from .path_rows import path_battery
 from .problem import Problem
 from .rationals import as_fraction
 
 Cell = tuple[Any, ...]
 
-_EFFECTS: dict[str, tuple[Problem, dict[Cell, float], dict[Cell, float]]] = {}
+_EFFECTS: dict[str, tuple[Problem, dict[Cell, float]]] = {}
 """The problems whose effects were computed, by their names: an audit needs them once for each dtype."""
+
+KEPT = Path(__file__).with_name("coverage.json")
+"""The effects on the problems of every audit, computed beforehand: that takes as long as some of their laws."""
 
 VISIBLE = 1e-12
 """The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding.rule``)."""
@@ -122,17 +129,38 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
 
 def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
     """Return each region that a problem covers, with its effect: of the rows, and of decisions that look ahead."""
-    effects = _effects(problem)
-    return {cell: effect for cell, effect in (*effects[0].items(), *effects[1].items()) if effect > visible}
+    of, effects = _kept().get(problem.name) or _EFFECTS.get(problem.name) or (None, {})
+    if of is not problem and of != problem:  # rows in a dict have no hash
+        _EFFECTS[problem.name] = _, effects = problem, effects_on(problem)
+    return {cell: effect for cell, effect in effects.items() if effect > visible}
 
 
-def _effects(problem: Problem) -> tuple[dict[Cell, float], dict[Cell, float]]:
-    """Return the effects in regions of the rows, and of decisions that look ahead."""
-    of, *effects = _EFFECTS.get(problem.name, (None, {}, {}))
-    if of != problem:  # rows in a dict have no hash
-        effects = _of_rows(problem), looking_ahead(problem)
-        _EFFECTS[problem.name] = problem, *effects
-    return effects[0], effects[1]
+def effects_on(problem: Problem) -> dict[Cell, float]:
+    """Compute the effect in each region on a problem."""
+    return _of_rows(problem) | looking_ahead(problem)
+
+
+class Kept(msgspec.Struct):
+    """Effects that were computed beforehand. cells: the regions. effects: problem -> number of a region -> effect.
+
+    Effects have three digits and are rounded down.
+    """
+
+    cells: list[Any]
+    effects: dict[str, dict[int, float]]
+
+
+def kept_problems() -> list[Problem]:
+    """Return the problems of which effects are kept."""
+    return [*audit_battery(), *path_battery()]
+
+
+@cache
+def _kept() -> dict[str, tuple[Problem, dict[Cell, float]]]:
+    kept = msgspec.json.decode(KEPT.read_bytes(), type=Kept)
+    every = [tuple(cell) for cell in kept.cells]
+    problems = {problem.name: problem for problem in kept_problems()}
+    return {name: (problems[name], {every[k]: e for k, e in found.items()}) for name, found in kept.effects.items()}
 
 
 def _of_rows(problem: Problem) -> dict[Cell, float]:
@@ -154,7 +182,8 @@ def cells() -> frozenset[Cell]:
     The battery was chosen so that it covers all the former (``benchmarks/choose_battery.py`` lists them), and the
     problems of ``path_rows`` so that together with it they cover the latter.
     """
-    return frozenset(cells_ahead()).union(*(_effects(problem)[0] for problem in audit_battery()))
+    rows = (cell for problem in audit_battery() for cell in coverage(problem) if not cell[0].startswith(AHEAD))
+    return frozenset(cells_ahead()).union(rows)
 
 
 def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:

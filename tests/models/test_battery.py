@@ -1,17 +1,20 @@
 """The battery covers every region that a bug can hide in, and what it covers it shows."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from draftproof.benchmarks.choose_battery import cells
+from draftproof.benchmarks.cover_battery import computed
 from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand, drawn, own_problems, specified
 from draftproof.models.looking_ahead import AHEAD
 from draftproof.models.looking_ahead import cells as cells_ahead
 from draftproof.models.path_rows import path_battery
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_fraction
-from draftproof.models.regions import VISIBLE, contexts, coverage, moved
+from draftproof.models.regions import KEPT, VISIBLE, contexts, coverage, effects_on, kept_problems, moved
 from draftproof.models.regions import cells as all_cells
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
@@ -27,6 +30,13 @@ pytestmark = pytest.mark.exact
 def covered():
     """Cells that each problem of the battery covers."""
     return {problem.name: set(coverage(problem)) for problem in audit_battery()}
+
+
+def test_what_is_kept_of_their_effects_is_what_they_are():
+    assert json.loads(KEPT.read_bytes()) == json.loads(json.dumps(computed()))
+    one = kept_problems()[0]
+    planted = replace(drawn(2, 1, "equal"), name=one.name)
+    assert coverage(one) != coverage(planted) == {c: x for c, x in effects_on(planted).items() if x > VISIBLE}
 
 
 def test_the_battery_covers_every_region_and_no_problem_is_superfluous(covered):
