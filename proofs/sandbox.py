@@ -117,6 +117,7 @@ class Sandbox:
         seconds: float = math.inf,
         confirmations: int | None = None,
         lines: bool = False,
+        every_id: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """Yield the child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -129,10 +130,12 @@ class Sandbox:
         seconds: of processor time, after which it is given up (``NOT_REACHED``).
         confirmations: of a driven subject how many random requests confirm its law, at most.
         lines: whether to add the line of each decision; not of wide problems, nor of driven subjects.
+        every_id: of a wide problem whether each draft block calls all ids of a short row, and none takes turns.
         """
         how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
         how |= {"confirmations": confirmations} if confirmations else {}
         how |= {"lines": True} if lines else {}
+        how |= {"every_id": True} if every_id else {}
         yield from self._answers([problem], seconds, do="law", **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:

@@ -25,10 +25,8 @@ SLOW = "a call that is followed does not end"
 UNKNOWN = {"law": None, "exactness": "not interceptable", "paths": 0, "neutral": True}
 
 
-def _rows(
-    problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0), paths: int | None = None
-) -> Rows:
-    return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject, paths)
+def _rows(problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0), **of_wide: Any) -> Rows:
+    return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject, **of_wide)
 
 
 def _never_returns(subject: Subject, rows: Rows, block: tuple[int, ...]) -> bool:
@@ -45,10 +43,11 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
 
     request: "walks": whether to add calls with plain numbers; "scales": what the rows of target and draft are
       multiplied by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in
-      place of all; "paths": how many paths of a wide problem are traced on a draft block, or None; "lines": whether to
-      add the line of each decision, of a small problem.
+      place of all; "paths", "every_id": of a wide problem as of ``WideRows``; "lines": whether to add the line of each
+      decision, of a small problem.
     """
-    rows = _rows(problem, subject, request["scales"], request["paths"])
+    of_wide = {"most_paths": request["paths"], "every_id": request.get("every_id", False)}
+    rows = _rows(problem, subject, request["scales"], **of_wide)
     wide = not isinstance(problem, Problem)
     seen = subject.array == "torch" and (wide or subject.dtype != "float64")
     arithmetic = Arithmetic(subject.dtype) if seen else None

@@ -50,11 +50,13 @@ class CalledIds:
     live: tokens that can be drafted. seed: of the choice. blocks: the number of draft blocks of the problem.
     number: of this draft block.
     brief: whether few indices are called, of a problem that differs from an earlier one in some weights alone.
+    every: whether all of a short row are, whatever the number of draft blocks.
     """
 
-    def __init__(self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, brief: bool):
+    def __init__(self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, brief: bool,
+                 every: bool = False):  # fmt: skip
         self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
-        self.brief, self.several = brief, blocks >= SEVERAL_BLOCKS
+        self.brief, self.every, self.several = brief, every, blocks >= SEVERAL_BLOCKS
         alone = FURTHER_OF_LARGE if vocabulary >= LARGE else FURTHER
         self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else alone
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
@@ -71,7 +73,7 @@ class CalledIds:
         if self.brief:
             chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
         elif len(possible) <= ALL_CALLED:
-            chosen = possible if len(possible) <= LEAST_SHARE[self.several] else self._share(row)
+            chosen = possible if self.every or len(possible) <= LEAST_SHARE[self.several] else self._share(row)
         else:
             taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
             chosen = [*self._special(row), *self._scattered(possible, taken)]

@@ -223,10 +223,11 @@ class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
     most_paths: as of ``wide_laws.WideCall``, MOST_PATHS if None.
+    every_id: as of ``called_ids.CalledIds``.
     """
 
-    def __init__(self, problem: WideProblem, subject: Any, most_paths: int | None = None):
-        self.problem, self.subject, self.called = problem, subject, False
+    def __init__(self, problem: WideProblem, subject: Any, most_paths: int | None = None, every_id: bool = False):
+        self.problem, self.subject, self.called, self.every_id = problem, subject, False, every_id
         self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: Prefix | None = None
@@ -287,7 +288,7 @@ class WideRows:
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
         brief = self.problem.exchanged or self.problem.few_ids
-        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, brief)
+        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, brief, self.every_id)
         explored = WideCall(call, exploration, self._until, ids_of, self.most_paths).law()
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]

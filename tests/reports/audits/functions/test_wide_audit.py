@@ -11,6 +11,8 @@ from draftproof.models.battery import toy
 from draftproof.models.long_blocks import apart
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.reports.audits.functions import problems as functions
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.tests.reports.audited import audited, written
@@ -43,6 +45,17 @@ def test_what_was_examined_of_the_vocabulary_stands_next_to_the_verdict():
     assert (report.verdict, law.holds, law.detail.vocabulary, law.detail.gamma) == ("holds", True, 2003, 1)
     assert law.detail.ids_called > 100 and 0 < law.detail.mass_not_called < 1
     assert 0 < law.detail.fewest_ids_of_a_row < 2003
+
+
+def test_an_id_that_one_draft_block_calls_is_refuted_by_as_much_as_if_all_had_called_it(sandbox):
+    subject, problem = "draftproof.tests.deceivers.rows:one_id_of_a_thousand", BATTERY["wide-dense-V1003-gamma2"]
+    sandbox.load(subject, [toy(1)])
+    of_all, in_turn = (
+        judge(measured_wide(problem, "float64", sandbox.law(problem, every_id=every)))[0] for every in (True, False)
+    )
+    assert in_turn.refuted and in_turn.total_variation < of_all.total_variation
+    found = audited(subject, [problem]).shown_refutation()
+    assert found.total_variation == of_all.total_variation
 
 
 def test_a_wide_problem_without_a_law_is_sampled_and_the_verdict_says_so():
