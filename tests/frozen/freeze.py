@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 KEPT = Path(__file__).with_name("verdicts.json")
+ROOT = Path(__file__).parents[2]
 
 SAME = 1e-9
 """Relative difference of two total variations that counts as none: the order of a sum may change."""
@@ -144,7 +145,8 @@ def measured_row(name: str) -> tuple[str, dict[str, Any]]:
     try:
         return name, dict(work())[name]()
     except Exception as error:
-        return name, {"verdict": "error", "failure": f"{type(error).__name__}: {error}"[:300]}
+        said = f"{type(error).__name__}: {error}".replace(f"{ROOT}/", "")
+        return name, {"verdict": "error", "failure": said[:300]}
 
 
 def measure(file: Path, workers: int, only: str) -> None:
