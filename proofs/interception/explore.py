@@ -81,6 +81,9 @@ RAISES = "{}, where a uniform is at an end of its range"
 """Text of the finding that a call raised at an end of a uniform's range."""
 
 
+COMPARED, MOST_COMPARED = 2, 7
+"""Laws that are found with comparisons decided at once, too, and the most answers that were put off there."""
+
 LARGEST_FRACTION = 8_000
 """Binary digits of a denominator that is handed on as it is."""
 
@@ -110,6 +113,29 @@ class Explored:
 
 
 def explore(
+    call: Callable[[], Outcome],
+    exploration: Exploration,
+    walks: list[Walk] | None = None,
+    kind: Callable[[Exploration], Tracer] = Tracer,
+) -> Explored:
+    """Return the law of ``call``'s outcome, as ``explored`` does.
+
+    The first laws of calls that put comparisons off are found with all decided at once, too: code that gets at a tensor
+    past torch's dispatch has another law then, and nothing is put off from there on.
+    """
+    exploration.put_off = 0
+    found = explored(call, exploration, walks, kind)
+    if found.law is None or not 0 < exploration.put_off <= MOST_COMPARED or exploration.compared >= COMPARED:
+        return found
+    exploration.compared, exploration.late = exploration.compared + 1, False
+    at_once = explored(call, exploration, None, kind)
+    if at_once.law is not None and at_once.law != found.law:
+        return explored(call, exploration, walks, kind)
+    exploration.late = True
+    return found
+
+
+def explored(
     call: Callable[[], Outcome],
     exploration: Exploration,
     walks: list[Walk] | None = None,

@@ -130,10 +130,9 @@ class Following(TorchFunctionMode):
     def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
         name, bare, dunder, in_place, *_ = named
         if holds(args, kwargs, UndecidedTensor):
-            made, decided = self.undecided.follow(func, named, args, kwargs)
-            if decided is None:
+            made = self.undecided.follow(func, bare, dunder, args, kwargs)
+            if made is not None:
                 return made
-            args, kwargs = decided
         if name in RANDOM and not holds(args[1:] if in_place else args, kwargs, TRACED):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
