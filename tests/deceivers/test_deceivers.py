@@ -44,7 +44,7 @@ def law(sandbox, name, problem):
     """The measured law of a deceiver, and what it says of losslessness."""
     if isinstance(problem, WideProblem):
         sandbox.load(subject(name), [toy(1)])
-        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        measurement = measured_wide(problem, "float64", sandbox.law(problem, every_id=True))
         return measurement, judge(measurement)[0]
     sandbox.load(subject(name), [problem])
     measurement = measured(problem, "float64", sandbox.law(problem))

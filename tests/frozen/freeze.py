@@ -67,7 +67,7 @@ def of_law(target: str, problem: Any) -> dict[str, Any]:
     with Sandbox("", timeout=120) as box:
         if isinstance(problem, WideProblem):
             box.load(target, [toy(1)])
-            measurement = measured_wide(problem, "float64", box.law(problem))
+            measurement = measured_wide(problem, "float64", box.law(problem, every_id=True))
             evidence = judge(measurement)[0]
         else:
             box.load(target, [problem])
