@@ -18,6 +18,9 @@ BELOW = torch.tensor([0.3, 0.5, 0.9, 0.2], dtype=torch.float64)
 NEVER = torch.tensor([0.3, -1.0, 0.9, 2.0], dtype=torch.float64)
 IN_ROWS = torch.tensor([[0.3, 0.5], [0.2, 0.75]], dtype=torch.float64)
 
+IMPOSSIBLE = torch.tensor([0.3, 0.0, 0.9, 0.0], dtype=torch.float64)
+"""Chances of coins that keep what has none where a uniform is exactly 0."""
+
 
 def mask(below=BELOW):
     return torch.rand_like(below) < below
@@ -25,6 +28,10 @@ def mask(below=BELOW):
 
 def of_transformers():
     return int(((~mask()).cumsum(dim=-1) < 1).sum())
+
+
+def of_tokens_without_probability():
+    return int(((~(torch.rand(4, dtype=torch.float64) <= IMPOSSIBLE)).cumsum(-1) < 1).sum())
 
 
 def of_products():
