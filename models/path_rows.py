@@ -6,6 +6,7 @@ question leads to, the choice depends on that token, and the law changes.
 
 import random
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -26,6 +27,7 @@ MOST_BLOCKS = 24
 """Draft blocks of a problem, about: where there are more, the draft is certain of its next tokens."""
 
 
+@lru_cache(maxsize=64)  # as of ``battery.drawn``: an audit and its regions ask for the same ones
 def paths(vocabulary: int, gamma: int, seed: int) -> Problem:
     """Draw a problem whose rows depend on how often the block left the draft's likeliest token, and where.
 

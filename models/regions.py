@@ -21,7 +21,7 @@ Source: Sun et al. 2025, Algorithms 1 and 2, Eq. (3) to (5).
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -129,9 +129,10 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
 
 def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
     """Return each region that a problem covers, with its effect: of the rows, and of decisions that look ahead."""
-    of, effects = _kept().get(problem.name) or _EFFECTS.get(problem.name) or (None, {})
+    of, effects = _EFFECTS.get(problem.name, (None, {}))
     if of is not problem and of != problem:  # rows in a dict have no hash
-        _EFFECTS[problem.name] = _, effects = problem, effects_on(problem)
+        effects = _kept_of(problem) or effects_on(problem)
+        _EFFECTS[problem.name] = problem, effects
     return {cell: effect for cell, effect in effects.items() if effect > visible}
 
 
@@ -146,7 +147,7 @@ class Kept(msgspec.Struct):
     Effects have three digits and are rounded down.
     """
 
-    cells: list[Any]
+    cells: list[tuple[Any, ...]]
     effects: dict[str, dict[int, float]]
 
 
@@ -156,11 +157,24 @@ def kept_problems() -> list[Problem]:
 
 
 @cache
-def _kept() -> dict[str, tuple[Problem, dict[Cell, float]]]:
-    kept = msgspec.json.decode(KEPT.read_bytes(), type=Kept)
-    every = [tuple(cell) for cell in kept.cells]
-    problems = {problem.name: problem for problem in kept_problems()}
-    return {name: (problems[name], {every[k]: e for k, e in found.items()}) for name, found in kept.effects.items()}
+def _named(battery: Callable[[], list[Problem]]) -> dict[str, Problem]:
+    return {problem.name: problem for problem in battery()}
+
+
+@cache
+def _kept() -> Kept:
+    return msgspec.json.decode(KEPT.read_bytes(), type=Kept)
+
+
+def _kept_of(problem: Problem) -> dict[Cell, float] | None:
+    """Return the effects that are kept of a problem; None of another one, which may have the same name."""
+    found = _kept().effects.get(problem.name)
+    if found is None:
+        return None
+    same = _named(audit_battery).get(problem.name) or _named(path_battery)[problem.name]  # those take longer to make
+    if same is not problem and same != problem:
+        return None
+    return {_kept().cells[k]: effect for k, effect in found.items()}
 
 
 def _of_rows(problem: Problem) -> dict[Cell, float]:
