@@ -114,7 +114,7 @@ class CalledIds:
         size = len(possible)
         step = next(k for k in range(int(GOLDEN * size) | 1, 2 * size + 2, 2) if math.gcd(k, size) == 1)
         at = (np.fromiter(places, np.int64) + int(self.first * size)) % size * step % size
-        return np.unique(possible[at]).tolist()
+        return possible[at].tolist()
 
     def _share(self, row: RowDraw) -> list[int]:
         """Return this draft block's share of the ids: all blocks together call each, and each the special ones."""

@@ -27,8 +27,8 @@ class Exploration:
     repeated: the number of paths replayed so far.
     monotone: operations that were seen to be monotone where they were asked for.
     effects: what calls of torch's functions were seen to do to random entries.
-    put_off: most answers of a comparison that was put off (``undecided``) in the call at hand. told: which of them
-      tensors depend on. late: whether any are put off. compared: laws of such calls that were found at once too.
+    put_off: most answers of a comparison that was put off (``undecided``) in the call at hand. deciding: which of
+      them tensors depend on. late: whether any are put off. compared: laws of such calls that were found at once too.
     thresholds, edges, ladders, races: known answers, since replays of a path ask the same questions again.
     reads: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``time_limits``).
@@ -44,7 +44,7 @@ class Exploration:
     monotone: set[tuple] = field(default_factory=set)
     effects: dict[tuple, Any] = field(default_factory=dict)
     put_off: int = 0
-    told: dict[tuple, int | None] = field(default_factory=dict)
+    deciding: dict[tuple, int | None] = field(default_factory=dict)
     late: bool = True
     compared: int = 0
     thresholds: dict[tuple, tuple[bool, int, bool]] = field(default_factory=dict)

@@ -127,7 +127,7 @@ class Undecided:
     """The functions of torch on tensors that wait for answers, for one tracer."""
 
     def __init__(self, tracer: Tracer):
-        self.told = tracer.exploration.told
+        self.deciding = tracer.exploration.deciding
 
     def follow(self, func: Callable, name: str, dunder: bool, args: tuple, kwargs: dict) -> Tensor | None:
         """Return what func makes of a tensor that waits for answers.
@@ -147,9 +147,9 @@ class Undecided:
         """Give the tensor its values, deciding what they depend on."""
         form = tensor._form
         while None in (known := form.known()):
-            if (form.key, known) not in self.told:
-                self.told[form.key, known] = _telling(form, known)
-            if (k := self.told[form.key, known]) is None:
+            if (form.key, known) not in self.deciding:
+                self.deciding[form.key, known] = _telling(form, known)
+            if (k := self.deciding[form.key, known]) is None:
                 break
             form.answers[k].decide()
         del tensor._form
