@@ -1,6 +1,6 @@
 """vLLM, DSpark: its planner of verified widths (``enable_adaptive_verification``) around token verification in torch.
 
-How likely a draft is accepted is told from the draft's row, by ``OnlineAcceptanceEstimator`` under Triton's
+``OnlineAcceptanceEstimator`` estimates from the draft's row how likely a draft is accepted, under Triton's
 interpreter. How many drafts of the batch are verified comes from confidences of an earlier step (``get_num_tokens``),
 which ones from those of the drafts themselves (``reallocate_drafts``). Another request shares the budget.
 """
