@@ -38,7 +38,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
     supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
     if supports and not any(map(zeros_examined, supports)):
         sentences.append("tokens that the target gives probability 0: no problem has one")
-    if known.requests_a_call == [1]:
+    if known.requests_a_call == [1] and report.server is None:
         sentences.append("several requests in one call")
     others = [dtype for dtype in DTYPES if dtype not in known.numbers]
     if report.server is not None:

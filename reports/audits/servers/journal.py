@@ -26,6 +26,7 @@ class Journal:
     refusals: why requests were refused -> how often.
     redrawn: kind -> slots that were sent again although the server may have written a text before it refused.
     resumed: how often the run went on from the file.
+    in_flight: the most requests that this run had in flight at once.
 
     Guarantee: a request that was sent and not answered counts as lost, also if the run was killed.
     Raises: InputError if the file is of another run, or cannot be used.
@@ -38,6 +39,7 @@ class Journal:
         self.reported: dict[str, dict[int, list[Entries]]] = defaultdict(dict)
         self.refusals: Counter[str] = Counter()
         self.redrawn: dict[str, set[int]] = defaultdict(set)
+        self.in_flight = 0
         self._lock, self._closed = Lock(), False
         # A row is handed to the operating system at once: a killed process loses nothing.
         self._store = Store(path, "a server's audit", plan, durable=False)

@@ -52,8 +52,9 @@ class Sampler:
         What was in flight is then lost.
         """
         kind, journal = requests.kind, self.journal
-        slots, width = iter(journal.left(kind.name, until or samples)), self.settings.at_once if kind.together else 1
-        work = (requests, samples, slots)
+        left, width = journal.left(kind.name, until or samples), self.settings.at_once if kind.together else 1
+        journal.in_flight = max(journal.in_flight, min(width, len(left)))
+        work = (requests, samples, iter(left))
         workers = [Thread(target=self._work, args=work, name="requests", daemon=True) for _ in range(width)]
         try:
             for worker in workers:

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.needs("httpx2", "jsonschema")
 SERVER = Path(__file__).parents[3] / "subjects" / "batching_server.py"
 
 
+IN_FLIGHT = "several prompts in one request, and {} requests in flight"
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """(URL without a path, target) of the process of a server that decodes in batches."""
@@ -69,6 +72,13 @@ def test_a_right_server_passes_at_each_level_with_its_limits_and_its_drafts(swep
     assert "requests in flight</" in page(report) and "how many of the requests in flight" in " ".join(
         report.not_examined
     )
+    assert IN_FLIGHT.format("more than 4") in report.not_examined
+    assert "several requests in one call" not in report.not_examined
+
+
+def test_one_request_at_a_time_shows_nothing_of_several_in_flight(swept):
+    report = swept("plain", samples=20, at_once=1)
+    assert IN_FLIGHT.format("several") in report.not_examined
 
 
 @pytest.mark.parametrize("loop", ["first-temperature", "swapped", "row-of-another"])
