@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...models.decoding_settings import SETTINGS
+from ...models.decoding_settings import PLAIN, SETTINGS
 from ...models.looking_ahead import AHEAD, LENGTHS
 from ...verifiers.adapters.registry import ENGINES
 from ...verifiers.details import TextLawDetail
@@ -141,6 +141,7 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
         *_of_settings(asked, names),
         *_given_others(asked),
         *_without_drafts(asked),
+        *_of_drafts(asked),
         "bugs that act only in some regions of the rows: of decoders they are not counted; --problem takes rows of "
         "your own",
         f"prompts of other lengths than {ranges(lengths)}, and other prompts of those lengths",
@@ -187,6 +188,17 @@ def _given_others(asked: Sequence[TextLawDetail]) -> list[str]:
         f"what other requests of a call may draw, except {counted(min(drawn), 'way')}: each request's distribution is "
         "known given these; requests that were not seen to depend on one decision were not compared in pairs"
     ]
+
+
+def _of_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
+    """Say that drafts were seen by the outputs alone: an engine shows neither its draft's rows nor those it tests by.
+
+    A draft that is tested by another row than it was drawn from changes the outputs of most rules, and then the claims
+    on these are refuted. Where it changes none, nothing here shows it.
+    """
+    if all(d.sampling == PLAIN for d in asked):
+        return []
+    return ["which row each draft is drawn from, where outputs do not show it: draftproof steps has the claim drafts"]
 
 
 def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:

@@ -1,12 +1,13 @@
 """Decoders with faults that users reported: of settings, ends, counts, state; ``reported.py`` has the threads."""
 
 import random
-from itertools import product
-from math import log, prod
+from math import log
 
+from draftproof.models.decoders.drafting import BeamDrafts
 from draftproof.models.decoders.mutants import OnOneSide, WithAnotherHistory, losing, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in, yielded
 from draftproof.models.decoding_settings import ended
+from draftproof.tests.subjects.right_decoders import CertainBeam
 from draftproof.tests.subjects.stateful_decoders import InASlot
 from draftproof.verifiers.chance import RandomChance
 
@@ -148,28 +149,6 @@ class EndAtTheCap(Decoder):
             self.text = (*self.text[:-1], self.settings["eos"][0])
 
 
-class BeamDrafts(Decoder):
-    """Drafts by a beam search, and tests its tokens by the draft's rows as if they were drawn from them."""
-
-    certain = False
-
-    def drafted(self):
-        def likelihood(tokens):
-            rows = [self.draft_row(self.text + tokens[:i]) for i in range(len(tokens))]
-            return prod(row[token] for row, token in zip(rows, tokens, strict=True))
-
-        size = len(self.target.row(self.prompt))
-        best = max(product(range(size), repeat=min(self.gamma, self.room)), key=likelihood)
-        rows = [self.point(t) if self.certain else self.draft_row(self.text + best[:i]) for i, t in enumerate(best)]
-        return [*zip(best, rows, strict=True)]
-
-
-class CertainBeamDrafts(BeamDrafts):
-    """Drafts by a beam search, and takes its tokens for certain."""
-
-    certain = True
-
-
 def in_one_slot(leaves):
     """Decode one request after another in a slot, where the tokens accepted behind an end token stay if it leaves."""
 
@@ -193,6 +172,6 @@ def in_one_slot(leaves):
     decoder_of,
     (PenaltiesOfARoundAgo, LastOfAStepCounted, ConfirmedCountedAgain, LogprobsOverTheBlock, SettingsOfTheFirst,
      StateBehindTheFirst, DividedByNothing, TopPBeforeTopK, BehindAStop, CapBeforeEos, StopsInTheLastTwo, StopsIgnored,
-     EndAtTheCap, BeamDrafts, CertainBeamDrafts),
+     EndAtTheCap, BeamDrafts, CertainBeam),
 )  # fmt: skip
 left_in_the_slot, slot_emptied = in_one_slot(True), in_one_slot(False)

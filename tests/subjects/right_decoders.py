@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from draftproof.models.decoders.drafting import BeamDrafts, coarse, likeliest
 from draftproof.models.decoders.reference import Decoder, DrawnToken, Row, decoder_of
 from draftproof.models.decoding_settings import DRAFT
 from draftproof.models.law import Prefix
@@ -107,6 +108,35 @@ class Thinned(Decoder):
         return self.chance.draw(left)
 
 
+class TwoLikeliest(Decoder):
+    """Drafts from the two likeliest tokens, and verifies by the row drafted from."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        return likeliest(super().draft_row(text), 2)
+
+
+class CoarseRows(Decoder):
+    """Drafts from bfloat16 scores, and verifies by the row drafted from."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        return coarse(super().draft_row(text))
+
+
+class EndsAtUnsureRows(Decoder):
+    """Ends a draft where the draft's likeliest token is unlikely, whatever was drawn."""
+
+    def drafted(self) -> list[DrawnToken]:
+        block = super().drafted()
+        return block[: next((i for i, (_, q) in enumerate(block) if max(q) < 0.45), None)]
+
+
+class CertainBeam(BeamDrafts):
+    """Drafts by a beam search, with all mass on its tokens."""
+
+    def row_of(self, tokens: Prefix, place: int) -> Row:
+        return self.point(tokens[place])
+
+
 class RightDecoder(NamedTuple):
     """One of them, and the request it is tried on, as a ``DecoderEntry`` has them."""
 
@@ -119,7 +149,7 @@ class RightDecoder(NamedTuple):
 
 
 KINDS = (OneByOne, HotDraft, BareDraft, Growing, UpAndDown, LookedUp, TwoDrafts, Argmax, AnyToken, Confident, Matching,
-         Thinned)  # fmt: skip
+         Thinned, TwoLikeliest, CoarseRows, EndsAtUnsureRows, CertainBeam)  # fmt: skip
 
 RIGHT_DECODERS = {
     f"R{n:02}": RightDecoder(f"R{n:02}", kind, (kind.__doc__ or "").rstrip(".")) for n, kind in enumerate(KINDS, 1)

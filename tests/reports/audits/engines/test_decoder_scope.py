@@ -53,6 +53,11 @@ def test_settings_that_leave_the_law_and_those_that_nobody_knows_are_said():
     assert strange.startswith("the distribution under temprature, which draftproof list settings does not have")
 
 
+def test_that_outputs_alone_show_where_drafts_come_from_is_said_unless_nothing_is_drafted():
+    sentence = "which row each draft is drawn from, where outputs do not show it: draftproof steps has the claim drafts"
+    assert sentence in said(asked(), asked(sampling="plain")) and sentence not in said(asked(sampling="plain"))
+
+
 def test_as_many_ways_as_without_a_draft_are_said():
     assert not any(one.startswith("speculation") for one in said(asked(), asked(ways_of_plain=False)))
     assert any(one.startswith("speculation: it has as many random") for one in said(asked(ways_of_plain=True)))
