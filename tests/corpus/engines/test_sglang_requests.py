@@ -25,6 +25,11 @@ CUT = "        target_probs = target_probs.reshape(bs, verify_input.draft_token_
 MIN_P = """        least = target_probs.amax(-1, keepdim=True) * sampling_info.min_ps
         target_probs = target_probs * (target_probs >= least)
 """
+REPEATED = "torch.repeat_interleave(sampling_info.{}, verify_input.draft_token_num)"
+JOINTLY = f"""        whole = sampling_softmax(next_token_logits, temperatures=expanded_temperature)
+        kept = top_p_renorm_prob(whole, {REPEATED.format("top_ps")}) > 0
+        target_probs = kept * top_k_renorm_prob(whole, {REPEATED.format("top_ks")})
+"""
 SETTINGS = (
     "def update_finish_state(self, new_accepted_len: int = 1):\n        if self.finished():\n            return\n"
 )
@@ -54,7 +59,11 @@ def test_its_temperature_is_right_and_a_planted_one_is_refuted(tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "mend"),
-    [({"min_p": 0.4}, (CUT, MIN_P + CUT)), ({"eos": [0], "stop": [[2]]}, (SETTINGS, SETTINGS + ONE_BY_ONE))],
+    [
+        ({"min_p": 0.4}, (CUT, MIN_P + CUT)),
+        ({"top_k": 2, "top_p": 0.6}, (CUT, JOINTLY + CUT)),
+        ({"eos": [0], "stop": [[2]]}, (SETTINGS, SETTINGS + ONE_BY_ONE)),
+    ],
 )
 def test_a_text_follows_its_settings_with_the_mends_of_the_issues_alone(settings, mend, tmp_path):
     assert distances(DECODER, settings) > 0.01
@@ -67,11 +76,16 @@ def test_penalties_and_minimum_lengths_are_told_the_last_token_of_a_run_alone(se
 
 
 @pytest.mark.parametrize(
-    ("name", "seen"),
-    [("sglang-decoder-stop", "[0, 9, 0, 1]\n[0, 9]\n"),
-     ("sglang-decoder-penalties", "[5, 3, 6] of [5, 1, 2, 3, 4, 5, 6]\n")],
+    ("name", "given", "seen"),
+    [("sglang-decoder-cuts", ENDS.parents[1],
+      "tensor([[0.4444, 0.3333, 0.2222, 0.0000]]) tensor([[0.4000, 0.3000, 0.2000, 0.1000]])\n"
+      "tensor([[0.5714, 0.4286, 0.0000, 0.0000]]) tensor([[1., 0., 0., 0.]])\n"),
+     ("sglang-decoder-dflash", ENDS.parents[1] / "speculative" / "dflash_utils.py",
+      "[[2.0, 1.0, 0.0], [2.0, 1.0, 0.0]]\n"),
+     ("sglang-decoder-stop", ENDS, "[0, 9, 0, 1]\n[0, 9]\n"),
+     ("sglang-decoder-penalties", ENDS, "[5, 3, 6] of [5, 1, 2, 3, 4, 5, 6]\n")],
 )  # fmt: skip
-def test_a_reproduction_shows_it_without_this_project(name, seen):
-    done = subprocess.run([sys.executable, "-I", str(FOLDER / f"{name}.py"), os.fspath(ENDS)],
+def test_a_reproduction_shows_it_without_this_project(name, given, seen):
+    done = subprocess.run([sys.executable, "-I", str(FOLDER / f"{name}.py"), os.fspath(given)],
                           capture_output=True, text=True)  # fmt: skip
     assert done.stdout == seen, done.stderr

@@ -322,7 +322,7 @@ def given(name, folder):
 
 
 WHOLE = "-decoder-", "-server-"
-"""Parts of the names of reproductions that ask a whole engine or a server, and print what they see."""
+"""Parts of the names of reproductions that print what they see: most ask a whole engine or a server."""
 
 
 NEEDS = {"tpu": ("jax",), "sglang-jax": ("jax",), "vllm-mlx": ("mlx", "mlx-lm")}
