@@ -5,7 +5,6 @@ kernels for that are written out. Expected: both equal. Seen: .1 under min-p 0.4
 """
 
 import sys
-from textwrap import dedent
 from types import SimpleNamespace as New
 
 import torch
@@ -13,23 +12,20 @@ import torch
 
 def between(path, first, last):
     with open(f"{sys.argv[1]}/{path}") as file:
-        return dedent(first + file.read().split(first)[1].split(last)[0])
+        return first + file.read().split(first)[1].split(last)[0]
 
 
 def cut(row, kept):  # the row's tokens are sorted
     return row * kept / (row * kept).sum()
 
 
-row, top_k_top_p_min_p = torch.tensor([[0.4, 0.3, 0.2, 0.1]]), "top_k_top_p_min_p_sampling_from_probs_torch"
-exec("from __future__ import annotations\n" + between("layers/sampler.py", f"def {top_k_top_p_min_p}", "\ndef "))
-verified = between(
-    "speculative/eagle_utils.py", "        target_probs = sampling_softmax(", "        target_probs = target_"
-)
-for k, p, m in ((4, 1.0, 0.4), (2, 0.5, 0.0)):
-    ks, ps, ms = (torch.tensor([value]) for value in (k, p, m))
-    plain = globals()[top_k_top_p_min_p](row.clone(), ks, ps, ms, m > 0, None, None, return_filtered_probs=True)[1]
-    info = New(top_ks=ks, top_ps=ps, min_ps=ms, need_top_k_sampling=k < 4, need_top_p_sampling=p < 1)
-    exec(verified, scope := {
+row, name = torch.tensor([[0.4, 0.3, 0.2, 0.1]]), "top_k_top_p_min_p_sampling_from_probs_torch"
+exec("from __future__ import annotations\n" + between("layers/sampler.py", f"def {name}", "\ndef "))
+verified = between("speculative/eagle_utils.py", " " * 8 + "target_probs = sampling_softmax(", "target_probs = target_")
+for k, p, m in torch.tensor([[4, 1.0, 0.4], [2, 0.5, 0.0]])[..., None]:
+    plain = globals()[name](row.clone(), k, p, m, bool(m > 0), None, None, return_filtered_probs=True)[1]
+    info = New(top_ks=k, top_ps=p, need_top_k_sampling=k < 4, need_top_p_sampling=p < 1)
+    exec("if 1:\n" + verified, scope := {
         "torch": torch, "sampling_info": info, "verify_input": New(draft_token_num=1), "next_token_logits": row.log(),
         "expanded_temperature": 1, "sampling_softmax": lambda rows, temperatures: rows.softmax(-1),
         "top_k_renorm_prob": lambda rows, k: cut(rows, torch.arange(4) < k), "maybe_detect_nan": lambda *_: None,
