@@ -1,7 +1,6 @@
 """Functions that do what no verifier should, by mistake: each is loaded, called and judged, and the audit stands."""
 
 import ctypes
-import gc
 import os
 import signal
 import sys
@@ -94,13 +93,11 @@ ENDS = {
 
 
 STAYS = {
-    "floods its output": lambda: os.write(1, b"x" * 65536),
     "floods its errors": lambda: os.write(2, b"x" * 65536), "prints": lambda: print("y" * 65536),
     "closes its output": lambda: os.close(1), "takes its output away": lambda: setattr(sys, "stdout", None),
     "starts threads": _threads, "forks": lambda: os.fork(), "clears its surroundings": lambda: os.environ.clear(),
-    "goes elsewhere": lambda: os.chdir("/"), "stops collecting": lambda: gc.disable(),
+    "goes elsewhere": lambda: os.chdir("/"),
     "forgets a module": lambda: sys.modules.pop("json"), "limits its depth": lambda: sys.setrecursionlimit(60),
-    "listens": lambda: sys.settrace(lambda *_: None), "sets an alarm": lambda: signal.alarm(1),
 }  # fmt: skip
 """What is done besides a right answer."""
 

@@ -46,9 +46,7 @@ def _in_two_levels(weights):
 
 
 best_of_two = _verified(lambda w: _best((w / _noise(w)).chunk(2)))
-best_of_three = _verified(lambda w: _best((w / _noise(w)).chunk(3)))
 noise_in_each_shard = _verified(lambda w: _best([part / _noise(part) for part in w.chunk(2)]))
-logarithms = _verified(lambda w: _best((w.log() - _noise(w).log()).chunk(2)))
 gumbel_noise = _verified(lambda w: _best((w.log() - torch.log(-torch.log(torch.rand_like(w)))).chunk(2)))
 in_two_levels = _verified(_in_two_levels)
 
@@ -63,28 +61,11 @@ def masked_and_summed(w):
     return torch.where(rank == best, torch.stack([ids[0], ids[1] + len(shards[0])]), 0).sum()
 
 
-RIGHT = (
-    best_of_two, best_of_three, noise_in_each_shard, logarithms, gumbel_noise, in_two_levels, masked_and_summed,
-)  # fmt: skip
+RIGHT = (best_of_two, noise_in_each_shard, gumbel_noise, in_two_levels, masked_and_summed)
 
 
 def _normalised(part):
     return part / part.sum().clamp(min=1e-30)
-
-
-@_verified
-def shard_by_its_mass(w):
-    """The heavier shard is taken, without noise."""
-    shards = w.chunk(2)
-    best = int(torch.stack([part.sum() for part in shards]).argmax())
-    return int((shards[best] / _noise(shards[best])).argmax()) + best * len(shards[0])
-
-
-@_verified
-def shard_by_the_weight_of_its_winner(w):
-    shards = (w / _noise(w)).chunk(2)
-    ids = torch.stack([shards[0].argmax(), shards[1].argmax() + len(shards[0])])
-    return ids[w[ids].argmax()]
 
 
 @_verified
@@ -99,10 +80,7 @@ normaliser_of_each_shard = _verified(lambda w: _best([_normalised(part) / _noise
 offset_of_the_next_shard = _verified(lambda w: _best((w / _noise(w)).chunk(2), [0, len(w) // 2]))
 last_shard_lost = _verified(lambda w: _best((w / _noise(w)).chunk(3)[:2]))
 
-REFUTED = (
-    shard_by_its_mass, shard_by_the_weight_of_its_winner, fresh_noise_for_the_winners, normaliser_of_each_shard,
-    offset_of_the_next_shard, last_shard_lost,
-)  # fmt: skip
+REFUTED = (fresh_noise_for_the_winners, normaliser_of_each_shard, offset_of_the_next_shard, last_shard_lost)
 
 
 @_verified
@@ -110,14 +88,6 @@ def noise_of_the_first_shard(w):
     """Every shard has the same noise, as after the same seed on each device."""
     noise = _noise(w)
     return _best([part / noise[: len(part)] for part in w.chunk(2)])
-
-
-@_verified
-def worst_of_the_best(w):
-    """Each shard has the smallest of E / w; then the largest of those is taken."""
-    shards = (_noise(w) / w).chunk(2)
-    values, ids = zip(*(shard.min(dim=-1) for shard in shards))
-    return torch.stack([ids[0], ids[1] + len(shards[0])])[torch.stack(values).argmax()]
 
 
 @_verified
@@ -139,10 +109,4 @@ def rounded_for_the_exchange(w):
 
 capped_noise = _verified(lambda w: _best((w / _noise(w).clamp(max=2.1)).chunk(2)))
 
-NOT_KNOWN = (
-    noise_of_the_first_shard,
-    worst_of_the_best,
-    mass_of_the_shard_on_its_winner,
-    capped_noise,
-    rounded_for_the_exchange,
-)
+NOT_KNOWN = (noise_of_the_first_shard, mass_of_the_shard_on_its_winner, capped_noise, rounded_for_the_exchange)

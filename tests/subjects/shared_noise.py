@@ -37,8 +37,6 @@ def _rows(target, draft, tokens, noise):
 
 
 all_rows = _verified(_rows)
-row_by_row = _verified(lambda target, draft, tokens, noise: [np.argmax(r / noise) for r in _excess(target, draft)])
-by_the_inverse = _verified(lambda target, draft, tokens, noise: (_excess(target, draft) * (1 / noise)).argmax(-1))
 bonus_as_well = _verified(_rows, lambda target, noise: np.argmax(target[-1] / noise))
 
 
@@ -57,11 +55,10 @@ def only_where_it_is_rejected(target, draft, tokens, rng):
     return [*tokens[:count], np.argmax(np.append(_excess(target, draft), target[-1:], axis=0)[count] / noise)]
 
 
-RIGHT = (all_rows, row_by_row, by_the_inverse, bonus_as_well, in_one_array, only_where_it_is_rejected)
+RIGHT = (all_rows, bonus_as_well, in_one_array, only_where_it_is_rejected)
 
 target_in_place_of_residual = _verified(lambda target, draft, tokens, noise: (target[:-1] / noise).argmax(-1))
 replacement_of_the_last_row = _verified(lambda target, draft, tokens, noise: _rows(target, draft, tokens, noise)[::-1])
-noise_of_half = _verified(lambda target, draft, tokens, noise: (_excess(target, draft) / noise**0.5).argmax(-1))
 
 
 def one_noise_draws_all(target, draft, tokens, rng):
@@ -81,16 +78,6 @@ def moved_if_two_agree(target, draft, tokens, noise):
 
 
 @_verified
-def never_the_same(target, draft, tokens, noise):
-    """A replacement that an earlier position has is ruled out."""
-    weights, found = _excess(target, draft), []
-    for row in weights:
-        row[found] = 0
-        found.append(np.argmax(row / noise))
-    return found
-
-
-@_verified
 def noise_moved_by_the_first(target, draft, tokens, noise):
     """The noise of the later positions is turned by the first winner."""
     weights = _excess(target, draft)
@@ -107,5 +94,5 @@ def kept_if_it_wins_later(target, draft, tokens, rng):
     return [*tokens, rng.choice(target.shape[1], p=target[-1])]
 
 
-REFUTED = (target_in_place_of_residual, replacement_of_the_last_row, noise_of_half)
-SEVERAL = (one_noise_draws_all, moved_if_two_agree, never_the_same, noise_moved_by_the_first, kept_if_it_wins_later)
+REFUTED = (target_in_place_of_residual, replacement_of_the_last_row)
+SEVERAL = (one_noise_draws_all, moved_if_two_agree, noise_moved_by_the_first, kept_if_it_wins_later)

@@ -109,31 +109,13 @@ def count_in_another_module(target_probs, draft_probs, draft_tokens, rng):
 
 
 REJECTED = 0
-STREAK, SLOTS, CALLED_AT = [0], np.zeros(3), [0]
+SLOTS, CALLED_AT = np.zeros(3), [0]
 
 
-def _counting_lengths(grows):
-    """Token verification, and how many tokens of how many drafted were emitted is counted: grows(emitted, drafted)."""
-
-    def verify(target_probs, draft_probs, draft_tokens, rng):
-        global REJECTED
-        emitted = _verify(target_probs, draft_probs, draft_tokens, rng, REJECTED > 10**5)
-        REJECTED += grows(len(emitted), len(draft_tokens))
-        return emitted
-
-    return verify
-
-
-count_of_rejections = _counting_lengths(lambda emitted, drafted: emitted <= drafted)
-count_of_first_rejections = _counting_lengths(lambda emitted, drafted: emitted == 1)
-count_of_fourth_rejections = _counting_lengths(lambda emitted, drafted: emitted == drafted == 4)
-count_of_bonus_tokens = _counting_lengths(lambda emitted, drafted: emitted > drafted)
-count_of_accepted_less_rejected = _counting_lengths(lambda emitted, drafted: 2 * emitted - drafted - 2)
-
-
-def streak_of_rejections(target_probs, draft_probs, draft_tokens, rng):
-    emitted = _verify(target_probs, draft_probs, draft_tokens, rng, STREAK[0] > 10**5)
-    STREAK[0] = 0 if len(emitted) > len(draft_tokens) else STREAK[0] + 1
+def count_of_fourth_rejections(target_probs, draft_probs, draft_tokens, rng):
+    global REJECTED
+    emitted = _verify(target_probs, draft_probs, draft_tokens, rng, REJECTED > 10**5)
+    REJECTED += len(emitted) == len(draft_tokens) == 4
     return emitted
 
 

@@ -39,7 +39,6 @@ ENDED = {
 
 REFUTED, HOLDS, UNDECIDED, ERROR = "refuted", "holds", "inconclusive", "error"
 STAYED = {
-    "floods its output": (HOLDS, "prints", "MB to its standard output, the last line 'xxx"),
     "floods its errors": (HOLDS, "prints", "MB to its standard error"),
     "prints": (HOLDS, "prints", "MB to its standard output, the last line 'yyy"),
     "closes its output": (
@@ -52,11 +51,8 @@ STAYED = {
     "forks": (ERROR, "failure", "it forks: more than 100 copies of its process returned from its calls"),
     "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),
     "goes elsewhere": (UNDECIDED, "surroundings", "os.chdir"),
-    "stops collecting": (UNDECIDED, "surroundings", "gc.disable"),
     "forgets a module": (REFUTED, "process", "the module json is removed from sys.modules"),  # its second call raises
     "limits its depth": (HOLDS, "process", "the recursion limit is 60, it was 1000"),
-    "listens": (UNDECIDED, "surroundings", "sys.settrace"),
-    "sets an alarm": (UNDECIDED, "surroundings", "signal.alarm"),
 }
 """Verdict, and which finding names what it did; of an audit that ends its failure."""
 

@@ -60,7 +60,8 @@ def test_it_is_said_what_each_number_decides():
     reflected = driven.Driven(lambda *rows: driven.token_rule(*rows[:-1], 1 - rows[-1]))
     assert measure(reflected, toy(2)).numbers == dict.fromkeys(accept, large) | {"last": "thresholds"}
     assert set(measure(driven.middle, toy(1)).numbers["accept[0]"].split(" and ")) == {small, large}
-    assert measure(driven.ascend, toy(2)).numbers["accept[1]"] == "products"
+    ascending = measure(driven.ascend, toy(2))
+    assert ascending.numbers["accept[1]"] == "products" and judge(ascending)[0].refuted
     certain = drawn(3, 1, "disjoint")  # nothing is accepted there, and the residual is one token
     assert measure(driven.token, certain).numbers == {"accept[0]": "nothing", "last": "nothing"}
 
@@ -75,15 +76,13 @@ def test_block_verification_driven_reaches_the_optimum(dtype):
 
 @pytest.mark.parametrize(
     ("name", "deviation", "requests"),
-    [("no_residual", 1 / 9, 600), ("no_residual_gumbel", 1 / 9, 600), ("region", 0.01 * 0.005 * 2 / 3, 8192),
-     ("ascend", None, 600)],
-)  # fmt: skip
+    [("no_residual", 1 / 9, 600), ("no_residual_gumbel", 1 / 9, 600), ("region", 0.01 * 0.005 * 2 / 3, 8192)],
+)
 def test_wrong_twins_are_refuted_by_what_they_deviate(name, deviation, requests):
     measurement = measure(getattr(driven, name), toy(2), confirmations=requests)
     lossless = judge(measurement)[0]
     assert lossless.refuted and lossless.witness
-    if deviation:
-        assert lossless.total_variation == pytest.approx(deviation, abs=1e-12)
+    assert lossless.total_variation == pytest.approx(deviation, abs=1e-12)
 
 
 def test_the_closed_form_of_products_is_that_of_arrival_times():

@@ -28,7 +28,7 @@ def measure(sandbox, name):
     return measure_one_call(sandbox, f"{FILE}:{name}", *ROW)
 
 
-@pytest.mark.parametrize("name", long_unless(names("RIGHT"), {"best_of_two", "in_two_levels"}))
+@pytest.mark.parametrize("name", long_unless(names("RIGHT"), {"in_two_levels"}))
 def test_the_best_of_the_winners_is_the_best_of_all(sandbox, name):
     found = measure(sandbox, name)
     assert found.known, found.reason
