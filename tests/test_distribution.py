@@ -55,11 +55,10 @@ PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3"
 def test_the_base_install_is_enough_for_audits_laws_certificates_and_pages(base_only):
     for name, verdict, status in (("right", "not refuted", 0), ("wrong", "refuted", 1)):
         subject = f"{ROOT / 'examples' / name}.py:verify"
-        done = base_only(
-            "audit", subject, "--problem", PAPER, "--dtype", "float64", "--html", "-", "--json", f"{name}.json"
-        )
+        words = ["audit", subject, "--problem", PAPER, "--dtype", "float64", "--json", f"{name}.json"]
+        done = base_only(*words, *(["--html", "-"] if status else []))
         assert done.returncode == status, done.stdout + done.stderr
-        assert "<svg" in done.stdout and verdict in done.stderr.lower()
+        assert verdict in (done.stdout + done.stderr).lower() and ("<svg" in done.stdout) == bool(status)
     assert "11/9" in base_only("law", "block", "--problem", PAPER).stdout
     assert base_only("certificate", "--problem", PAPER, "--json", "c.json").returncode == 0
     assert base_only("certificate", "--check", "c.json").returncode == 0

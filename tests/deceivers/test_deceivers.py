@@ -31,7 +31,7 @@ def subject(name):
 
 def cases(deceivers, long=False):
     """Cases of a test; where they are long, all but the first of each file for ``make deceivers``."""
-    seen, found = set(), []
+    seen, found = {"hidden"}, []  # as those of memory
     for one in deceivers:
         file = one.function.partition(":")[0]
         marks = [pytest.mark.deceiver] if one.long or (long and file in seen) else []

@@ -62,15 +62,6 @@ def test_a_drawn_deceiver_is_refuted(dtype, number):
     assert examined(dtype, number)[0] == REFUTED
 
 
-@pytest.mark.long
-def test_the_catalogue_has_drawn_ones_of_many_kinds_conditions_and_styles():
-    every = [drawn(number, dtype) for dtype, numbers in DRAWN.items() for number in numbers]
-    assert len(every) >= 40
-    assert len({one.kind for one in every}) >= 18
-    assert len({one.condition.family for one in every}) >= 10
-    assert len({one.style for one in every}) >= 7
-
-
 @pytest.mark.parametrize("number", long_unless([3, 13, 21, 33, 38, 50, 57, 58, 90, 98, 103, 113], range(30, 60)))
 def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
     """At gamma = 1 and for block verification the total variation itself, else no more than that."""
@@ -86,8 +77,8 @@ def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
         assert evidence.total_variation == pytest.approx(one.variation, rel=1e-3)
 
 
-RARE = {"scalar torch, in float32", "vectorised torch", "block rule, torch in float32"}
-"""Styles of which others have the form, and others the precision."""
+RARE = {"scalar torch", "scalar torch, in float32", "vectorised torch", "block rule, torch in float32"}
+"""Styles of which others have the form, and others the precision or the library."""
 
 
 @pytest.mark.parametrize(

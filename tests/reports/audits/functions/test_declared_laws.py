@@ -66,7 +66,6 @@ on_the_tie_too = deferring(lambda p, q: abs(p - q).sum() / 2, strict=False)
     [
         (half, {"mixture": "1/2"}, "lossless", "holds"),
         (more, {"mixture": "1/2"}, "lossless", "refuted"),
-        (plain, {"mixture": "1/2"}, "lossless", "refuted"),
         (masked, {"grammar": {"allowed": GRAMMAR, "law": "projected"}}, "lossless", "holds"),
         (masked, {"grammar": {"allowed": GRAMMAR, "law": "conditional"}}, "lossless", "refuted"),
         (plain, {"top_k": 1}, "support", "refuted"),

@@ -133,11 +133,11 @@ ONE_TREE = [drawing(toy(1), 1), ragged(PAIR, -1, -1, 0, 1, how=TOP)]
     ("name", "problems", "state"),
     [
         ("stale_from_four_nodes_on", ONE_TREE, True),
-        ("right", ONE_TREE, False),
         *(
             pytest.param(*row, marks=pytest.mark.long)
             for row in (
                 ("last_row_of_the_call_before_from_four_nodes_on", PAST_FOUR_NODES, True),
+                ("right", ONE_TREE, False),
                 ("recursive_rejection_alone", PAST_FOUR_NODES, False),
                 ("remembers_by_tokens", PAST_FOUR_NODES[:1], True),
             )

@@ -46,9 +46,11 @@ def examined(pair, **options):
 
 
 def briefly(monkeypatch):
-    """Wall clock and drift, half the time of a short run, are not what these tests are of."""
-    from draftproof.reports.audits.loops import drift, timing
+    """Wall clock, drift and the law of a second block, most of the time of a short run, are not what these tests are
+    of."""
+    from draftproof.reports.audits.loops import drift, forged_law, timing
 
+    monkeypatch.setattr(forged_law, "MAX_PATHS", 1000)
     monkeypatch.setattr(timing, "TIMED_REPEATS", 2)
     monkeypatch.setattr(drift, "DRIFT_TEXTS", drift.FEWEST_DRIFT_TEXTS)
 

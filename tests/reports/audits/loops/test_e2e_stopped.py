@@ -107,7 +107,7 @@ def test_a_busy_machine_does_not_end_a_run(monkeypatch, clock, processor, spent)
 def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_limit(trained, monkeypatch):
     """A clock that goes on by 10 ms at every look, of which each iteration and each draft token takes one."""
     report = {}
-    for samples, timeout in ((64, 1000.0), (100_000, 8.0)):
+    for samples, timeout in ((24, 1000.0), (100_000, 4.0)):
         looks = itertools.count(0, 0.01)
         monkeypatch.setattr(session, "monotonic", lambda looks=looks: next(looks))
         monkeypatch.setattr(session, "process_time", itertools.count(0, 1000).__next__)
@@ -115,12 +115,12 @@ def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_lim
         assert next(looks) < 1.02 * timeout
         assert (report[samples].failure, report[samples].verdict) == (None, "inconclusive")
     bets = {n: next(e for e in r.evidence if (e.claim, e.method) == ("lossless", "betting")) for n, r in report.items()}
-    assert 0 < bets[100_000].detail.texts < 64 == bets[64].detail.texts
-    assert bets[100_000].bound > bets[64].bound
+    assert 0 < bets[100_000].detail.texts < 24 == bets[24].detail.texts
+    assert bets[100_000].bound > bets[24].bound
     said = report[100_000].findings
     assert f"{bets[100_000].detail.texts} of 100000 outputs" in said["fewer texts"]
-    assert set(said) - set(report[64].findings) <= {"fewer texts", "fewer repeats"}
-    assert "fewer texts" not in report[64].findings
+    assert set(said) - set(report[24].findings) <= {"fewer texts", "fewer repeats"}
+    assert "fewer texts" not in report[24].findings
 
 
 LACKED = {

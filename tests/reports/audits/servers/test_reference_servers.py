@@ -102,7 +102,7 @@ def test_a_right_server_with_an_arithmetic_of_its_own_passes_with_its_limits(apa
     assert ("differs from the reference as a whole" in said) != apart and "--draft names their model" in said
 
 
-@pytest.mark.parametrize("fault", [HOT, NUCLEUS, *(pytest.param(one, marks=long) for one in (OTHER, DRAFT_IN_TEN))])
+@pytest.mark.parametrize("fault", [NUCLEUS, *(pytest.param(one, marks=long) for one in (HOT, OTHER, DRAFT_IN_TEN))])
 def test_a_planted_fault_is_refuted(fault, faulty, plain):
     status, report, out = faulty(fault, 24, "--without", plain)
     assert (status, report["verdict"]) == (1, "refuted"), out
@@ -149,10 +149,10 @@ def chatting(models, folders, tmp_path):
 
 
 def test_a_right_server_passes_by_chats_and_a_hot_one_is_refuted(chatting):
-    status, report, out = chatting("", 16, "--device", "cpu")
+    status, report, out = chatting("", 8, "--device", "cpu")
     assert (status, report["verdict"], report["failure"]) == (0, "inconclusive", None), out
-    assert report["evidence"][0]["detail"]["tokens"] > 500 and "48 rows of 20" in noticed(report)["drift"]
-    status, report, out = chatting(HOT, 24)
+    assert report["evidence"][0]["detail"]["tokens"] > 250 and "rows of 20" in noticed(report)["drift"]
+    status, report, out = chatting(HOT, 16)
     assert (status, report["verdict"]) == (1, "refuted"), out
     assert CHAT in report["evidence"][0]["replay"]
 

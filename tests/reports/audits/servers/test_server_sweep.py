@@ -18,6 +18,7 @@ from draftproof.reports.audits.servers.settings import SweepSettings
 from draftproof.reports.audits.servers.sweep import SETTINGS, audit_sweep
 from draftproof.reports.pages.page import page
 from draftproof.stattests.eprocess import concentrations, log_evidence_of_rows
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_parts import fits_a_terminal
 from draftproof.tests.reports.report_schema import validate
@@ -63,10 +64,10 @@ def levels(report):
 
 
 def test_a_right_server_passes_at_each_level_with_its_limits_and_its_drafts(swept):
-    report = swept("right", samples=150)
+    report = swept("right", samples=80)
     assert report.verdict == "inconclusive" and {*levels(report)} == {1, 2, 4}
     assert report.reading.startswith("inconclusive: not refuted with 1, 2, 4 requests in flight, by samples alone; ")
-    assert all(0 < e.bound < 0.7 and len(e.detail.limits) == len(SETTINGS) for e in report.evidence)
+    assert all(0 < e.bound < 0.8 and len(e.detail.limits) == len(SETTINGS) for e in report.evidence)
     for level in report.server["levels"]:
         assert level["log_e"] < 3 and 1.5 < level["drafted"] / (level["tokens"] - level["kept"]) <= 2
     assert "requests in flight</" in page(report) and "how many of the requests in flight" in " ".join(
@@ -81,7 +82,7 @@ def test_one_request_at_a_time_shows_nothing_of_several_in_flight(swept):
     assert IN_FLIGHT.format("several") in report.not_examined
 
 
-@pytest.mark.parametrize("loop", ["first-temperature", "swapped", "row-of-another"])
+@pytest.mark.parametrize("loop", long_unless(["first-temperature", "swapped", "row-of-another"], {"row-of-another"}))
 def test_what_goes_wrong_in_batches_of_three_is_refuted_at_those_levels_alone(loop, swept):
     report = swept(loop)
     assert report.verdict == "refuted"
@@ -114,7 +115,7 @@ def test_drafts_are_counted_by_the_servers_metrics_and_nothing_drafted_is_said(s
 
 
 def test_a_level_with_answers_that_were_asked_for_again_is_undecided(swept):
-    report = swept("busy", samples=300, at_once=2)
+    report = swept("busy", samples=150, at_once=2)
     assert report.verdict == "inconclusive" and any(level["missed"] for level in report.server["levels"])
     assert "undecided with" in report.reading
     assert all(e.bound is None for e, level in zip(report.evidence, report.server["levels"]) if level["missed"])
