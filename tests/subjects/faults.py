@@ -1,6 +1,5 @@
 """Functions with faults that an audit must notice, and forms that it must say it cannot follow."""
 
-import ctypes
 import itertools
 import os
 import random
@@ -109,13 +108,9 @@ def _endless(*_):
 
 raises_when_rows_are_equal = _where_equal(lambda rng: _raise(ZeroDivisionError("residual is empty")))
 raises_always = _of(lambda row: _raise(RuntimeError("no\nkernel")))
-returns_text = _of(lambda row: "the next token")
-returns_nothing = _of(lambda row: None)
 returns_no_tokens = _of(lambda row: [])
 never_returns = _of(_endless)
 sleeps = _of(lambda row: time.sleep(600))
-crashes = _of(lambda row: ctypes.string_at(0))
-leaves_at_once = _of(lambda row: os._exit(0))
 
 
 @_of
