@@ -45,14 +45,14 @@ def paths(vocabulary: int, gamma: int, seed: int) -> Problem:
         for prefix in product(range(vocabulary), repeat=length):
             likeliest = draw.randrange(vocabulary)
             other = (likeliest + (draw.random() >= agreeing) * draw.randrange(1, vocabulary)) % vocabulary
-            certain = _row(vocabulary, likeliest, Fraction(1), draw)
+            certain = _row(vocabulary, likeliest, 100, draw)
             if prefix not in departures:
                 target[prefix] = certain
                 if length < gamma:
                     draft[prefix] = certain
                 continue
             left = min(departures[prefix], 2)
-            sure, target_sure = (Fraction(draw.choice(MOODS[mood]), 100) for mood in moods[left])
+            sure, target_sure = (draw.choice(MOODS[mood]) for mood in moods[left])
             target[prefix] = _row(vocabulary, other, target_sure, draw)
             if length == gamma:
                 continue
@@ -67,11 +67,15 @@ def paths(vocabulary: int, gamma: int, seed: int) -> Problem:
     return Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), name)
 
 
-def _row(vocabulary: int, likeliest: int, sure: Fraction, draw: random.Random) -> ExactRow:
-    """Return a row whose largest entry is so much nearer to 1 than that of a flat row; drawn weights share the rest."""
-    largest = Fraction(1, vocabulary) + sure * Fraction(vocabulary - 1, vocabulary)
+def _row(vocabulary: int, likeliest: int, sure: int, draw: random.Random) -> ExactRow:
+    """Return a row whose largest entry is nearer to 1 than that of a flat row by so many hundredths.
+
+    Drawn weights share the rest.
+    """
     weights = [draw.randint(9, 11) * (t != likeliest) for t in range(vocabulary)]
-    return tuple(largest if t == likeliest else (1 - largest) * w / sum(weights) for t, w in enumerate(weights))
+    whole, rest = 100 * vocabulary, (100 - sure) * (vocabulary - 1)
+    largest, shares = Fraction(whole - rest, whole), sum(weights)
+    return tuple(largest if t == likeliest else Fraction(rest * w, whole * shares) for t, w in enumerate(weights))
 
 
 PATHS = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[PathSpec, ...])

@@ -20,7 +20,7 @@ from .drafting import DraftingForm, drafting_json, most_nodes, single_path
 from .errors import InputError, of_kind
 from .json_files import convert, parse, read_file
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
-from .rationals import as_float, as_fraction, parse_rational
+from .rationals import as_float, parse_rational, total
 from .wide import WideProblem, wide_from
 
 MOST_BLOCKS_LOG2 = 20
@@ -111,10 +111,10 @@ def checked_row(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...
     if len(values) != vocabulary:
         raise InputError(f"{where}: expected {vocabulary} probabilities, got {len(values)}")
     row = tuple(parse_rational(v, where) for v in values)
-    if min(row) < 0:
+    if any(p.numerator < 0 for p in row):
         raise InputError(f"{where}: token {row.index(min(row))} has the negative probability {min(row)}")
-    if sum(row) != 1:
-        raise InputError(f"{where}: the row sums to {sum(row)} (= {float(sum(row)):.6g}), expected exactly 1")
+    if (sums := total(row)) != 1:
+        raise InputError(f"{where}: the row sums to {sums} (= {float(sums):.6g}), expected exactly 1")
     return row
 
 
@@ -243,7 +243,7 @@ def as_json(problem: AnyProblem) -> dict:
         return problem.as_json()
 
     def texts(row):
-        return [str(as_fraction(p)) for p in row]
+        return [str(p) for p in row]
 
     def model(m, longest):
         if isinstance(m, ContextFree):

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..models.problem import Problem, with_numbers
+from ..models.rationals import whole_numbers
 
 
 def _field() -> Callable[..., Any]:
@@ -28,6 +29,8 @@ QQ = _field()
 
 def rational(number: Any) -> Any:
     """Return the exact value in QQ of a text such as "1/3", an int, a Fraction, or any library's float."""
+    if isinstance(number, str) and (ratio := whole_numbers(number)):
+        return QQ(*ratio)
     exact = Fraction(number) if isinstance(number, (str, int, Fraction)) else float(number)
     return QQ(*exact.as_integer_ratio())
 

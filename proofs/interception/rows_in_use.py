@@ -89,10 +89,11 @@ class RowsInUse:
         """Return the rows that the subject verifies with, as the exact rationals that they are, normalised."""
 
         def exact(row: list[float], x: Prefix, off: dict[Prefix, float]) -> list[Fraction]:
-            fractions = [Fraction(float(x)) for x in _verified_with(self.subject, [row])]
-            total = sum(fractions)
-            off[x] = float(total - 1)
-            return [p / total for p in fractions]
+            ratios = [float(p).as_integer_ratio() for p in _verified_with(self.subject, [row])]
+            common = max(denominator for _, denominator in ratios)  # all are powers of 2
+            parts = [numerator * (common // denominator) for numerator, denominator in ratios]
+            off[x] = float(Fraction(sum(parts) - common, common))
+            return [Fraction(part, sum(parts)) for part in parts]
 
         self.off = {}, {}
         tables = zip((self._target, self._draft), self.off)
