@@ -179,7 +179,7 @@ class LineProcess:
 
     def _received(self) -> bytes:
         """Wait for more of the answers. Raises: as ``read``."""
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:  # others need calls of the system to be made, filled and closed
             for pipe in (self._answers, *(printed.reading_end for printed in self._printed)):
                 selector.register(pipe, selectors.EVENT_READ)
             if self._unsent:

@@ -233,7 +233,7 @@ def main(
             server.begin(doing, min(server.limits.timeout, request.get("most", math.inf)))
             subject.until(time.process_time() + request.get("seconds", math.inf))
             for answer in work(subject, request):
-                server.answer(**answer)
+                server.hold(**answer)
             server.answer(done=True, calls=subject.calls, noticed=_noticed(before))
         except harness.NotASubject as error:
             server.answer(error=str(error), kind=error.kind)

@@ -15,6 +15,9 @@ from typing import Any
 from ...verifiers.adapters.copies import COPIES
 from ..time_limits import TimeLimits
 
+AT_ONCE = 2**16
+"""Bytes of answers that are held back, at most."""
+
 LARGEST_FILE = 2**26
 """Bytes of a file that the child may write. What it prints goes into no file."""
 
@@ -33,7 +36,7 @@ class Server:
     def __init__(self) -> None:
         gc.set_threshold(WHILE_IMPORTING)
         self._requests = os.fdopen(os.dup(0), encoding="utf-8")
-        self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+        self._answers, self._held = os.fdopen(os.dup(1), "wb"), bytearray()
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         COPIES.remember_process()
@@ -86,7 +89,7 @@ class Server:
         for file, end in enumerate(printed, start=1):
             os.dup2(end, file)
         self._closed([end for end in self._ends if end not in (requests, answers)])
-        self._requests, self._answers = os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "w", buffering=1)
+        self._requests, self._answers = os.fdopen(requests, encoding="utf-8"), os.fdopen(answers, "wb")
         COPIES.remember_process()
         self.answer(ready=True)
         return True
@@ -98,13 +101,24 @@ class Server:
 
     def answer(self, data: bytes | None = None, **fields: Any) -> None:
         """Send an answer; a fork ends instead. data: follows it as it is, in a line of its own."""
+        self.hold(data, **fields)
+        self._send()
+
+    def hold(self, data: bytes | None = None, **fields: Any) -> None:
+        """Send an answer together with the next one, as each write is a call of the system; many are sent at once."""
         COPIES.settle()
         if data is not None:
             fields["bytes"] = len(data)
-        self._answers.write(json.dumps(fields) + "\n")
+        self._held += json.dumps(fields).encode() + b"\n"
         if data is not None:
-            self._answers.buffer.write(data + b"\n")
-            self._answers.buffer.flush()
+            self._held += data + b"\n"
+        if len(self._held) > AT_ONCE:
+            self._send()
+
+    def _send(self) -> None:
+        self._answers.write(self._held)
+        self._answers.flush()
+        self._held.clear()
 
     def imported(self) -> None:
         """Exclude what was imported from further garbage collections."""
