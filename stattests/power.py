@@ -75,15 +75,9 @@ def samples_needed(limit: Callable[..., float], distance: float, *args: Any, **o
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
     """Return the noncentrality at which a chi-square variable stays below the critical value with probability beta."""
-
-    def missed(noncentrality: float) -> float:
-        # Older scipy's has five digits: enough.
-        return float(scipy.special.chndtr(critical, freedom, noncentrality)) - beta
-
-    high = critical + 10.0
-    while missed(high) > 0:
-        high *= 2
-    return 0.0 if missed(0.0) < 0 else root(missed, 0.0, high, relative=1e-14)
+    if scipy.special.chndtr(critical, freedom, 0.0) < beta:
+        return 0.0
+    return float(scipy.special.chndtrinc(critical, freedom, beta))
 
 
 def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
