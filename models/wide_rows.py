@@ -210,6 +210,8 @@ def row_sum(row: Row) -> float:
     Guarantee: off by u |sum| + (log2 V)^2 u^2 sum |row|, u = 2^-53.
     Source: Knuth, The Art of Computer Programming 2, section 4.2.2 (TwoSum).
     """
+    if len(row) <= FEW:
+        return math.fsum(row.tolist())
     lost, row = 0.0, row[row != 0].astype("float64")
     while len(row) > FEW:
         half = len(row) // 2

@@ -162,7 +162,7 @@ class Law:
         """Return the method that the evidence names."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def size(self) -> dict[str, Any]:
         """Return the size of the problem, as the evidence states it."""
         raise NotImplementedError

@@ -94,7 +94,7 @@ class Measurement(Law):
         by_calls = {"missed": self.missed, "confirmations": self.confirmations, "numbers": self.numbers}
         return super().facts() | (by_calls if self.detail_type is DrivenDetail else {})
 
-    @property
+    @cached_property
     def size(self) -> dict[str, Any]:
         return size_of(self.problem)
 

@@ -178,7 +178,7 @@ class TextsLaw(Law):
                 "calls": self.calls, "missed": self.missed, "confirmations": self.confirmations,
                 "tokens": self.asked.tokens, "dtype": "float32", **self.size, **self.asked.facts}  # fmt: skip
 
-    @property
+    @cached_property
     def size(self) -> dict[str, Any]:
         return size_of(self.problem)
 

@@ -79,7 +79,7 @@ class WideMeasurement(Law):
     def detail_type(self) -> type[LawDetail]:
         return WideDetail if self.tells else LawDetail
 
-    @property
+    @cached_property
     def size(self) -> dict[str, Any]:
         sizes: dict[str, Any] = {"vocabulary": self.problem.vocabulary, "gamma": self.problem.gamma}
         if self.target:
@@ -92,6 +92,8 @@ class WideMeasurement(Law):
         return self.problem.gamma + 1
 
     def on_lattice(self, bits: int | None) -> "WideMeasurement":
+        if bits is None:
+            return self
         law = super().on_lattice(bits)
         more = law.tolerance - self.tolerance
         return replace(law, slack=(self.slack[0] + more, self.slack[1] + more))
@@ -145,7 +147,9 @@ class WideMeasurement(Law):
         rule, in_pairs = self._bounds(used.judged, sums_off, PAIRWISE)
         longest = self._bounds(used.judged, sums_off, used.sums, used.normalised)[1]
         looked_up = self.looked_up, self.looked_up_explained
-        certain = min(self._bounds(used.certain, sums_off, PAIRWISE)) + self.looked_up_certain
+        certain = math.inf
+        if used.certain != used.judged:
+            certain = excused(min(self._bounds(used.certain, sums_off, PAIRWISE)) + self.looked_up_certain, resolution)
         half = used.judged in HALF
         return replace(
             self,
@@ -154,7 +158,7 @@ class WideMeasurement(Law):
             explained=excused(max(rule, longest) + max(looked_up), resolution),
             arithmetic=used.judged if used.judged != self.dtype else None,
             resolution=resolution,
-            certain=excused(certain, resolution) if used.certain != used.judged else math.inf,
+            certain=certain,
             slack=(math.inf, math.inf) if half else tuple(max(rule, most) + resolution for most in (in_pairs, longest)),
         )
 

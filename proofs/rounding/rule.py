@@ -190,6 +190,11 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray |
     """
     import numpy as np
 
+    had = masses if most is None else np.maximum(masses, most)
+    if 2 * np.count_nonzero(had) < len(had):  # the others add nothing
+        masses, had = masses[positive := had.nonzero()[0]], had[positive]
+    if not len(had):
+        return 0.0
     up_to = masses.cumsum()
     left_out = 1 - up_to[-1]
     reach = up_to[-1] - up_to  # in place from here on: rows of a whole vocabulary come by thousands
@@ -197,7 +202,6 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray |
     np.maximum(up_to, reach, out=reach)
     reach += left_out
     reach *= EPSILON[dtype] / 2
-    had = masses if most is None else np.maximum(masses, most)
     np.minimum(had, reach, out=reach)
     reach += np.minimum(had, 2.0**-bits / 4, out=up_to)
     return float(reach.sum())

@@ -69,9 +69,16 @@ def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice:
     be one that is lost in the sum. A larger A at every entry would excuse ids that are lost.
     Source: Rounding.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
     """
-    off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
-    shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0
-    moved = off + lost * shares + 2 * thresholds + lattice
+    import numpy as np
+
+    grown = 1 + growth(unit, len(had) - 1)
+    positive = had.nonzero()[0]  # few, where a row has been looked up in parts
+    had = had[positive]
+    off = np.minimum(had, unit * grown)
+    lost = float(off.sum())
+    threshold = unit * min(grown / (1 - lost), 1.0) if lost < 1 else unit
+    moved = np.full(len(masses), 2 * threshold + lattice + (lost if lost >= 1 else 0.0))
+    moved[positive] += off + lost * (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else off
     if len(there := masses.nonzero()[0]):
         if lost <= SMALL_REST:
             moved[: there[0] + 1] += lost
@@ -119,8 +126,10 @@ class WideRowsOfProblem(ExactRows):
         return ((token, float(b[token]), float(s[token])) for token in s.nonzero()[0].tolist())
 
     def step(self, prefix: Prefix, survival: float, growth_of_weights: float) -> RoundingStep:
+        import numpy as np
+
         kept, s = survival * self.target[prefix], self.draft[prefix]
-        weights, heavy = (kept - s).clip(min=0), kept * growth_of_weights * (1 + SURE) > s
+        weights, heavy = np.maximum(kept - s, 0.0), kept * (growth_of_weights * (1 + SURE)) > s
         excess = float(weights.sum())
         errors = float(kept[heavy].sum()), float(s[heavy].sum()), float(weights[heavy].sum())
         return RoundingStep(survival, excess, excess + 1 - survival, errors)
