@@ -92,6 +92,15 @@ class Queues(defaultdict):
 QUEUES, SEEN = Queues(), defaultdict(Counter)
 
 
+METRICS = """# TYPE vllm:spec_decode_num_{name}_tokens_total counter
+vllm:spec_decode_num_{name}_tokens_total{{engine="0",model_name="a model"}} {n}.0
+# TYPE vllm:spec_decode_num_{name}_tokens_created gauge
+vllm:spec_decode_num_{name}_tokens_created{{engine="0",model_name="a model"}} 1.7960370215249357e+09
+vllm:spec_decode_num_{name}_tokens_per_pos_total{{engine="0",model_name="a model",position="0"}} {n}.0
+"""
+"""Lines that vLLM 0.32 has of a count, with a model's name of two words."""
+
+
 class Handler(AnsweringHandler):
     server_version, sys_version = "draftproof", ""
 
@@ -107,8 +116,7 @@ class Handler(AnsweringHandler):
             self.reply({}, 404)
         else:
             counts = {"draft": 0, "accepted": 0} | SEEN[loop]
-            lines = [f'vllm:spec_decode_num_{name}_tokens_total{{engine="0"}} {n}.0\n' for name, n in counts.items()]
-            self.reply("".join(lines).encode())
+            self.reply("".join(METRICS.format(name=name, n=n) for name, n in counts.items()).encode())
 
     def do_POST(self):
         body, loop, done, answer = self.body(), self.path.split("/")[1], Event(), []

@@ -152,7 +152,7 @@ class Completions:
         counts: Counter[str] = Counter()
         try:
             text = self.client.get(f"{self.base.removesuffix('/v1')}/metrics", timeout=min(self.seconds, 10.0)).text
-            for name, value in re.findall(r"^vllm:spec_decode_num_(\w+)_tokens_total\S* (\S+)$", text, re.M):
+            for name, value in re.findall(r"^vllm:spec_decode_num_(\w+)_tokens_total(?:{.*})? (\S+)$", text, re.M):
                 counts[name] += int(float(value))
         except (httpx2.HTTPError, ValueError):
             return None
