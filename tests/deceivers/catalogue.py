@@ -146,7 +146,7 @@ LOOPS = (
     Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07, NOT_CLEARED, long=True),
     Deceiver("loops:ratio_squared", at.FOUR, 0.0306122, NOT_CLEARED, long=True),
     *(
-        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=name != "not_twice_the_same")
+        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED, long=True)
         for name, wrong in (
             ("any_after_thirty", 1e-10), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),
         )

@@ -29,9 +29,7 @@ RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_com
          "by_noise_drawn_beforehand"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.long] if k % 3 else []) for k, n in enumerate(RIGHT)]
-)
+@pytest.mark.parametrize("name", long_unless(RIGHT, {"by_choice", "by_method_search", "by_bisection"}))
 def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
     few = (DENSE_DRAFT, own_wide_problem(1)) if name in ("by_search", "by_race") else ()
     for problem, zeros in ((wide(129, 2, "zeros"), True), (wide(32_769, 1, "dense"), False), *((p, None) for p in few)):

@@ -110,7 +110,9 @@ without_the_prompt = decoder_of(WRONG["prompt not in the history"])
             "top_p before top_k in the bonus row",
             marks=pytest.mark.long,
         ),
-        ("without_the_prompt", {"repetition_penalty": 1.2}, "prompt not in the history"),
+        pytest.param(
+            "without_the_prompt", {"repetition_penalty": 1.2}, "prompt not in the history", marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, settings, said):

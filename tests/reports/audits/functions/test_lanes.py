@@ -81,7 +81,7 @@ def test_a_subject_with_threads_is_audited_in_one_process():
 
 def test_a_process_that_hangs_loses_its_piece_alone():
     hangs = written(VERIFY.format("while V == 70: pass"))
-    report = audited(hangs, PROBLEMS, jobs=2, timeout=3.0)
+    report = audited(hangs, PROBLEMS, jobs=2, timeout=1.5)
     known = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
     assert known.pop("wide-dense-V70-gamma2") == "no-evidence" and {*known.values()} == {"holds"}
 

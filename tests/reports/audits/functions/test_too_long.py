@@ -46,7 +46,7 @@ def test_one_call_that_waits_for_a_rare_token_is_no_error_of_the_audit():
     tried."""
     data = {"name": "rare", "target": ["3/10000000000", "9999999997/10000000000"], "vocabulary": 2, "gamma": 1}
     rare = problem_from(data | {"draft": ["3/100000000", "99999997/100000000"]})
-    report = audited(f"{odd.__file__}:rejection_loop", [rare, GENERIC], timeout=2, explain=False, levels=("exact",))
+    report = audited(f"{odd.__file__}:rejection_loop", [rare, GENERIC], timeout=4, explain=False, levels=("exact",))
     laws = {e.problem: e for e in report.evidence if e.claim == "lossless"}
     assert (report.verdict, report.failure) == ("inconclusive", None) and laws["rare"].detail.reason
 

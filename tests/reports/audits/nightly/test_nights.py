@@ -155,16 +155,17 @@ def test_without_sqlalchemy_it_says_what_to_install(nightly, monkeypatch):
 
 
 def test_a_night_from_the_command_line_its_status_and_an_alarm(tmp_path, file, nightly):
-    first = nightly("run", "token", "greedy-block", "--samples", 500, "--html", "page.html")
+    on_toy = "--problem", json.dumps(as_json(toy(1)))
+    first = nightly("run", "token", "greedy-block", "--samples", 500, "--html", "page.html", *on_toy)
     assert first.status == 0, first.err
     assert "<svg" in (tmp_path / "page.html").read_text()
-    assert nightly("run", "token", "--samples", 500).status == 0
+    assert nightly("run", "token", "--samples", 500, *on_toy).status == 0
     done = nightly("status", "--json", "-")
     report = json.loads(done.out)
     assert {check["subject"]: check["draws"] for check in report["checks"]} == {"token": 1000, "greedy-block": 500}
     assert report["state"] == "quiet" and "nightly   QUIET: " in done.err
     file.write_text(WRONG)
-    done = nightly("run", f"{file}:verify", "--problem", json.dumps(as_json(toy(1))), "--samples", 3000)
+    done = nightly("run", f"{file}:verify", "--samples", 3000, *on_toy)
     assert done.status == 1 and "nightly   ALARM: " in done.out and "  Witness " in done.out
     assert nightly("status").status == 1
 

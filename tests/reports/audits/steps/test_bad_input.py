@@ -260,7 +260,7 @@ while True:
 
 
 def test_a_process_that_is_killed_while_it_writes_leaves_whole_shards(tmp_path):
-    for kill in range(1, 4):
+    for kill in (1, 3):
         before = len([*tmp_path.glob("steps-*")])
         with subprocess.Popen([sys.executable, "-c", KILLED, tmp_path, str(kill)]) as child:
             while len([*tmp_path.glob("steps-*")]) < before + 3 * kill and child.poll() is None:
@@ -270,5 +270,5 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_shards(tmp_path):
     ended = run("steps", tmp_path, "--jobs", 1, "--json", tmp_path / "report.json")
     report = json.loads((tmp_path / "report.json").read_text())
     shards = len([*tmp_path.glob("steps-*")])
-    assert ended.status == 0 and not report["findings"] and shards >= 18
+    assert ended.status == 0 and not report["findings"] and shards >= 12
     assert report["steps"]["judged"]["emitted"] == 5 * shards == 5 * report["steps"]["shards"]
