@@ -33,20 +33,6 @@ class Place:
     target: Any
     draft: Any
 
-    @property
-    def p(self) -> Any:
-        """The target's probability of the draft token; where one is drawn, its largest."""
-        return _number(max(self.target) if self.token is None else self.target[self.token])
-
-    @property
-    def q(self) -> Any:
-        """The draft's."""
-        return _number(max(self.draft) if self.token is None else self.draft[self.token])
-
-
-def _number(x: Any) -> Any:
-    return x if isinstance(x, float) else as_fraction(x)
-
 
 @dataclass(frozen=True)
 class Defect:

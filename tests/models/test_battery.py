@@ -90,40 +90,16 @@ def test_without_a_defect_the_verifiers_that_carry_them_are_the_reference_verifi
         assert bias(problem, make(nowhere)) == 0
 
 
-THRESHOLDS = [0.5, 0.9, 0.99, 1 - 1e-5, 1 - 1e-8]
-NEAR_ONE = [(1 - 10.0**-k, 1 - 10.0 ** -(k + 1)) for k in (1, 3, 5)]
-
-
 def rest(place: Place) -> list:
     """The residual of token verification where a token is drawn."""
     return [*map(as_fraction, residual(place.target, place.draft))] if place.draft else []
-
-
-def coin(where: Callable[[Place], bool]) -> Callable[[Place], bool]:
-    return lambda place: place.token is not None and where(place)
 
 
 def replacement(where: Callable[[Place], bool]) -> Callable[[Place], bool]:
     return lambda place: place.token is None and bool(place.draft) and where(place)
 
 
-def repeated(place: Place) -> bool:
-    return len(set(place.block.tokens)) < place.block.gamma
-
-
-def coins(name, where, values, change="accept"):
-    """A defect in the coin for each value: ``where(place, value)`` says where it is."""
-    return {name.format(v): Defect(coin(lambda x, v=v: where(x, v)), change) for v in values}
-
-
-DECEIVERS = {
-    **coins("no coin where p > {}", lambda x, t: x.p > t, THRESHOLDS),
-    **coins("no coin where q > {}", lambda x, t: x.q > t, THRESHOLDS),
-    **coins("no coin where p and q > {}", lambda x, t: min(x.p, x.q) > t, THRESHOLDS),
-    **coins("no coin where p_i > {}", lambda x, t: x.survival > t, THRESHOLDS),
-    **coins("no coin where p / q in {}", lambda x, w: w[0] < x.p / x.q < w[1], NEAR_ONE),
-    **coins("thrown away where p / q < 1e-{}", lambda x, k: x.p / x.q < 10.0**-k, (1, 3, 5), "reject"),
-    **coins("thrown away where p_i < 1e-{}", lambda x, k: x.survival < 10.0**-k, (1, 3, 5), "reject"),
+DRAWN_WRONG = {
     **{
         f"residual below 1e-{k} skipped": Defect(replacement(lambda x, k=k: sum(rest(x)) < 10.0**-k), "target")
         for k in (2, 5, 8)
@@ -132,15 +108,6 @@ DECEIVERS = {
     "the residual's largest token where two tie": Defect(
         replacement(lambda x: rest(x).count(max(rest(x))) > 1), "largest"
     ),
-    "no coin where another token is as likely": Defect(
-        coin(lambda x: list(x.target).count(x.target[x.token]) > 1), "accept"
-    ),
-    "no coin for the last id": Defect(coin(lambda x: x.token == len(x.target) - 1), "accept"),
-    "no coin for the first id": Defect(coin(lambda x: x.token == 0), "accept"),
-    "no coin at position 2": Defect(coin(lambda x: x.i == 2), "accept"),
-    "no coin at position 5": Defect(coin(lambda x: x.i == 5), "accept"),
-    "no coin where tokens repeat": Defect(coin(repeated), "accept"),
-    "no coin where no token repeats in three": Defect(coin(lambda x: x.block.gamma == 3 and not repeated(x)), "accept"),
     "the most likely token where the rows are equal": Defect(
         lambda x: bool(x.draft) and list(x.target) == list(x.draft), "reject", instead="largest"
     ),
@@ -150,11 +117,12 @@ DECEIVERS = {
 }
 
 
-@pytest.mark.parametrize("name", DECEIVERS)
-def test_a_verifier_that_is_wrong_in_one_region_is_refuted(name):
+@pytest.mark.parametrize("name", DRAWN_WRONG)
+def test_a_verifier_that_draws_wrongly_in_one_region_is_refuted(name):
+    """Mistakes with coins move the law as far as the bound says, on a problem for each region."""
     smallest_first = sorted(audit_battery(), key=lambda problem: problem.vocabulary**problem.gamma)
     for make in (token_verifier, block_verifier):
-        assert any(bias(problem, make(DECEIVERS[name])) > VISIBLE for problem in smallest_first)
+        assert any(bias(problem, make(DRAWN_WRONG[name])) > VISIBLE for problem in smallest_first)
 
 
 def test_an_audit_draws_problems_of_its_own_from_its_seed():

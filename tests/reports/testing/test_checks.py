@@ -9,23 +9,14 @@ import pytest
 
 import draftproof.reports.pages.terminal  # noqa: F401, imported here, not again in each run
 from draftproof.reports.testing.checks import CheckFailed, checks_of
+from draftproof.tests.reports.audits.functions.written import TOKEN
 from draftproof.tests.reports.golden import golden_report
 from draftproof.tests.reports.testing.test_plugin import LOADED, STRICT, WITHOUT
 
 pytest_plugins = "pytester"
 
-SOURCE = """
-import numpy as np
-
-
-def verify(target_probs, draft_probs, draft_tokens, rng):
-    for i, x in enumerate(draft_tokens):
-        if rng.random() * draft_probs[i][x] >= target_probs[i][x]:
-            residual = {residual}
-            return [*draft_tokens[:i], rng.choice(len(residual), p=residual / residual.sum())]
-    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
-"""
-WRONG, RIGHT = "target_probs[i]", "np.maximum(target_probs[i] - draft_probs[i], 0)"
+RIGHT = TOKEN
+WRONG = TOKEN.replace("np.maximum(target_probs[i] - draft_probs[i], 0)", "target_probs[i]")
 
 FILES = {
     "conftest.py": """
@@ -46,7 +37,7 @@ FILES = {
     "test_mine.py": """
         from draftproof import parametrize_with_checks
 
-        @parametrize_with_checks(["mine.py:verify"], dtypes=["float64"])
+        @parametrize_with_checks(["mine.py:token"], dtypes=["float64"])
         def test_mine(check):
             check()
         """,
@@ -66,8 +57,8 @@ def run(pytester, monkeypatch, brief_audits):
     for name, text in FILES.items():
         (pytester.path / name).write_text(textwrap.dedent(text))
 
-    def run(residual, *arguments):
-        (pytester.path / "mine.py").write_text(SOURCE.format(residual=residual))
+    def run(source, *arguments):
+        (pytester.path / "mine.py").write_text(source)
         asked = pytester.path / "asked.jsonl"
         asked.write_text("")
         checks._audits_of.cache_clear()
@@ -109,7 +100,7 @@ def test_a_cache_that_is_no_json_or_read_only_changes_no_verdict(run):
     file.unlink()
     run.cache.rmdir()
     run.cache.write_text("a file where a folder is needed")
-    assert [run(residual, "-k", "lossless")[::2] for residual in (WRONG, RIGHT)] == [(1, [FIRST]), (0, [FIRST])]
+    assert [run(source, "-k", "lossless")[::2] for source in (WRONG, RIGHT)] == [(1, [FIRST]), (0, [FIRST])]
 
 
 @pytest.mark.parametrize("first", [[1], {"vocabulary": 2}, "a problem", "mine.py", {"wide": 3}, 3, {}])

@@ -3,16 +3,12 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoding_settings import ORDERS
-from draftproof.models.problem import as_json
 from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.servers.grid_audit import audit_grid
 from draftproof.reports.audits.servers.next_tokens import NextRows, NextTokens, fit
@@ -26,20 +22,13 @@ from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.needs("httpx2", "jsonschema")
 
-SERVER = Path(__file__).parents[3] / "subjects" / "settings_server.py"
-
 ORDER = ORDERS["draftproof-reference"]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """(URL without a path, target) of a server's process."""
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "problem.json").write_text(json.dumps(as_json(decoder_problem())))
-    words = [sys.executable, str(SERVER), str(folder / "problem.json")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}", str(folder)
-        process.kill()
+def served(process_of):
+    with process_of("settings_server.py") as server:
+        yield server
 
 
 def asked(served, loop, *rows, samples=40, plain="plain", **options):

@@ -1,18 +1,11 @@
 """A sweep of concurrency: right servers pass, what goes wrong from three in a batch on is refuted at those levels."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
 from draftproof.models.errors import InputError
-from draftproof.models.problem import as_json
 from draftproof.reports.audits.drafts import of_levels
-from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.settings import SweepSettings
 from draftproof.reports.audits.servers.sweep import SETTINGS, audit_sweep
@@ -25,22 +18,14 @@ from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.needs("httpx2", "jsonschema")
 
-SERVER = Path(__file__).parents[3] / "subjects" / "batching_server.py"
-
 
 IN_FLIGHT = "several prompts in one request, and {} requests in flight"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """(URL without a path, target) of the process of a server that decodes in batches."""
-    folder = tmp_path_factory.mktemp("served")
-    (folder / "problem.json").write_text(json.dumps(as_json(decoder_problem())))
-    words = [sys.executable, str(SERVER), str(folder / "problem.json")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}", str(folder)
-        process.kill()
+def served(process_of):
+    with process_of("batching_server.py") as server:
+        yield server
 
 
 @pytest.fixture
