@@ -1,5 +1,6 @@
 """Functions with faults that an audit must notice, and forms that it must say it cannot follow."""
 
+import ctypes
 import itertools
 import os
 import random
@@ -111,6 +112,7 @@ raises_always = _of(lambda row: _raise(RuntimeError("no\nkernel")))
 returns_no_tokens = _of(lambda row: [])
 never_returns = _of(_endless)
 sleeps = _of(lambda row: time.sleep(600))
+crashes = _of(lambda row: ctypes.string_at(0))
 
 
 @_of

@@ -140,8 +140,6 @@ def test_wrong_use_and_bad_input_are_one_line_and_status_2(words, line, tmp_path
     ("name", "status", "line"),
     [
         ("raises_always", 3, "raises on every call"),
-        ("returns_text", 3, "returned text"),
-        ("returns_nothing", 3, "returned None"),
         ("takes_four", 3, "takes 4 required arguments"),
         ("nowhere", 3, "has no attribute"),
         ("crashes", 3, "SIGSEGV"),
