@@ -14,12 +14,12 @@ from draftproof.proofs.audit_claims import judge, support
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.choices import long_unless
+from draftproof.tests.proofs.interception.one_call import wide_law
 from draftproof.tests.refusals import one_line
 
 
 def judged(sandbox, name, problem):
-    sandbox.load(f"draftproof.tests.subjects.wide:{name}", [toy(1)])
-    measurement = measured_wide(problem, "float64", sandbox.law(problem))
+    measurement = wide_law(sandbox, f"draftproof.tests.subjects.wide:{name}", problem)
     return measurement, judge(measurement)[0]
 
 
@@ -68,8 +68,7 @@ def test_longer_blocks_over_wide_rows_decide_their_last_position(sandbox, size):
     problem = again(*size)
     right, _ = judged(sandbox, "by_choice", problem)
     assert problem in wide_battery() and right.known and right.lossless.verdict == "holds"
-    sandbox.load("draftproof.tests.subjects.long_blocks:from_three_tokens_over_more_than_eight", [toy(1)])
-    law = measured_wide(problem, "float64", sandbox.law(problem))
+    law = wide_law(sandbox, "draftproof.tests.subjects.long_blocks:from_three_tokens_over_more_than_eight", problem)
     assert law.known and law.lossless.refutes == (size[0] > 8), law.reason
 
 

@@ -9,8 +9,10 @@ from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.choices import long_unless
+from draftproof.tests.proofs.interception.one_call import wide_law
 
 pytest.importorskip("torch")
+SUBJECTS = "draftproof.tests.subjects.wide_torch"
 
 
 @pytest.mark.parametrize(("name", "dtype", "least", "most"), [
@@ -35,8 +37,7 @@ def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted(t
     problem = wide(4001, 1)
     sandbox = torch_child("float64")
     for name in ("by_thresholds", "without_the_last_tile"):
-        sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
-        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        measurement = wide_law(sandbox, f"{SUBJECTS}:{name}", problem)
         laws[name] = judge(measurement)[0]
         assert measurement.unknown == 0.0 and measurement.paths < 10, measurement.reason
     right, wrong = laws["by_thresholds"], laws["without_the_last_tile"]
@@ -47,21 +48,18 @@ def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted(t
 def test_several_with_replacement_are_looked_up_in_a_running_sum_of_the_type(torch_child):
     """As torch draws them: in single precision off by TV 1e-3 over 262,144 tokens."""
     problem, sandbox = wide(10_007, 1), torch_child("float32")
-    sandbox.load("draftproof.tests.subjects.wide_torch:by_weights_of_several", [toy(1)])
-    measurement = measured_wide(problem, "float32", sandbox.law(problem))
+    measurement = wide_law(sandbox, f"{SUBJECTS}:by_weights_of_several", problem)
     law = judge(measurement)[0]
     assert law.holds and measurement.looked_up > 1e-5
     assert 1e-6 < law.total_variation < 1e-3
 
 
 RACES = {
-    "wide_torch:race_in_place": "holds", "wide_torch:race_of_logarithms": "holds", "wide_torch:race_in_rows": "holds",
-    "wide_torch:race_to_a_power": "refuted",
-    "wide_torch:race_with_less_of_one": "refuted", "wide_torch:race_of_capped_noise": "no-evidence",
-    "wide_torch:race_changed_through_a_view": "no-evidence", "wide_torch:race_run_twice": "no-evidence",
-    "wide_torch:race_of_running_sums": "no-evidence", "wide_torch:race_of_a_softmax": "no-evidence",
-    "wide_torch:race_of_stairs": "no-evidence", "wide_torch:race_of_a_sine": "no-evidence",
-    "wide_torch:race_through_a_matrix": "no-evidence",
+    "race_in_place": "holds", "race_of_logarithms": "holds", "race_in_rows": "holds", "race_to_a_power": "refuted",
+    "race_with_less_of_one": "refuted", "race_of_capped_noise": "no-evidence",
+    "race_changed_through_a_view": "no-evidence", "race_run_twice": "no-evidence",
+    "race_of_running_sums": "no-evidence", "race_of_a_softmax": "no-evidence", "race_of_stairs": "no-evidence",
+    "race_of_a_sine": "no-evidence", "race_through_a_matrix": "no-evidence",
 }  # fmt: skip
 
 
@@ -70,8 +68,7 @@ def test_a_race_of_a_row_of_noise_has_its_law_and_any_other_use_of_the_row_has_n
     problem = wide(127, 1)
     sandbox = torch_child("float32")
     for name, verdict in RACES.items():
-        sandbox.load(f"draftproof.tests.subjects.{name}", [toy(1)])
-        measurement = measured_wide(problem, "float32", sandbox.law(problem))
+        measurement = wide_law(sandbox, f"{SUBJECTS}:{name}", problem)
         law = judge(measurement)[0]
         assert law.verdict == verdict, (name, measurement.reason, law.total_variation)
         assert verdict == "no-evidence" or (measurement.paths < 5 and 0.001 < measurement.between_levels < 0.06)
@@ -84,8 +81,7 @@ def test_a_race_of_all_rows_at_once_has_a_law_where_a_residual_has_no_mass(torch
     """One row of zeros, or of 0 / 0, had every number of all later problems followed for itself: 67 had no law."""
     problem, sandbox = next(p for p in wide_battery() if p.name == name), torch_child("float64")
     for subject, verdict in (("", "holds"), ("_normalised", "holds"), ("_of_the_row_before", "refuted")):
-        sandbox.load(f"draftproof.tests.subjects.wide_torch:batched_race{subject}", [toy(1)])
-        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        measurement = wide_law(sandbox, f"{SUBJECTS}:batched_race{subject}", problem)
         assert (measurement.unknown, measurement.reason) == (0.0, None), measurement.reason
         assert judge(measurement)[0].verdict == verdict and measurement.paths < 100
 
@@ -93,8 +89,7 @@ def test_a_race_of_all_rows_at_once_has_a_law_where_a_residual_has_no_mass(torch
 def test_code_that_writes_to_its_softmax_has_a_law_and_changed_logits_are_refuted(torch_child):
     laws, problem, sandbox = {}, wide(40_000, 1), torch_child("float64")
     for name in ("writes_to_its_softmax", "changes_its_logits"):
-        sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
-        measurement = measured_wide(problem, "float64", sandbox.law(problem))
+        measurement = wide_law(sandbox, f"{SUBJECTS}:{name}", problem)
         assert measurement.unknown == 0.0, measurement.reason
         laws[name] = judge(measurement)[0]
     assert laws["writes_to_its_softmax"].holds and laws["writes_to_its_softmax"].total_variation < 1e-12
