@@ -14,7 +14,7 @@ from .arithmetic import Arithmetic
 from .reads import Reads
 
 FIRST_REPEATED = 300
-"""Replayed paths of a subject from which on each is replayed twice: in the middle, and at one other point in turn."""
+"""Replayed paths of a subject from which on each is replayed at one or two points in turn."""
 
 
 @dataclass
@@ -66,13 +66,16 @@ class Exploration:
         finally:
             self.arithmetic = arithmetic
 
-    @property
-    def points(self) -> Sequence[int]:
+    def points(self, one: bool = False) -> Sequence[int]:
         """Return the points of the next path that are replayed with plain numbers, as of ``RandomSource.on_path``.
 
         The first three are the middle and both ends. The law does not rest on their number: every comparison of a path
         was seen. They look for code that treats stand-ins differently, which shows on the first paths or on many.
+        one: whether a later path has one of the two points, the middle or another in turn, and not both.
         """
         if self.repeated < FIRST_REPEATED:
             return range(self.replays)
+        turn, odd = divmod(self.repeated, 2)
+        if one:
+            return (1 + turn % (self.replays - 1) if odd else 0,)
         return (0, 1 + self.repeated % (self.replays - 1))

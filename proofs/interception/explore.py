@@ -169,11 +169,11 @@ def explored(
             if sharing(tracer.races):
                 leaves.append(tracer.leaf(outcome))
                 continue
-            points = of_all or exploration.points
+            points = of_all or exploration.points(one=True)
             replay(tracer, call, outcome, points if tracer.path else range(REPLAYS_WITHOUT_CHANCE), walks)
         for leaf in decided_by_one(leaves):
             tracer.return_to(leaf)
-            replay(tracer, call, leaf.outcome, of_all or exploration.points, walks)
+            replay(tracer, call, leaf.outcome, of_all or exploration.points(one=True), walks)
     except SeveralRaces as several:
         return Explored(None, "not interceptable", 0.0, tracer.paths, str(several), tracer.findings)
     except NotInterceptable as stopped:

@@ -84,7 +84,7 @@ class SlotLaw:
                 except PathLeft:
                     continue
                 path = tuple(tracer.path)
-                replay(tracer, self.call, outcome, self.exploration.points)
+                replay(tracer, self.call, outcome, self.exploration.points())
                 for at in range(len(script), len(path)):
                     if not self._branches(path, at, outcome):
                         continue

@@ -138,7 +138,7 @@ class WideCall:
                 tracer.differs()
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
-            at = self.exploration.points[: self.ids_of.replays or (len(ENDS) if several else None)]
+            at = self.exploration.points()[: self.ids_of.replays or (len(ENDS) if several else None)]
             replay(tracer, self.call, outcome, at)
             ids = self.ids_of.of(rows[0]) if len(rows) == 1 else []
             self.known = {}
