@@ -1,6 +1,7 @@
 """Functions that do what no verifier should, by mistake: each is loaded, called and judged, and the audit stands."""
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -59,6 +60,12 @@ def _threads():
         threading.Thread(target=lambda: time.sleep(600), daemon=True).start()
 
 
+def _listens():
+    gc.disable()
+    signal.alarm(1)
+    sys.settrace(lambda *_: None)
+
+
 RETURNS = {
     "bytes": lambda: b"01", "a dict": lambda: {0: 1}, "a set": lambda: {0, 1}, "half a token": lambda: [0.5],
     "a fraction": lambda: [Fraction(1, 2)], "a function": lambda: _deep,
@@ -98,6 +105,7 @@ STAYS = {
     "starts threads": _threads, "forks": lambda: os.fork(), "clears its surroundings": lambda: os.environ.clear(),
     "goes elsewhere": lambda: os.chdir("/"),
     "forgets a module": lambda: sys.modules.pop("json"), "limits its depth": lambda: sys.setrecursionlimit(60),
+    "listens": _listens,
 }  # fmt: skip
 """What is done besides a right answer."""
 
