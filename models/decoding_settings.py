@@ -27,6 +27,10 @@ class NoTextLaw(InputError):
     """An error of settings that leave no law that is the same for every engine: a tie, or no token that is allowed."""
 
 
+class EnginesDiffer(NoTextLaw):
+    """An error of settings that cut where rounding, or the order of tokens as likely, decides what stays."""
+
+
 class Setting(NamedTuple):
     """A setting of a decoder. kind: the form of its value; meaning: in words; law: whether the law of the text depends
     on it.
@@ -99,12 +103,16 @@ CUTS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
 
 
 class TextRequest(NamedTuple):
-    """A request as far as it decides a row: the prompt, the text so far, its cap, the settings."""
+    """A request as far as it decides a row: the prompt, the text so far, its cap, the settings.
+
+    doubts: what is noted of a cut where engines may differ: whether tokens are as likely there; None: it is an error.
+    """
 
     prompt: Prefix
     text: Prefix
     tokens: int
     settings: Mapping[str, Any]
+    doubts: list[bool] | None = None
 
     @property
     def greedy(self) -> bool:
@@ -129,9 +137,17 @@ def kept(scores: Row, keep: Callable[[int], bool]) -> Row:
     return [s if keep(t) else -inf for t, s in enumerate(scores)]
 
 
-def _clear(value: float, threshold: float, what: str) -> None:
+def _doubt(request: TextRequest, why: str, tie: bool = False) -> None:
+    if request.doubts is None:
+        raise EnginesDiffer(f"{why}, where engines may differ")
+    request.doubts.append(tie)
+
+
+def _clear(request: TextRequest, value: float, threshold: float, what: str, tie: bool = False) -> None:
+    """Doubt a cut if a value is within rounding of a threshold. tie: whether both are of tokens as likely."""
     if value > 0 and abs(value - threshold) < AMBIGUOUS * max(value, threshold):
-        raise NoTextLaw(f"{what} cuts within rounding of a token's probability, where engines may differ")
+        where = "between tokens that are as likely" if tie else "within rounding of a token's probability"
+        _doubt(request, f"{what} cuts {where}", tie)
 
 
 def _top_k(scores: Row, request: TextRequest, k: int) -> Row:
@@ -139,25 +155,27 @@ def _top_k(scores: Row, request: TextRequest, k: int) -> Row:
         return scores
     order = sorted(scores, reverse=True)
     if order[k - 1] > -inf:
-        _clear(exp(order[k]), exp(order[k - 1]), f"top_k {k}")
+        _clear(request, exp(order[k]), exp(order[k - 1]), f"top_k {k}", order[k] == order[k - 1])
     return kept(scores, lambda t: scores[t] >= order[k - 1])
 
 
-def _most_until(scores: Row, mass: float, ranked: Sequence[int], what: str) -> Row:
+def _most_until(scores: Row, request: TextRequest, mass: float, ranked: Sequence[int], what: str) -> Row:
     """Return the fewest tokens in this order whose probabilities reach the mass."""
-    row, total, stay = softmax(scores), 0.0, set()
+    row, total, stay = softmax(scores), 0.0, list[int]()
     for token in ranked:
         if total >= mass:
+            if stay:
+                _clear(request, row[token], row[stay[-1]], what, row[token] == row[stay[-1]])
             break
-        stay.add(token)
+        stay.append(token)
         total += row[token]
-        _clear(total, mass, what)
+        _clear(request, total, mass, what)
     return kept(scores, stay.__contains__)
 
 
 def _top_p(scores: Row, request: TextRequest, p: float) -> Row:
     ranked = sorted(range(len(scores)), key=lambda t: -scores[t])
-    return _most_until(scores, p, ranked, f"top_p {p}") if p < 1 else scores
+    return _most_until(scores, request, p, ranked, f"top_p {p}") if p < 1 else scores
 
 
 def _typical_p(scores: Row, request: TextRequest, p: float) -> Row:
@@ -166,18 +184,18 @@ def _typical_p(scores: Row, request: TextRequest, p: float) -> Row:
     ranked = sorted(range(len(row)), key=lambda t: away[t])
     for one, other in pairwise(ranked):
         if away[other] < inf and abs(away[one] - away[other]) < AMBIGUOUS and row[one] != row[other]:
-            raise NoTextLaw(f"typical_p {p}: two tokens are as near to the entropy, where engines may differ")
-    return _most_until(scores, p, ranked, f"typical_p {p}") if p < 1 else scores
+            _doubt(request, f"typical_p {p}: two tokens are as near to the entropy")
+    return _most_until(scores, request, p, ranked, f"typical_p {p}") if p < 1 else scores
 
 
 def _entropy(row: Row) -> float:
     return -sum(q * log(q) for q in row if q)
 
 
-def _above(scores: Row, threshold: float, what: str) -> Row:
+def _above(scores: Row, request: TextRequest, threshold: float, what: str) -> Row:
     row = softmax(scores)
     for q in row:
-        _clear(q, threshold, what)
+        _clear(request, q, threshold, what)
     return kept(scores, lambda t: row[t] >= threshold or row[t] == max(row))
 
 
@@ -216,10 +234,10 @@ def _shorter(request: TextRequest, tokens: int) -> bool:
 PROCESSORS: dict[str, Processor] = {
     "temperature": lambda scores, request, temperature: [s / temperature for s in scores],
     "top_k": _top_k, "top_p": _top_p, "typical_p": _typical_p,
-    "min_p": lambda scores, request, p: _above(scores, p * max(softmax(scores)), f"min_p {p}"),
-    "epsilon_cutoff": lambda scores, request, e: _above(scores, e, f"epsilon_cutoff {e}"),
+    "min_p": lambda scores, request, p: _above(scores, request, p * max(softmax(scores)), f"min_p {p}"),
+    "epsilon_cutoff": lambda scores, request, e: _above(scores, request, e, f"epsilon_cutoff {e}"),
     "eta_cutoff": lambda scores, request, e: _above(
-        scores, min(e, sqrt(e) * exp(-_entropy(softmax(scores)))), f"eta_cutoff {e}"
+        scores, request, min(e, sqrt(e) * exp(-_entropy(softmax(scores)))), f"eta_cutoff {e}"
     ),
     "repetition_penalty": _repetition,
     "presence_penalty": _added(lambda request, t, penalty: -penalty * (t in request.text)),
@@ -251,8 +269,8 @@ def modified(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> 
         return softmax(scores)
     best, *others = sorted(softmax(scores), reverse=True)
     if others:
-        _clear(others[0], best, "temperature 0")
-    return [float(s == max(scores)) for s in scores]
+        _clear(request, others[0], best, "temperature 0", others[0] == best)
+    return [float(t == scores.index(max(scores))) for t in range(len(scores))]
 
 
 def ended(text: Prefix, tokens: int, settings: Mapping[str, Any]) -> bool:
@@ -265,8 +283,10 @@ def ended(text: Prefix, tokens: int, settings: Mapping[str, Any]) -> bool:
     )
 
 
-def one_text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
-    """Return the law of one text: text -> probability."""
+def one_text_law(
+    model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str], doubts: list[bool] | None = None
+) -> dict[Prefix, float]:
+    """Return the law of one text: text -> probability. doubts: as of ``TextRequest``."""
     prompt, law = tuple(settings.get("prompt") or ()), {}
     open_texts: list[tuple[Prefix, float]] = [((), 1.0)]
     while open_texts:
@@ -274,7 +294,7 @@ def one_text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: 
         if ended(text, tokens, settings):
             law[text] = mass
             continue
-        row = modified(model.row(prompt + text), TextRequest(prompt, text, tokens, settings), order)
+        row = modified(model.row(prompt + text), TextRequest(prompt, text, tokens, settings, doubts), order)
         open_texts += [((*text, token), mass * p) for token, p in enumerate(row) if p]
     return law
 

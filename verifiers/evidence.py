@@ -136,6 +136,11 @@ class Evidence:
         return self.verdict == NO_EVIDENCE and bool(self.detail.out_of_scope)
 
     @property
+    def own_alone(self) -> bool:
+        """Return whether a decoder's law is compared only with its own without speculation: engines may differ."""
+        return self.verdict == NOT_CLAIMED and isinstance(self.detail, TextLawDetail)
+
+    @property
     def case(self) -> tuple[str, ...]:
         """Return what it is about: the problem in one kind of numbers, and of a decoder the request."""
         asked = self.detail

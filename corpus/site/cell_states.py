@@ -30,7 +30,7 @@ def states(evidence: Iterable[Evidence]) -> Iterator[tuple[str, str, CellState]]
 
 def state(found: Sequence[Evidence]) -> CellState:
     """Return the state of one cell: claims about its law and what is reported of it; support is shown beside."""
-    judged = [e for e in found if e.claim != "support"]
+    judged = [e for e in found if e.claim != "support" and not e.own_alone]
     refuted = next((e for e in judged if e.verdict == REFUTED), None)
     if refuted is not None:
         return CellState("refuted", f"{refuted.claim}: {refuted.witness}", _size(refuted))

@@ -41,7 +41,7 @@ class InAnotherOrder(OnOneSide):
     wrong_order: Sequence[str] = ()
 
     def wrong_row(self, text: Prefix) -> Row:
-        asked = TextRequest(self.prompt, text, self.tokens, self.settings)
+        asked = TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts)
         return modified(self.target.row(self.prompt + text), asked, self.wrong_order)
 
 

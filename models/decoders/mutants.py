@@ -67,7 +67,7 @@ class WithAnotherHistory(Decoder):
 
     def row_as_of(self, text: Prefix, history: Prefix) -> Row:
         """Return the target's row after the text, under the settings after the history."""
-        asked = TextRequest(self.prompt, history, self.tokens, self.settings)
+        asked = TextRequest(self.prompt, history, self.tokens, self.settings, self.doubts)
         return modified(self.target.row(self.prompt + text), asked, self.order)
 
 
@@ -113,7 +113,7 @@ class PenaltiesTwice(WithAnotherHistory):
 
 class PenaltiesWithoutThePrompt(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
-        asked = TextRequest((), text, self.tokens, self.settings)
+        asked = TextRequest((), text, self.tokens, self.settings, self.doubts)
         return modified(self.target.row(self.prompt + text), asked, self.order)
 
 
@@ -348,7 +348,8 @@ class PromptOfANeighbour(Decoder):
         if text:
             return super().target_row(text, place)
         other = self.batch[-1].prompt
-        return modified(self.target.row(other), TextRequest(other, (), self.tokens, self.settings), self.order)
+        asked = TextRequest(other, (), self.tokens, self.settings, self.doubts)
+        return modified(self.target.row(other), asked, self.order)
 
 
 class NeverWritten(Decoder):

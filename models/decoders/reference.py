@@ -27,6 +27,7 @@ class Decoder:
     text, blocks: what was written so far, in how many blocks. logprobs: of the text's tokens.
     batch: the requests that are decoded together, this one among them. A right decoder needs none of the others.
     rows: rows that were computed before, of this and of other runs with the same models; None keeps none.
+    doubts: as of ``TextRequest``: a text is written also where engines may differ, unless it is None.
     """
 
     order: Sequence[str] = ORDERS["draftproof-reference"]
@@ -40,6 +41,7 @@ class Decoder:
         self.text: Prefix = ()
         self.logprobs: Row = []
         self.blocks = 0
+        self.doubts: list[bool] | None = []
         self.batch: Sequence[Decoder] = (self,)
 
     @property
@@ -57,7 +59,7 @@ class Decoder:
         known = {} if self.rows is None else self.rows
         key = model is self.draft, self.prompt, text, self.tokens, repr(settings)
         if key not in known:
-            asked = TextRequest(self.prompt, text, self.tokens, settings)
+            asked = TextRequest(self.prompt, text, self.tokens, settings, self.doubts)
             known[key] = modified(model.row(self.prompt + text), asked, self.order)
         return [*known[key]]
 
@@ -149,16 +151,18 @@ class Decoder:
 
 
 def texts_of(kind: type[Decoder], target: Model, draft: Model | None, tokens: int, gamma: int,
-             settings: Mapping[str, Any], chance: Chance, rows: KnownRows | None = None) -> list[Decoder]:  # fmt: skip
+             settings: Mapping[str, Any], chance: Chance, rows: KnownRows | None = None,
+             clear: bool = False) -> list[Decoder]:  # fmt: skip
     """Run the decoders of one call to their ends, a block of each in turn: n of the request, then its neighbours.
 
     Plain decoding is right, whatever the kind.
-    rows: of ``Decoder``, for runs of one kind alone.
+    rows: of ``Decoder``, for runs of one kind alone. clear: whether cuts where engines may differ are errors.
     """
     kind = kind if draft is not None else Decoder
     batch = [kind(target, draft, tokens, gamma, one, chance) for one in requests_of(settings)]
     for one in batch:
         one.batch, one.rows = batch, rows
+        one.doubts = None if clear else []
     while going := [one for one in batch if not one.over]:
         for one in going:
             one.step()

@@ -25,7 +25,7 @@ def law_of_decoder(
     sampling: PLAIN, DRAFT or LOOKUP.
     """
     given, rows = _given(problem, settings, tokens, sampling), KnownRows()
-    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance, rows)), 1.0)
+    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance, rows, clear=True)), 1.0)
 
 
 def logprobs_of_decoder(
@@ -35,7 +35,7 @@ def logprobs_of_decoder(
     given, rows, reported = _given(problem, settings, tokens, sampling), KnownRows(), {}
 
     def program(chance: Chance) -> Prefix:
-        one = texts_of(kind, *given, chance, rows)[0]
+        one = texts_of(kind, *given, chance, rows, clear=True)[0]
         note_logprobs(reported, one.text, one.logprobs)
         return one.text
 

@@ -10,7 +10,8 @@ from functools import cached_property
 from math import inf, log
 from typing import Any, NamedTuple
 
-from ...models.decoding_settings import independent, joined, separated
+from ...models.decoding_settings import EnginesDiffer, independent, joined, separated
+from ...models.errors import InputError
 from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, size_of
 from ...verifiers.details import LawDetail, TextLawDetail
@@ -41,6 +42,9 @@ UNWRITTEN = "unwritten"
 UNSTEADY = "unsteady"
 """Kind of finding: the texts differ from call to call."""
 
+OWN_ALONE = "the distribution is compared only with the decoder's own without speculation"
+"""Reason why the law of the settings is not compared where engines may differ, behind what they differ in."""
+
 TextMasses = Mapping[Any, float]
 """Probabilities of ``joined`` texts. An error that was raised in place of a text stands by its message."""
 
@@ -58,7 +62,7 @@ class TextsRequest(NamedTuple):
     """A request to a decoder, with what its law is judged by.
 
     tokens: the cap of a text. texts: how many texts one call yields.
-    expected: the law of each of these texts by the settings' definitions, or the reason why there is none.
+    expected: the law of each of these texts by the settings' definitions, or the error that says why there is none.
     plain: the law of the same request without speculation; None if the request itself is without.
     raw: function from a text to the row that logprobs are of; None: they are of ``expected``.
     facts: facts for the evidence. together: whether the call made several requests.
@@ -66,7 +70,7 @@ class TextsRequest(NamedTuple):
 
     tokens: int
     texts: int
-    expected: Sequence[TextMasses] | str
+    expected: Sequence[TextMasses] | InputError
     plain: "TextsLaw | None" = None
     raw: Callable[[Prefix], Sequence[float]] | None = None
     facts: Mapping[str, Any] = {}
@@ -189,9 +193,17 @@ class TextsLaw(Law):
     def lossless(self) -> Departure:
         """Return the departure from the law that the settings define."""
         expected = self.asked.expected
-        if isinstance(expected, str):
-            return self._against(expected)
+        if isinstance(expected, InputError):
+            return self._own_alone or self._against(str(expected))
         return self._against(lambda slots: _independent(expected, slots))
+
+    @property
+    def _own_alone(self) -> Departure | None:
+        """Return the departure of a law that is compared only with its own without speculation: engines may differ."""
+        expected = self.asked.expected
+        if not isinstance(expected, EnginesDiffer) or self.asked.plain is None or not self.measured:
+            return None
+        return Departure(not_claimed=f"{expected}: {OWN_ALONE}")
 
     @property
     def same_as_plain(self) -> Departure:
@@ -248,8 +260,8 @@ class TextsLaw(Law):
     def support(self) -> Departure:
         """Return the mass of texts that the settings rule out."""
         expected = self.asked.expected
-        if not self.measured or isinstance(expected, str):
-            return Departure(open=str(expected) if self.measured else self.why_unknown)
+        if not self.measured or isinstance(expected, InputError):
+            return self._own_alone or Departure(open=str(expected) if self.measured else self.why_unknown)
         ruled_out = [(part, _impossible(part, expected)) for part in self.each]
         part, impossible = max(ruled_out, key=lambda pair: sum(pair[1].values()))
         if not impossible:
@@ -262,8 +274,8 @@ class TextsLaw(Law):
     def logprobs_reported(self) -> Departure:
         """Return the largest distance of a reported logprob from the law's."""
         expected = self.asked.expected
-        if self.asked.raw is None and isinstance(expected, str):
-            return Departure(open=expected)
+        if self.asked.raw is None and isinstance(expected, InputError):
+            return Departure(open=str(expected))
         worst: tuple[float, LawEntry] = (-1.0, LawEntry("", "", ""))
         for text, both in self.logprobs.items():
             right = self._right_logprobs(text)
@@ -287,7 +299,7 @@ class TextsLaw(Law):
         if self.asked.raw is not None:
             rows = [self.asked.raw(text[:i])[token] for i, token in enumerate(text)]
             return [log(p) if p else -inf for p in rows]
-        assert not isinstance(self.asked.expected, str)
+        assert not isinstance(self.asked.expected, InputError)
         masses = [marginal(self.asked.expected[0], n).get(text[:n], 0.0) for n in range(len(text) + 1)]
         return [log(b / a) for a, b in itertools.pairwise(masses)] if all(masses) else None
 
@@ -295,8 +307,8 @@ class TextsLaw(Law):
     def batch(self) -> Departure:
         """Return the departure of requests made together from the laws of each alone, as independent ones."""
         each = self.alone or self.asked.expected
-        if isinstance(each, str):
-            return Departure(open=each)
+        if isinstance(each, InputError):
+            return Departure(open=str(each))
         return self._against(lambda slots: each[slots[0]] if len(slots) == 1 else _independent(each, slots))
 
 

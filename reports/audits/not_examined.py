@@ -163,6 +163,7 @@ def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[s
         if {*values.values()} == {True, False}:
             idly, moved = (" and ".join(v for v, is_ in values.items() if is_ is so) for so in (True, False))
             sentences.append(f"{name} {idly}, which changes no distribution here: {moved} was asked in its place")
+    sentences += dict.fromkeys(f"which tokens a cut-off must keep: {d.why}" for d in asked if d.why)
     untold = dict.fromkeys(name for d in asked for name in d.untold)
     if untold := [name for name in untold if not {*idle} & {*name.split()}]:
         more = f", and {len(untold) - MOST_NAMES} more" if len(untold) > MOST_NAMES else ""

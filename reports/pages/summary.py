@@ -64,9 +64,9 @@ class Summary(NamedTuple):
 def summaries(report: Report) -> list[Summary]:
     """Return a row for each claim, dtype and method, and one for what is out of the scope. The smallest witness is
     shown elsewhere."""
-    groups: dict[tuple[str, str, Method, bool], list[Evidence]] = {}
+    groups: dict[tuple[str, str, Method, bool, bool], list[Evidence]] = {}
     for e in without_smallest(report.evidence):
-        groups.setdefault((e.claim, e.dtype, e.method, e.out_of_scope), []).append(e)
+        groups.setdefault((e.claim, e.dtype, e.method, e.out_of_scope, e.own_alone), []).append(e)
     return [_summary(group) for group in groups.values()]
 
 

@@ -198,6 +198,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
     else:
         yield from of_run
         yield from (("Undecided", reason) for reason in reasons(report)[:FEW])
+        own = dict.fromkeys(e.detail.why for e in report.evidence if e.own_alone and e.claim == "lossless")
+        yield from (("Not judged", f"lossless: {why}") for why in own)
         if len(report.claims) > 1 and report.evidence:
             yield "Claims", _claims(report)
         if report.verdict == ReportVerdict.INCONCLUSIVE:
@@ -267,8 +269,10 @@ def _seen_on(report: Report, claims: Collection[str]) -> str:
 def _claims(report: Report) -> str:
     """Return the deciding claims by their verdict: "holds: lossless, support; no-evidence: batch"."""
     by_verdict: dict[str, dict[str, None]] = {}
-    for row in summaries(report):
-        if row.claim in report.claims:
+    rows = [row for row in summaries(report) if row.claim in report.claims]
+    made = {row.claim for row in rows if row.verdict != EvidenceVerdict.NOT_CLAIMED}
+    for row in rows:
+        if row.verdict != EvidenceVerdict.NOT_CLAIMED or row.claim not in made:
             by_verdict.setdefault(row.verdict, {})[row.claim] = None
     return "; ".join(f"{verdict}: {', '.join(claims)}" for verdict, claims in by_verdict.items())
 

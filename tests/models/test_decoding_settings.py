@@ -5,7 +5,15 @@ from math import isclose
 
 import pytest
 
-from draftproof.models.decoding_settings import ORDERS, SETTINGS, NoTextLaw, joined, one_text_law, text_law
+from draftproof.models.decoding_settings import (
+    ORDERS,
+    SETTINGS,
+    EnginesDiffer,
+    NoTextLaw,
+    joined,
+    one_text_law,
+    text_law,
+)
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree, Markov
 from draftproof.models.setting_values import checked_settings
@@ -89,10 +97,15 @@ def test_cut_offs_within_rounding_of_a_probability_have_no_law(settings):
         first(**settings)
 
 
-@pytest.mark.parametrize("settings", [{"temperature": 0}, {"top_k": 1}], ids=str)
-def test_ties_have_no_law(settings):
-    with pytest.raises(NoTextLaw):
-        first(ContextFree((0.4, 0.4, 0.2)), **settings)
+@pytest.mark.parametrize("settings", [{"temperature": 0}, {"top_k": 1}, {"top_p": 0.3}, {"typical_p": 0.3}], ids=str)
+def test_ties_have_no_law_unless_doubts_are_noted(settings):
+    tied, doubts = ContextFree((0.4, 0.4, 0.2)), []
+    with pytest.raises(EnginesDiffer, match="between tokens that are as likely, where engines may differ"):
+        first(tied, **settings)
+    law = one_text_law(tied, 1, settings, ORDER, doubts)
+    assert doubts == [True] and isclose(sum(law.values()), 1) and law[0,] > 0
+    one_text_law(ROW, 1, {"top_p": 0.8}, ORDER, doubts)
+    assert doubts == [True, False], "a sum within rounding is no tie"
 
 
 def test_settings_that_leave_nothing_have_no_law():

@@ -6,9 +6,10 @@ from math import log
 import pytest
 
 from draftproof.models.battery import toy
+from draftproof.models.decoding_settings import EnginesDiffer, NoTextLaw
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, UNWRITTEN, TextsLaw, TextsRequest
-from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from draftproof.verifiers.verdicts import Strength
 
 pytestmark = pytest.mark.exact
@@ -21,7 +22,8 @@ def law(masses=RIGHT, **fields):
 
 
 def verdicts(found, expected=RIGHT, **request):
-    asked = TextsRequest(1, 1, [expected], facts={"sampling": "plain", "settings": {}}, **request)
+    expected = expected if isinstance(expected, Exception) else [expected]
+    asked = TextsRequest(1, 1, expected, facts={"sampling": "plain", "settings": {}}, **request)
     return {e.claim: e for e in judge(found.of_request(toy(1), asked))}
 
 
@@ -76,3 +78,30 @@ def test_texts_of_unwritten_memory_are_refuted_without_a_law():
     found = verdicts(law(None, exactness=Strength.NONE, findings=findings))
     assert found["lossless"].verdict == REFUTED and found["lossless"].total_variation is None
     assert found["support"].verdict == NO_EVIDENCE
+
+
+TIED, NOTHING_LEFT = EnginesDiffer("top_k 2 cuts between tokens that are as likely"), NoTextLaw("no token is allowed")
+
+
+@pytest.mark.parametrize(("plain", "verdict"), [(RIGHT, HOLDS), (WRONG, REFUTED)])
+def test_where_engines_may_differ_a_law_is_compared_only_with_its_own_without_speculation(plain, verdict):
+    found = verdicts(law(), TIED, plain=law(plain))
+    assert {claim: e.verdict for claim, e in found.items()} == {
+        "lossless": NOT_CLAIMED, "support": NOT_CLAIMED, "same-as-plain": verdict,
+    }  # fmt: skip
+    assert found["lossless"].own_alone and found["lossless"].detail.why.startswith(str(TIED))
+
+
+@pytest.mark.parametrize(
+    ("expected", "request_"),
+    [(TIED, {}), (NOTHING_LEFT, {"plain": law()}), (TIED, {"plain": law(), "raw": None, "logprobs": True})],
+)
+def test_what_nothing_is_compared_with_stays_open(expected, request_):
+    logprobs = {(0,): ([log(0.25)], [log(0.25)])} if request_.pop("logprobs", False) else {}
+    found = verdicts(law(logprobs=logprobs), expected, **request_)
+    assert found["logprobs" if logprobs else "lossless"].verdict == NO_EVIDENCE
+
+
+def test_memory_that_was_never_written_refutes_also_where_engines_may_differ():
+    unwritten = law(None, reason="unsteady", findings={UNWRITTEN: "the same call: with seed 1 (0,); (1,)"})
+    assert verdicts(unwritten, TIED, plain=law())["lossless"].verdict == REFUTED

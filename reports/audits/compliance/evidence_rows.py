@@ -81,16 +81,16 @@ def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = 
 
 def _of_report(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
     claimed = [e for e in without_smallest(report.evidence) if e.claim == requirement.claim]
-    groups: dict[tuple[str, Strength], list[Evidence]] = {}
+    groups: dict[tuple[str, Strength, bool], list[Evidence]] = {}
     drawn = [e for e in claimed if e.strength is Strength.SAMPLED and _limit(e) is not None]
     sampled = {(e.problem, _dtype(e, report)) for e in drawn}
     for e in claimed:
         strength, dtype = e.strength, _dtype(e, report)
         if strength is Strength.NONE and (e.problem, dtype) in sampled:
             continue  # there is no law, and samples in its place
-        groups.setdefault((dtype, strength), []).append(e)
+        groups.setdefault((dtype, strength, e.own_alone), []).append(e)
     about, rows = _facts(report), []
-    for (dtype, strength), group in groups.items():
+    for (dtype, strength, _), group in groups.items():
         row = _row(got.id, dtype, strength, group, report)
         why = _why_not(row, group, requirement, report)
         placed = _placed(row, requirement, {**about, "dtype": dtype or None})

@@ -193,7 +193,7 @@ class ExactTexts:
     def _follows(self, cell: TextCell, order: Sequence[str]) -> bool:
         """Check that a law is the one of this order, where it has one."""
         masses, expected = self.law_of(cell).masses, self._expected(cell, order)
-        if isinstance(expected, str) or len(expected) > 1:
+        if isinstance(expected, InputError) or len(expected) > 1:
             return True
         return masses is not None and distance(masses, expected[0]) <= MOST_ROUNDINGS * EPSILON * cell.tokens
 
@@ -211,9 +211,6 @@ class ExactTexts:
         self.report.notice(found.findings)
         if not found.measured and found.raises:
             self.failed.append((found.raises, found.why_unknown))
-        if found.masses is not None:
-            self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
-                                             self.order)))  # fmt: skip
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
         texts = len(requests_of(cell.settings))
@@ -221,9 +218,12 @@ class ExactTexts:
         facts |= {"requests_a_call": texts} if texts > 1 else {}
         facts |= {"untold": list(cell.untold)} if cell.untold else {}
         expected = self._expected(cell, self.order)
-        if not isinstance(expected, str):
+        if not isinstance(expected, InputError):
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(expected, cell.problem)
+            if found.masses is not None:
+                self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
+                                                 self.order)))  # fmt: skip
         if plain is not None and plain.paths > 1 and found.measured:
             facts["ways_of_plain"] = (found.paths, found.numbers) == (plain.paths, plain.numbers)
         request = TextsRequest(
@@ -240,15 +240,15 @@ class ExactTexts:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
                 other = self._expected(cell._replace(settings=others), self.order)
-                if not isinstance(other, str) and max(map(distance, expected, other)) < EPSILON:
+                if not isinstance(other, InputError) and max(map(distance, expected, other)) < EPSILON:
                     same.append(name)
         return same
 
-    def _expected(self, cell: TextCell, order: Sequence[str]) -> Sequence[TextMasses] | str:
+    def _expected(self, cell: TextCell, order: Sequence[str]) -> Sequence[TextMasses] | InputError:
         try:
             return text_laws(cell.problem.target, cell.tokens, cell.settings, order)
         except InputError as error:
-            return str(error)
+            return error
 
     def _with_replay(self, evidence: Evidence, cell: TextCell) -> Evidence:
         """Add the command that shows a refutation again, alone."""

@@ -29,6 +29,10 @@ PARTS = 1000
 PEAKED = 1, 3, 6
 """Powers of uniform numbers that rows are drawn from, in turn: cut-offs near 0 or 1 need rows with a likely token."""
 
+RANKED = {"top_k", "top_p"}
+"""Cut-offs that rank tokens, so that their order decides between those that are as likely. Where min_p meets a token's
+probability, rounding decides, which may be another one for right engines."""
+
 PROMPT = [1, 0, 0]
 """The prompt with which settings of the history are asked too."""
 
@@ -48,6 +52,39 @@ def drawn_pair(number: int) -> Problem:
     target, draft = (Markov(row(), tuple(row() for _ in range(3))) for _ in range(2))
     gamma = 2 - number // len(PEAKED) % 2
     return Problem(3, gamma, target, draft, f"drawn-V3-gamma{gamma}-{number}")
+
+
+def tied_pair(number: int) -> Problem:
+    """Return a pair of three tokens that a number stands for: in each row of the target two tokens are as likely."""
+    part = round(430 / 1.095**number)  # down to 6: a top_p of 0.99 cuts there
+    row = [Fraction(n, PARTS) for n in (part, PARTS - 2 * part, part)]
+    after = tuple((*row[-n:], *row[:-n]) for n in range(3))
+    return Problem(3, 2, Markov(after[0], after), drawn_pair(number).draft, f"tied-V3-gamma2-{number}")
+
+
+def tied_request(cell: TextCell, order: Sequence[str]) -> TextCell | None:
+    """Return the request on a pair whose target is cut between tokens that are as likely, and nowhere within rounding.
+
+    Engines may differ there, but not with speculation and without. None: no cut is between tokens, on any pair.
+    """
+    if not RANKED & {*cell.settings} or cell.settings.get("temperature") == 0:
+        return None
+    for number in range(MOST_PAIRS):
+        request = cell._replace(settings=_cutting(cell), problem=tied_pair(number))
+        ties: list[bool] = []
+        try:
+            one_text_law(request.problem.target, request.tokens, request.settings, order, ties)
+        except NoTextLaw:
+            continue
+        if ties and all(ties) and _defined(request.problem.draft, request, order):
+            return request
+    return None
+
+
+def _cutting(cell: TextCell) -> dict[str, Any]:
+    """Return the settings of a request, a top-k of all tokens made one of two."""
+    all_stay = cell.settings.get("top_k", 0) >= cell.problem.vocabulary
+    return {**cell.settings, **({"top_k": 2} if all_stay else {})}
 
 
 def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
@@ -117,7 +154,8 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
         left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
-    return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *others]
+    tied = None if engine.driver else tied_request(first, order)
+    return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *([tied] if tied else []), *others]
 
 
 def _on_drawn_pairs(cell: TextCell, order: Sequence[str], has: Sequence[str]) -> Iterator[TextCell]:
@@ -126,8 +164,8 @@ def _on_drawn_pairs(cell: TextCell, order: Sequence[str], has: Sequence[str]) ->
     A top-k of all tokens becomes one of two, a minimum near the cap becomes smaller, a history gets a prompt.
     """
     changes: list[dict[str, Any]] = [{}]
-    if cell.settings.get("top_k", 0) >= cell.problem.vocabulary:
-        changes.append({"top_k": 2})
+    if _cutting(cell) != cell.settings:
+        changes.append(_cutting(cell))
     if cell.settings.get("min_tokens", 0) > cell.tokens - 2 > 0:
         changes.append({"min_tokens": cell.tokens - 2})
     if {*OF_HISTORY} & {*cell.settings} and "prompt" in has and "prompt" not in cell.settings:

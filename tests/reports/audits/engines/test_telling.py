@@ -4,14 +4,26 @@ import random
 
 import pytest
 
+from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoders.mistakes import in_order, mistakes_of
+from draftproof.models.decoders.mutants import without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
-from draftproof.models.decoding_settings import DRAFT, LOOKUP, ORDERS, PLAIN, NoTextLaw
+from draftproof.models.decoding_settings import (
+    DRAFT,
+    LOOKUP,
+    ORDERS,
+    PLAIN,
+    NoTextLaw,
+    TextRequest,
+    modified,
+    one_text_law,
+)
 from draftproof.proofs.laws.known_decoders import law_of_decoder
 from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, distance
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, kept_problem
-from draftproof.reports.audits.engines.telling import TOLD, told_apart, told_by
+from draftproof.reports.audits.engines.telling import TOLD, tied_pair, tied_request, told_apart, told_by
+from draftproof.reports.pages.summary import summaries
 from draftproof.tests.models.test_mistakes import VALUES
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
 from draftproof.verifiers.chance import RandomChance
@@ -68,8 +80,27 @@ def test_what_the_usual_pair_cannot_tell_others_do(settings, untold):
 
 
 def test_a_cut_within_rounding_of_the_usual_pair_is_asked_of_another_one():
-    (only,) = told_apart(REFERENCE, [asked({"top_p": 0.75})], own=False)
-    assert only.problem.name.startswith("drawn-") and not only.untold
+    first, tied = told_apart(REFERENCE, [asked({"top_p": 0.75})], own=False)
+    assert first.problem.name.startswith("drawn-") and not first.untold
+    assert tied.problem.name.startswith("tied-")
+
+
+@pytest.mark.parametrize("order", ["transformers", "mlx-lm"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"top_k": 1}, {"top_k": 50}, {"top_p": 0.3}, {"top_p": 0.99}, {"top_k": 2, "top_p": 0.6},
+     {"temperature": 0.5, "top_p": 0.75, "repetition_penalty": 1.3}],
+)  # fmt: skip
+def test_a_cut_off_is_also_asked_where_it_cuts_between_tokens_that_are_as_likely(settings, order):
+    tied, ties = tied_request(asked(settings), ORDERS[order]), []
+    for model, doubts in ((tied.problem.target, ties), (tied.problem.draft, None)):
+        assert one_text_law(model, tied.tokens, tied.settings, ORDERS[order], doubts)
+    assert ties and all(ties), "no cut is within rounding: right engines round in their own ways"
+
+
+@pytest.mark.parametrize("settings", [{"min_p": 0.4}, {"temperature": 0, "top_k": 2}, {"top_p": 1.0}, {"eos": [1]}])
+def test_settings_that_do_not_rank_tokens_are_asked_of_no_tie(settings):
+    assert tied_request(asked(settings), ORDER) is None
 
 
 def test_requests_stay_as_they_are_without_speculation_together_and_on_pairs_of_the_user():
@@ -99,6 +130,11 @@ order_of_the_bonus = decoder_of(WRONG["top_p before top_k in the bonus row"])
 without_the_prompt = decoder_of(WRONG["prompt not in the history"])
 
 
+def planted(name, **facts):
+    sample = f"draftproof.tests.reports.audits.engines.test_telling:{name}"
+    return Engine(name, "planted", sample, follows=True, forged=False, **facts)
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize(
     "name, settings, said",
@@ -118,14 +154,7 @@ without_the_prompt = decoder_of(WRONG["prompt not in the history"])
 def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, settings, said):
     """Each of these was cleared when every setting was asked on one pair."""
     has = (*settings, "prompt")
-    engine = Engine(
-        name,
-        "planted",
-        f"draftproof.tests.reports.audits.engines.test_telling:{name}",
-        follows=True,
-        forged=False,
-        settings=has,
-    )
+    engine = planted(name, settings=has)
     before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=settings, tokens=2)
     assert before.verdict == "holds" and said in before.evidence[0].detail.untold
     none = ("mistakes that change no distribution asked for: ", "what top_p must do: ")
@@ -134,6 +163,60 @@ def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, setting
     assert report.verdict == "refuted"
     (alike,) = report.diagnosis
     assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
+
+
+class ExactlyK(Decoder):
+    """A decoder that verifies by k tokens, the first ids of those that are as likely; without a draft all of them."""
+
+    def target_row(self, text, place):
+        row = self.row(self.target, text, without(self.settings, "top_k"))
+        stay = sorted(range(len(row)), key=lambda t: -row[t])[: self.settings["top_k"]]
+        return [p / sum(row[s] for s in stay) if t in stay else 0.0 for t, p in enumerate(row)]
+
+
+class LastOfTheTied(Decoder):
+    """A decoder that verifies by rows with the last ids of those that are as likely; without a draft the first."""
+
+    def target_row(self, text, place):
+        asked = TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts)
+        return modified(self.target.row(self.prompt + text)[::-1], asked, self.order)[::-1]
+
+
+exactly_k, last_of_the_tied = map(decoder_of, (ExactlyK, LastOfTheTied))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name, settings", [("exactly_k", {"top_k": 2}), ("last_of_the_tied", {"top_p": 0.9})])
+def test_a_decoder_that_breaks_ties_in_another_way_with_a_draft_is_refuted_by_the_tie_alone(name, settings):
+    engine = planted(name, settings=(*settings,))
+    report = audit_engine(engine, levels=("exact",), settings=settings, tokens=2)
+    assert report.verdict == "refuted"
+    (refuted,) = [e for e in report.evidence if e.refuted]
+    assert refuted.claim == "same-as-plain" and refuted.problem.startswith("tied-")
+    assert {e.problem for e in report.evidence if e.own_alone} == {refuted.problem}
+    pair = tied_pair(int(refuted.problem.rpartition("-")[2]))
+    own = audit_engine(engine, [pair], levels=("exact",), settings=settings, tokens=2)
+    assert own.verdict == "refuted" and not own.diagnosis
+
+
+@pytest.mark.engine
+def test_a_right_decoder_holds_on_ties_and_the_report_says_what_it_is_compared_with():
+    report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 2}, tokens=2)
+    said = "; 1 request compared only with its own decoding without speculation"
+    assert report.verdict == "holds" and report.reading.endswith(said)
+    claims = {(e.claim, str(e.verdict)) for e in report.evidence if e.problem.startswith("tied-")}
+    assert claims == {("lossless", "not-claimed"), ("support", "not-claimed"), ("same-as-plain", "holds")}
+    assert [(row.claim, row.problems) for row in summaries(report) if row.verdict == "not-claimed"] == [
+        ("lossless", "1 of 1"), ("support", "1 of 1"),
+    ]  # fmt: skip
+    why = "top_k 2 cuts between tokens that are as likely, where engines may differ: the distribution is compared only"
+    assert any(one.startswith(f"which tokens a cut-off must keep: {why}") for one in report.not_examined)
+    ((_, _, state),) = states(report.evidence)
+    assert state.word == "holds"
+    alone = audit_engine(REFERENCE, [tied_pair(5)], levels=("exact",), settings={"top_k": 2}, tokens=2)
+    assert alone.verdict == "holds" and alone.reading.endswith(said)
+    plain = audit_engine(REFERENCE, [tied_pair(5)], levels=("exact",), settings={"top_k": 2}, plain=True)
+    assert plain.verdict == "inconclusive", "without speculation there is nothing to compare it with"
 
 
 def in_the_order_of_mlx(kind):
@@ -161,10 +244,7 @@ of_mlx_and_wrong = in_the_order_of_mlx(mistakes_of({"top_k": 2}, ORDERS["mlx-lm"
     "name, verdict", [pytest.param("of_mlx", "holds", marks=pytest.mark.long), ("of_mlx_and_wrong", "refuted")]
 )
 def test_the_order_of_an_unknown_engine_is_the_one_it_has_without_speculation(name, verdict):
-    engine = Engine(
-        name, "planted", f"draftproof.tests.reports.audits.engines.test_telling:{name}", follows=True, forged=False
-    )
-    report = audit_engine(engine, levels=("exact",), settings={"top_k": 2, "top_p": 0.9}, tokens=2)
+    report = audit_engine(planted(name), levels=("exact",), settings={"top_k": 2, "top_p": 0.9}, tokens=2)
     assert report.verdict == verdict
     assert report.findings["order"] == "without speculation settings are applied in the order top_p, top_k"
 

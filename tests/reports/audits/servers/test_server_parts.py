@@ -64,13 +64,13 @@ def test_rows_under_temperature_top_k_and_top_p():
     hot = sampled_rows(law, temperature=2.0).start
     assert sum(hot) == 1 and float(hot[0] / hot[2]) == pytest.approx((5 / 2) ** 0.5)
     ties = Markov((Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)), ())
-    for wrong, message in (
-        ({"top_k": 2}, "within rounding"),
-        ({"top_p": 0.5}, "rounding"),
-        ({"top_p": 0.5005}, "rounding decides"),
+    for rows, wrong, message in (
+        (ties, {"top_k": 2}, "as likely"),
+        (ties, {"top_p": 0.5}, "rounding"),
+        (law, {"top_p": 0.5005}, "rounding decides"),
     ):
         with pytest.raises(InputError, match=message):
-            sampled_rows(ties, **wrong)
+            sampled_rows(rows, **wrong)
     with pytest.raises(InputError, match="give one of them"):
         sampled_rows(law, top_p=0.7, temperature=2.0)
 
