@@ -8,7 +8,7 @@ from ..decoding_settings import CUTS, DRAFT, TextRequest, modified
 from ..law import Prefix
 from . import mutants
 from .mutants import OnOneSide, without
-from .reference import Decoder, Row
+from .reference import Decoder, DrawnToken, Row
 
 SIDES = {"": (True, True), " in verified rows": (True, False), " in the bonus row": (False, True)}
 """The rows that a mistake is in -> whether it is in those of drafted tokens, and in that of the bonus token."""
@@ -30,6 +30,9 @@ IDLE: dict[str, float] = dict.fromkeys(("temperature", "top_p", "typical_p", "re
 COMMUTING = [{"mask"}, {"mask", "shift"}, {"mask", "scale"}, {"mask", "temperature"}, {"shift"},
              {"scale", "temperature"}, {"temperature", "rank"}, {"rank", "ratio"}]  # fmt: skip
 """Kinds of settings whose order changes no distribution."""
+
+DRAFTED = 3
+"""Fewest tokens of a text in which a token is drafted where the first one is drawn without a draft."""
 
 MOST_ORDERED = 5
 """Most settings whose orders are tried."""
@@ -58,10 +61,23 @@ class DraftedWithout(Decoder):
         return super().accepts(p, q, token) if q[token] else p[token] > 0
 
 
-def mistakes_of(settings: Mapping[str, Any], order: Sequence[str], sampling: str = DRAFT) -> dict[str, type[Decoder]]:
+class BehindThePrompt(Decoder):
+    """A decoder that draws its first token without a draft, as many engines do, and drafts the likeliest tokens."""
+
+    def drafted(self) -> list[DrawnToken]:
+        return super().drafted() if self.text else []
+
+    def draft_row(self, text: Prefix) -> Row:
+        row = super().draft_row(text)
+        return self.point(row.index(max(row)))
+
+
+def mistakes_of(
+    settings: Mapping[str, Any], order: Sequence[str], sampling: str = DRAFT, tokens: int = DRAFTED
+) -> dict[str, type[Decoder]]:
     """Return the decoders that are wrong about these settings of one request, by what they do.
 
-    order: in which the engine applies settings. sampling: DRAFT or LOOKUP.
+    order: in which the engine applies settings. sampling: DRAFT or LOOKUP. tokens: the cap.
     A mistake that changes no distribution, whatever the rows are, is not among them.
     """
     greedy = settings.get("temperature") == 0
@@ -78,7 +94,10 @@ def mistakes_of(settings: Mapping[str, Any], order: Sequence[str], sampling: str
             greedy and "temperature" in (first, second)
         ):
             found |= _in_another_order(first, second, order)
-    found |= _of_histories(settings, own) | _of_ends(settings)
+    found |= _of_histories(settings, own) | (ends := _of_ends(settings))
+    if sampling == DRAFT and tokens >= DRAFTED:
+        found |= {f"{name}, behind likeliest drafts": type(kind.__name__, (BehindThePrompt, kind), {})
+                  for name, kind in ends.items()}  # fmt: skip
     return {name: in_order(kind, order) for name, kind in found.items()}
 
 
@@ -112,7 +131,7 @@ def _of_histories(settings: Mapping[str, Any], own: Sequence[str]) -> dict[str, 
     if {*own} & {*OF_HISTORY}:
         found["tokens of the block not in the history"] = mutants.BlockAsOfItsStart
         found["rejected tokens in the history"] = mutants.PenaltiesOfRejectedTokens
-    if {*own} & {*OF_HISTORY} - {"grammar"}:  # which looks at one token
+    if {*own} & {*OF_HISTORY, "min_tokens"} - {"grammar"}:  # which looks at one token
         found["only the last token of a block in the history"] = mutants.LastOfABlockAlone
     if {*own} & {"repetition_penalty", "no_repeat_ngram"}:
         found["prompt not in the history"] = mutants.PenaltiesWithoutThePrompt
@@ -132,6 +151,8 @@ def _of_ends(settings: Mapping[str, Any]) -> dict[str, type[Decoder]]:
         found["stop looked for in each block alone"] = mutants.StopsWithinABlock
     if stop:
         found["stop seen only at the end of a block"] = mutants.StopsAtABlocksEnd
+    if eos and stop:
+        found["stop behind eos in a block ends the output"] = mutants.StopsBeforeEos
     if len(eos) > 1 or len(stop) > 1:
         found["only the first of several ends"] = mutants.FirstOfTheEnds
     return found

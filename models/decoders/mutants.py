@@ -171,6 +171,20 @@ class StopsAtABlocksEnd(Decoder):
         return ended(self.text, self.tokens, without(self.settings, "stop"))
 
 
+class StopsBeforeEos(Decoder):
+    """A decoder that looks for stop sequences in all that a block wrote, and for end tokens if there are none."""
+
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
+        whole = (*self.text, *emitted)[: self.tokens]
+        for lost in ("eos", "stop"):
+            asked = without(self.settings, lost)
+            for n in range(len(self.text) + 1, len(whole) + 1):
+                if ended(whole[:n], self.tokens + 1, asked):
+                    self.text = whole[:n]
+                    return
+        self.text = whole
+
+
 class RejectedEosEnds(Decoder):
     """A decoder that ends the text at a drafted end token, whether or not it was kept."""
 

@@ -89,7 +89,7 @@ def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
     seen: requests, at least one of them refuted. A mutant that does right on all of them is not named.
     """
     known = {e.name: e for e in WRONG_DECODERS.values() if not e.followed}
-    mistakes = mistakes_of(seen[0].settings, seen[0].order, seen[0].sampling)
+    mistakes = mistakes_of(seen[0].settings, seen[0].order, seen[0].sampling, seen[0].tokens)
     compared = len(known) + len(mistakes)
     if all(one.away(Decoder) <= ALIKE for one in seen):
         return [], compared
@@ -100,7 +100,7 @@ def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
             about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
             same.append(about | {"problems": problems, "distance": worst})
     found: dict[str, float] = {}
-    each = [mistakes_of(one.settings, one.order, one.sampling) for one in seen]
+    each = [mistakes_of(one.settings, one.order, one.sampling, one.tokens) for one in seen]
     for name in mistakes if not same else ():
         if (worst := _away(seen, [kinds.get(name, Decoder) for kinds in each])) <= ALIKE:
             found[name] = worst

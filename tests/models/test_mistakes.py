@@ -54,6 +54,12 @@ def test_mistakes_are_of_the_settings_that_are_asked():
     assert next(iter(mistakes_of({"temperature": 0, "top_k": 2}, ORDER))) == "temperature lost"
     assert not any("top_k" in name for name in mistakes_of({"temperature": 0, "top_k": 2}, ORDER)), "greedy"
     assert {"rejected eos ends the output", "only the first of several ends"} <= {*mistakes_of({"eos": [0, 1]}, ORDER)}
+    both = "stop behind eos in a block ends the output"
+    ends = {"eos": [2], "stop": [[1]]}
+    assert {both, f"{both}, behind likeliest drafts"} <= {*mistakes_of(ends, ORDER)}
+    assert not any("likeliest" in name for name in mistakes_of(ends, ORDER, tokens=2)), "nothing is drafted"
+    counted = "only the last token of a block in the history"
+    assert all(counted in mistakes_of({name: 2}, ORDER) for name in ("frequency_penalty", "min_tokens"))
 
 
 def test_values_that_change_nothing_allow_for_no_mistake():

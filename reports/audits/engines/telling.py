@@ -97,7 +97,7 @@ def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
         return None
     told: set[str] = set()
     same: set[str] = set()
-    for name, kind in mistakes_of(request.settings, order, request.sampling).items():
+    for name, kind in mistakes_of(request.settings, order, request.sampling, request.tokens).items():
         if any(name == whole + side for whole in same for side in SIDES):
             continue  # a mistake that moves no row moves none on one side
         wrong = _law(kind, request)
@@ -116,7 +116,7 @@ def telling_requests(
     The request itself is the first, unless its settings cut within rounding on its pair. The others are on drawn pairs.
     order: of the engine's settings. has: the settings that are known to be its. alone: whether one request has to do.
     """
-    every = mistakes_of(cell.settings, order, cell.sampling) if len(requests_of(cell.settings)) == 1 else {}
+    every = mistakes_of(cell.settings, order, cell.sampling, cell.tokens)
     if not every:
         return [cell], []
     useful: list[tuple[TextCell, set[str]]] = []  # each with the mistakes that it tells apart
@@ -151,7 +151,7 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
         return [*cells]
     if own:
         apart = {name for cell in cells for name in told_by(cell, order) or ()}
-        left = [name for name in mistakes_of(first.settings, order, first.sampling) if name not in apart]
+        left = [name for name in mistakes_of(first.settings, order, first.sampling, first.tokens) if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
     tied = None if engine.driver else tied_request(first, order)
@@ -166,8 +166,8 @@ def _on_drawn_pairs(cell: TextCell, order: Sequence[str], has: Sequence[str]) ->
     changes: list[dict[str, Any]] = [{}]
     if _cutting(cell) != cell.settings:
         changes.append(_cutting(cell))
-    if cell.settings.get("min_tokens", 0) > cell.tokens - 2 > 0:
-        changes.append({"min_tokens": cell.tokens - 2})
+    shorter = [n for n in (cell.tokens - 2, cell.tokens - 1) if cell.settings.get("min_tokens", 0) > n > 0]
+    changes += [{"min_tokens": n} for n in shorter]
     if {*OF_HISTORY} & {*cell.settings} and "prompt" in has and "prompt" not in cell.settings:
         changes.append({"prompt": PROMPT})
     for number in range(MOST_PAIRS):

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from draftproof.corpus.site.cell_states import states
-from draftproof.models.decoders.mistakes import in_order, mistakes_of
-from draftproof.models.decoders.mutants import without
+from draftproof.models.decoders.mistakes import BehindThePrompt, in_order, mistakes_of
+from draftproof.models.decoders.mutants import StopsBeforeEos, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
 from draftproof.models.decoding_settings import (
     DRAFT,
@@ -163,6 +163,25 @@ def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, setting
     assert report.verdict == "refuted"
     (alike,) = report.diagnosis
     assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
+
+
+class StopsFirst(BehindThePrompt, StopsBeforeEos):
+    """SGLang's way: the first token without a draft, drafts of the likeliest tokens, stops looked for before ends."""
+
+
+stops_first, likeliest_drafts = decoder_of(StopsFirst), decoder_of(BehindThePrompt)
+ENDS = {"eos": [2], "stop": [[1]]}
+
+
+@pytest.mark.engine
+def test_a_stop_behind_an_end_token_of_a_run_is_told_apart_also_where_the_likeliest_tokens_are_drafted():
+    engine = planted("stops_first", settings=(*ENDS,))
+    before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=ENDS)
+    name = "stop behind eos in a block ends the output, behind likeliest drafts"
+    assert before.verdict == "holds" and name in before.evidence[0].detail.untold, "the usual pair drafts no end"
+    report = audit_engine(engine, levels=("exact",), settings=ENDS)
+    assert report.verdict == "refuted" and report.diagnosis[0]["title"] == name
+    assert audit_engine(planted("likeliest_drafts"), levels=("exact",), settings=ENDS).verdict == "holds"
 
 
 class ExactlyK(Decoder):
