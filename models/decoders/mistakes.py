@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 from typing import Any
 
-from ..decoding_settings import CUTS, DRAFT, TextRequest, modified
+from ..decoding_settings import CUTS, DRAFT, TextRequest, ended, modified
 from ..law import Prefix
 from . import mutants
 from .mutants import OnOneSide, without
@@ -72,12 +72,39 @@ class BehindThePrompt(Decoder):
         return self.point(row.index(max(row)))
 
 
+class UnderAnothers(OnOneSide):
+    """A decoder that makes a part of the rows under a setting of another request of its batch.
+
+    another: the settings with that one.
+    """
+
+    another: Mapping[str, Any] = {}
+
+    def wrong_row(self, text: Prefix) -> Row:
+        return self.row(self.target, text, self.another)
+
+
+class EndsOfAnother(Decoder):
+    """A decoder whose text ends where that of another request of its batch would."""
+
+    another: Mapping[str, Any] = {}
+
+    @property
+    def over(self) -> bool:
+        return ended(self.text, self.tokens, self.another)
+
+
 def mistakes_of(
-    settings: Mapping[str, Any], order: Sequence[str], sampling: str = DRAFT, tokens: int = DRAFTED
+    settings: Mapping[str, Any],
+    order: Sequence[str],
+    sampling: str = DRAFT,
+    tokens: int = DRAFTED,
+    others: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, type[Decoder]]:
     """Return the decoders that are wrong about these settings of one request, by what they do.
 
-    order: in which the engine applies settings. sampling: DRAFT or LOOKUP. tokens: the cap.
+    order: in which the engine applies settings. sampling: DRAFT or LOOKUP. tokens: the cap. others: the settings of
+    the other requests of a batch, by what they are called.
     A mistake that changes no distribution, whatever the rows are, is not among them.
     """
     greedy = settings.get("temperature") == 0
@@ -98,7 +125,30 @@ def mistakes_of(
     if sampling == DRAFT and tokens >= DRAFTED:
         found |= {f"{name}, behind likeliest drafts": type(kind.__name__, (BehindThePrompt, kind), {})
                   for name, kind in ends.items()}  # fmt: skip
+    for other, theirs in (others or {}).items():
+        found |= _of_another(settings, other, theirs)
     return {name: in_order(kind, order) for name, kind in found.items()}
+
+
+def _of_another(settings: Mapping[str, Any], other: str, theirs: Mapping[str, Any]) -> dict[str, type[Decoder]]:
+    """Return the decoders that take one setting of a request from another one, by what they do."""
+    found: dict[str, type[Decoder]] = {}
+    for name in sorted(settings.keys() | theirs.keys()):
+        another = {**without(settings, name), **({name: theirs[name]} if name in theirs else {})}
+        rows = {
+            side: {"another": another, "of_block": block, "of_bonus": bonus} for side, (block, bonus) in SIDES.items()
+        }
+        if settings.get(name) == theirs.get(name):
+            continue
+        if name in ("eos", "stop"):
+            found[f"{name} of {other}"] = type("Ended", (EndsOfAnother,), {"another": another})
+        elif name == "prompt":
+            found[f"{name} of {other}"] = type("Behind", (mutants.PromptOfANeighbour,), {"another": another})
+        else:
+            found |= {
+                f"{name} of {other}{side}": type("Under", (UnderAnothers,), given) for side, given in rows.items()
+            }
+    return found
 
 
 def orders_of(settings: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -356,12 +356,14 @@ class ChoicesAlikeInTheirFirstBlock(ChoicesAlike):
 
 
 class PromptOfANeighbour(Decoder):
-    """A decoder that reads the first rows of a batch behind the last request's prompt."""
+    """A decoder that reads the first rows of a batch behind the prompt of another request, the last one if not said."""
+
+    another: Mapping[str, Any] | None = None
 
     def target_row(self, text: Prefix, place: int) -> Row:
         if text:
             return super().target_row(text, place)
-        other = self.batch[-1].prompt
+        other = self.batch[-1].prompt if self.another is None else tuple(self.another.get("prompt") or ())
         asked = TextRequest(other, (), self.tokens, self.settings, self.doubts)
         return modified(self.target.row(other), asked, self.order)
 

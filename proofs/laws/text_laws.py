@@ -42,9 +42,6 @@ UNWRITTEN = "unwritten"
 UNSTEADY = "unsteady"
 """Kind of finding: the texts differ from call to call."""
 
-OWN_ALONE = "the distribution is compared only with the decoder's own without speculation"
-"""Reason why the law of the settings is not compared where engines may differ, behind what they differ in."""
-
 TextMasses = Mapping[Any, float]
 """Probabilities of ``joined`` texts. An error that was raised in place of a text stands by its message."""
 
@@ -200,10 +197,10 @@ class TextsLaw(Law):
     @property
     def _own_alone(self) -> Departure | None:
         """Return the departure of a law that is compared only with its own without speculation: engines may differ."""
-        expected = self.asked.expected
-        if not isinstance(expected, EnginesDiffer) or self.asked.plain is None or not self.measured:
+        expected, plain = self.asked.expected, self.asked.plain
+        if not isinstance(expected, EnginesDiffer) or plain is None or not (self.known and plain.known):
             return None
-        return Departure(not_claimed=f"{expected}: {OWN_ALONE}")
+        return Departure(not_claimed=f"{expected}: same-as-plain alone is judged")
 
     @property
     def same_as_plain(self) -> Departure:

@@ -231,11 +231,17 @@ class Report:
         return [(said + (f"; {left_out} more could not be compared" if left_out else ""), "")]
 
     def shown_refutation(self) -> Evidence | None:
-        """Return the refutation to show first: the one on the smallest problem."""
+        """Return the refutation to show first: the one on the smallest problem, on a tie if there is no other."""
+        ties = {e.case for e in self.evidence if e.own_alone}
         refuted = [(e, e.witness) for e in self.evidence if e.refuted and e.claim in self.claims and e.witness]
         return min(
             refuted,
-            key=lambda pair: (not pair[1].smallest, not pair[1].problem, len(json.dumps(pair[1].problem))),
+            key=lambda pair: (
+                pair[0].case in ties,
+                not pair[1].smallest,
+                not pair[1].problem,
+                len(json.dumps(pair[1].problem)),
+            ),
             default=(None, None),
         )[0]
 

@@ -305,7 +305,7 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         lattice = f", up to the lattice of {bits}-bit uniforms" if bits else ""
         but = f"{_rounding(items)}{lattice}{_if_it_computes(items)}{left}{drafts_seen(report.evidence, report.server)}"
         own = sum(e.own_alone and e.claim == "lossless" for e in items)
-        but += f"; {counted(own, 'request')} compared only with its own decoding without speculation" if own else ""
+        but += f"; {counted(own, 'request')} by same-as-plain alone" if own else ""
         return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
     if report.server and report.server.get("levels") and report.verdict != "error":
         return of_levels(report.verdict, report.server)

@@ -62,6 +62,16 @@ def test_mistakes_are_of_the_settings_that_are_asked():
     assert all(counted in mistakes_of({name: 2}, ORDER) for name in ("frequency_penalty", "min_tokens"))
 
 
+def test_mistakes_of_a_batch_take_one_setting_from_another_request():
+    other = {"temperature": 0.5, "eos": [0], "prompt": [1]}
+    found = mistakes_of({"temperature": 2, "prompt": [1]}, ORDER, others={"request 2": other})
+    assert [name for name in found if "request 2" in name] == [
+        "eos of request 2", "temperature of request 2", "temperature of request 2 in verified rows",
+        "temperature of request 2 in the bonus row",
+    ]  # fmt: skip
+    assert "prompt of request 2" in mistakes_of({}, ORDER, others={"request 2": other})
+
+
 def test_values_that_change_nothing_allow_for_no_mistake():
     idle = {name: IDLE.get(name, 0) for name, (value, *_) in VALUES.items() if not isinstance(value, dict | list)}
     assert mistakes_of(idle | {"logit_bias": {}, "banned": [], "eos": []}, ORDER) == {}

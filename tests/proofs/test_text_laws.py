@@ -94,7 +94,12 @@ def test_where_engines_may_differ_a_law_is_compared_only_with_its_own_without_sp
 
 @pytest.mark.parametrize(
     ("expected", "request_"),
-    [(TIED, {}), (NOTHING_LEFT, {"plain": law()}), (TIED, {"plain": law(), "raw": None, "logprobs": True})],
+    [
+        (TIED, {}),
+        (TIED, {"plain": law(None, reason="too long")}),
+        (NOTHING_LEFT, {"plain": law()}),
+        (TIED, {"plain": law(), "raw": None, "logprobs": True}),
+    ],
 )
 def test_what_nothing_is_compared_with_stays_open(expected, request_):
     logprobs = {(0,): ([log(0.25)], [log(0.25)])} if request_.pop("logprobs", False) else {}

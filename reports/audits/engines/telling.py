@@ -1,7 +1,7 @@
 """The requests that tell a right decoder from the known mistakes about the settings that are asked for."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -28,6 +28,10 @@ PARTS = 1000
 
 PEAKED = 1, 3, 6
 """Powers of uniform numbers that rows are drawn from, in turn: cut-offs near 0 or 1 need rows with a likely token."""
+
+BATCH_TOKENS = 2
+"""Tokens of each request of a batch that is chosen: one may be drafted, and the law of more takes many times the calls.
+"""
 
 RANKED = {"top_k", "top_p"}
 """Cut-offs that rank tokens, so that their order decides between those that are as likely. Where min_p meets a token's
@@ -67,7 +71,8 @@ def tied_request(cell: TextCell, order: Sequence[str]) -> TextCell | None:
 
     Engines may differ there, but not with speculation and without. None: no cut is between tokens, on any pair.
     """
-    if not RANKED & {*cell.settings} or cell.settings.get("temperature") == 0:
+    batch = len(requests_of(cell.settings)) > 1
+    if batch or not RANKED & {*cell.settings} or cell.settings.get("temperature") == 0:
         return None
     for number in range(MOST_PAIRS):
         request = cell._replace(settings=_cutting(cell), problem=tied_pair(number))
@@ -90,14 +95,40 @@ def _cutting(cell: TextCell) -> dict[str, Any]:
 def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
     """Return the known mistakes about its settings that a request tells apart: TV(right law, wrong law) >= TOLD.
 
-    order: of the engine's settings. None: they cut within rounding there, so that it has no law.
+    order: of the engine's settings. None: they cut within rounding there, so that it has no law. Of several requests of
+    one call each is looked at alone.
     """
+    told: set[str] = set()
+    for named, one, mistakes in mistakes_by_request(request, order):
+        apart = _told_alone(one, order, mistakes)
+        if apart is None:
+            return None
+        told |= {named + name for name in apart}
+    return told
+
+
+def mistakes_by_request(
+    request: TextCell, order: Sequence[str]
+) -> Iterator[tuple[str, TextCell, dict[str, type[Decoder]]]]:
+    """Yield each request of a call alone, with what its mistakes are called, and the known mistakes about it."""
+    requests: dict[str, dict[str, Any]] = {}
+    for k, settings in enumerate(requests_of(request.settings), 1):
+        if settings not in requests.values():
+            requests[f"request {k}"] = settings
+    for name, settings in requests.items():
+        others = {other: theirs for other, theirs in requests.items() if other != name}
+        tokens = min(request.tokens, BATCH_TOKENS) if others else request.tokens
+        found = mistakes_of(settings, order, request.sampling, tokens, others)
+        yield f"{name}: " if others else "", request._replace(settings=settings), found
+
+
+def _told_alone(request: TextCell, order: Sequence[str], mistakes: Mapping[str, type[Decoder]]) -> set[str] | None:
     right = _law(in_order(Decoder, order), request)
     if right is None:
         return None
     told: set[str] = set()
     same: set[str] = set()
-    for name, kind in mistakes_of(request.settings, order, request.sampling, request.tokens).items():
+    for name, kind in mistakes.items():
         if any(name == whole + side for whole in same for side in SIDES):
             continue  # a mistake that moves no row moves none on one side
         wrong = _law(kind, request)
@@ -113,15 +144,18 @@ def telling_requests(
 ) -> tuple[list[TextCell], list[str]]:
     """Return requests to ask in place of one, and the known mistakes about its settings that none of them tells apart.
 
-    The request itself is the first, unless its settings cut within rounding on its pair. The others are on drawn pairs.
+    The request itself is the first, unless its settings cut within rounding on its pair. The others are on drawn pairs;
+    of a batch one at most, of BATCH_TOKENS, since its law takes many calls.
     order: of the engine's settings. has: the settings that are known to be its. alone: whether one request has to do.
     """
-    every = mistakes_of(cell.settings, order, cell.sampling, cell.tokens)
+    every = [named + name for named, _, mistakes in mistakes_by_request(cell, order) for name in mistakes]
     if not every:
         return [cell], []
     useful: list[tuple[TextCell, set[str]]] = []  # each with the mistakes that it tells apart
     left = {*every}
-    for request in chain([cell], _on_drawn_pairs(cell, order, has)):
+    batch = len(requests_of(cell.settings)) > 1
+    short = cell._replace(tokens=min(cell.tokens, BATCH_TOKENS)) if batch else cell
+    for request in chain([cell], _on_drawn_pairs(short, order, has)):
         apart = told_by(request, order)
         if apart or (request is cell and apart is not None):
             useful.append((request, apart))
@@ -133,11 +167,11 @@ def telling_requests(
         return [best], [name for name in every if name not in apart]
     chosen = [request for request, _ in useful[:1] if request is cell]
     missing = {*every} - left - (useful[0][1] if chosen else set())
-    while missing:
+    while missing and not (batch and chosen[1:]):
         best, apart = max(useful, key=lambda one: len(one[1] & missing))
         chosen.append(best)
         missing -= apart
-    return chosen or [cell], [name for name in every if name in left]
+    return chosen or [cell], [name for name in every if name in left | missing]
 
 
 def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[TextCell]:
@@ -147,11 +181,12 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
     """
     first, *others = cells
     order = ORDERS[engine.order]
-    if first.sampling == PLAIN or len(requests_of(first.settings)) > 1:
+    if first.sampling == PLAIN:
         return [*cells]
     if own:
+        every = [named + name for named, _, mistakes in mistakes_by_request(first, order) for name in mistakes]
         apart = {name for cell in cells for name in told_by(cell, order) or ()}
-        left = [name for name in mistakes_of(first.settings, order, first.sampling, first.tokens) if name not in apart]
+        left = [name for name in every if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
     tied = None if engine.driver else tied_request(first, order)

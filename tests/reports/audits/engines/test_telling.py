@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoders.mistakes import BehindThePrompt, in_order, mistakes_of
-from draftproof.models.decoders.mutants import StopsBeforeEos, without
+from draftproof.models.decoders.mutants import OnOneSide, StopsBeforeEos, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
 from draftproof.models.decoding_settings import (
     DRAFT,
@@ -22,7 +22,14 @@ from draftproof.proofs.laws.known_decoders import law_of_decoder
 from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, distance
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, kept_problem
-from draftproof.reports.audits.engines.telling import TOLD, tied_pair, tied_request, told_apart, told_by
+from draftproof.reports.audits.engines.telling import (
+    TOLD,
+    mistakes_by_request,
+    tied_pair,
+    tied_request,
+    told_apart,
+    told_by,
+)
 from draftproof.reports.pages.summary import summaries
 from draftproof.tests.models.test_mistakes import VALUES
 from draftproof.verifiers.adapters.registry import ENGINES, Engine
@@ -103,7 +110,7 @@ def test_settings_that_do_not_rank_tokens_are_asked_of_no_tie(settings):
     assert tied_request(asked(settings), ORDER) is None
 
 
-def test_requests_stay_as_they_are_without_speculation_together_and_on_pairs_of_the_user():
+def test_requests_stay_as_they_are_without_speculation_and_on_pairs_of_the_user():
     for cell in (asked({"top_k": 2}, PLAIN), asked({}), asked({"top_k": 2, "n": 2}), asked({"top_p": 1.0})):
         assert told_apart(REFERENCE, [cell], own=False) == [cell]
     own = asked({"top_k": 2, "top_p": 0.9})._replace(problem=kept_problem("reversed-V4-gamma3"))
@@ -165,6 +172,66 @@ def test_a_mistake_that_the_usual_pair_clears_is_refuted_and_named(name, setting
     assert alike["mutant"] == "X16" or said in alike["title"].split(" or "), "X16: penalties without the prompt"
 
 
+BATCHES = [
+    {"top_k": 2, "together": [{"top_p": 0.6}]},
+    {"together": [{"temperature": 0}, {"eos": [1]}]},
+    {"prompt": [1], "frequency_penalty": 1.0, "together": [{"prompt": [0]}, {"prompt": [0, 1], "stop": [[2]]}]},
+]
+"""Requests of one call: other cut-offs, greedy beside sampled, other lengths and ends."""
+
+
+@pytest.mark.parametrize("settings", BATCHES, ids=str)
+def test_each_mistake_about_a_request_of_a_batch_is_told_apart_or_named(settings):
+    chosen = told_apart(REFERENCE, [asked(settings)], own=False)
+    assert len(chosen) <= 2 and all(cell.tokens == 2 for cell in chosen if cell.problem != decoder_problem())
+    names = set()
+    for named, _, mistakes in mistakes_by_request(chosen[0], ORDER):
+        for name in mistakes:
+            alone = [
+                (one, found[name])
+                for cell in chosen
+                for which, one, found in mistakes_by_request(cell, ORDER)
+                if which == named
+            ]
+            told = any(distance(law(Decoder, one), law(kind, one)) >= TOLD for one, kind in alone)
+            assert told is (named + name not in chosen[0].untold), named + name
+            names.add(named + name)
+    assert {f"request {k}: {what}" for k, what in SAID[str(settings)]} <= names
+
+
+SAID = dict(zip(map(str, BATCHES), (
+    [(1, "top_p of request 2 in the bonus row"), (2, "top_p lost"), (2, "top_k of request 1")],
+    [(1, "temperature of request 2"), (3, "rejected eos ends the output"), (2, "eos of request 3")],
+    [(1, "prompt of request 3"), (2, "frequency_penalty of request 1"), (1, "stop of request 3")],
+), strict=True))  # fmt: skip
+
+
+def law(kind, cell):
+    return law_of_decoder(in_order(kind, ORDER), cell.problem, cell.settings, cell.tokens, cell.sampling)
+
+
+class CutByTheFirst(OnOneSide):
+    """A decoder whose bonus tokens have the first request's top-k, whatever request of the batch they are of."""
+
+    of_block = False
+
+    def wrong_row(self, text):
+        return self.row(self.target, text, {**self.settings, "top_k": self.batch[0].settings.get("top_k")})
+
+
+cut_by_the_first, reference = decoder_of(CutByTheFirst), decoder_of(Decoder)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name, verdict", [("cut_by_the_first", "refuted"), ("reference", "holds")])
+def test_a_mistake_about_a_batch_that_the_usual_pair_clears_is_refuted(name, verdict):
+    engine = planted(name, settings=("top_k", "top_p", "together"))
+    before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=BATCHES[0], tokens=2)
+    assert before.verdict == "holds"
+    assert "request 2: top_k of request 1 in the bonus row" in before.evidence[0].detail.untold
+    assert audit_engine(engine, levels=("exact",), settings=BATCHES[0], tokens=2).verdict == verdict
+
+
 class StopsFirst(BehindThePrompt, StopsBeforeEos):
     """SGLang's way: the first token without a draft, drafts of the likeliest tokens, stops looked for before ends."""
 
@@ -221,14 +288,14 @@ def test_a_decoder_that_breaks_ties_in_another_way_with_a_draft_is_refuted_by_th
 @pytest.mark.engine
 def test_a_right_decoder_holds_on_ties_and_the_report_says_what_it_is_compared_with():
     report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 2}, tokens=2)
-    said = "; 1 request compared only with its own decoding without speculation"
+    said = "; 1 request by same-as-plain alone"
     assert report.verdict == "holds" and report.reading.endswith(said)
     claims = {(e.claim, str(e.verdict)) for e in report.evidence if e.problem.startswith("tied-")}
     assert claims == {("lossless", "not-claimed"), ("support", "not-claimed"), ("same-as-plain", "holds")}
     assert [(row.claim, row.problems) for row in summaries(report) if row.verdict == "not-claimed"] == [
         ("lossless", "1 of 1"), ("support", "1 of 1"),
     ]  # fmt: skip
-    why = "top_k 2 cuts between tokens that are as likely, where engines may differ: the distribution is compared only"
+    why = "top_k 2 cuts between tokens that are as likely, where engines may differ: same-as-plain alone is judged"
     assert any(one.startswith(f"which tokens a cut-off must keep: {why}") for one in report.not_examined)
     ((_, _, state),) = states(report.evidence)
     assert state.word == "holds"
