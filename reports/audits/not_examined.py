@@ -154,12 +154,13 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
 
 def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[str]:
     """Say which settings that were asked for show nothing."""
-    idle = [n for n in names if all(n in d.without_effect for d in asked if n in d.settings)]
+    judged = [d for d in asked if not d.why] or asked  # of the others it is not known what is without effect
+    idle = [n for n in names if all(n in d.without_effect for d in judged if n in d.settings)]
     known = {*SETTINGS, *(name for engine in ENGINES.values() for name in engine.settings or ())}
     strange = [n for n in names if n not in known]
     sentences = [f"what {', '.join(idle)} must do: the distribution is the same without it"] if idle else []
     for name in names:
-        values = {repr(d.settings[name]): name in d.without_effect for d in asked if name in d.settings}
+        values = {repr(d.settings[name]): name in d.without_effect for d in judged if name in d.settings}
         if {*values.values()} == {True, False}:
             idly, moved = (" and ".join(v for v, is_ in values.items() if is_ is so) for so in (True, False))
             sentences.append(f"{name} {idly}, which changes no distribution here: {moved} was asked in its place")

@@ -37,7 +37,7 @@ def some_long(entries):
 @pytest.mark.parametrize("entry", some_long(WRONG_DECODERS), ids=str)
 def test_a_mutant_is_refuted_where_its_catalogue_says_and_named(entry):
     report = audited(entry.name)
-    assert tuple(e.claim for e in report.evidence if e.refuted) == entry.refutes
+    assert tuple(dict.fromkeys(e.claim for e in report.evidence if e.refuted)) == entry.refutes
     assert report.verdict == "refuted"
     assert all(e.witness and e.replay for e in report.evidence if e.refuted)
     if entry.followed:
