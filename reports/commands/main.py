@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
+import sys
 from importlib import import_module
 from importlib.metadata import entry_points
 
@@ -95,6 +98,28 @@ def cli() -> None:
     """Is a speculative decoder lossless, and does it accept as many draft tokens as theory allows?"""
 
 
+class _UntilNobodyReads(io.FileIO):
+    """A standard output whose reader may go: ``draftproof audit ... | head -1`` ends with the status of its verdict.
+
+    click and rich end with 1 where a pipe is closed, which is the status of a refutation.
+    """
+
+    def write(self, data, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return len(data)
+
+
+def _keep_status_without_reader() -> None:
+    before = sys.stdout
+    if isinstance(before, io.TextIOWrapper) and before is sys.__stdout__:
+        before.flush()
+        output = io.BufferedWriter(_UntilNobodyReads(before.fileno(), "w", closefd=False))
+        sys.stdout = io.TextIOWrapper(output, before.encoding, before.errors, line_buffering=before.line_buffering)
+
+
 def main() -> None:
     """Run the command line. Bad input is one line on standard error and exit status 2.
 
@@ -102,6 +127,7 @@ def main() -> None:
     process goes on alone.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _keep_status_without_reader()
     try:
         must_be_supported()
         cli(standalone_mode=False)

@@ -13,6 +13,7 @@ from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.usefixtures("brief_audits")
 FAULTS = Path(__file__).parents[2] / "subjects" / "faults.py"
+WRONG = f"{FAULTS}:outside_the_vocabulary"
 EQUAL = '{"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"]}'
 TREE = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})
 TABLE = (
@@ -32,6 +33,20 @@ def test_the_entry_point_is_a_program_of_its_own():
     done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"COLUMNS": "160"})
     assert (done.returncode, "10/9" in done.stdout) == (0, True), done.stderr
     assert draftproof("--version").out.startswith("draftproof, version")
+
+
+@pytest.mark.parametrize(("words", "status"), [(("list", "mutants"), 0), (("audit", WRONG, "--problem", PAPER), 1),
+                                               (("audit", "token", "--quick", "--json", "-"), 0)])  # fmt: skip
+def test_a_reader_that_has_gone_does_not_change_the_exit_status(words, status):
+    """``draftproof audit ... | head -1`` ended with 1, as if it were refuted."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        start = "from draftproof.reports.commands.main import main; main()"
+        done = subprocess.run([sys.executable, "-c", start, *words], stdout=writing, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(writing)
+    assert (done.returncode, "Traceback" in done.stderr, "BrokenPipe" in done.stderr) == (status, False, False)
 
 
 # ---------------------------------------------------------------- law
