@@ -52,7 +52,7 @@ def test_every_wrong_loop_is_examined():
 def test_the_loop_is_refuted_on_a_forged_pair(forged, name, request):
     if EXACT in ON_FORGED[name] and name != "L10":
         request.getfixturevalue("second_block")
-    samples = 500 if ON_FORGED[name] <= {READ, NOISE} else 8000 if name in ("L11", "L18") else 1500
+    samples = 500 if ON_FORGED[name] <= {READ, NOISE} else 8000 if name in ("L09", "L11", "L18") else 1500
     report = examined({**forged, "samples": samples}, **wrong_loop(name))
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_FORGED[name]
