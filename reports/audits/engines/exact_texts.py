@@ -240,7 +240,9 @@ class ExactTexts:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
                 other = self._expected(cell._replace(settings=others), self.order)
-                if not isinstance(other, InputError) and max(map(distance, expected, other)) < EPSILON:
+                if isinstance(other, InputError) or len(other) != len(expected):
+                    continue
+                if max(map(distance, expected, other)) < EPSILON:
                     same.append(name)
         return same
 

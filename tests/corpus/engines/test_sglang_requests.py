@@ -45,10 +45,11 @@ COLD = "target_probs = sampling_softmax(\n            next_token_logits, tempera
 
 
 def distances(decoder, settings, **asked):
-    """Total variation from the law without speculation, largest of all requests."""
+    """Total variation from the law without speculation, largest of all requests but on ties, which a stand-in cuts."""
     report = audit_engine(engine_from(decoder), levels=("exact",), settings=settings, **asked)
     assert report.failure is None
-    return max(float(e.total_variation) for e in report.evidence if e.claim == "same-as-plain")
+    found = [e for e in report.evidence if e.claim == "same-as-plain" and not str(e.problem).startswith("tied-")]
+    return max(float(e.total_variation) for e in found)
 
 
 def test_its_temperature_is_right_and_a_planted_one_is_refuted(tmp_path):
@@ -62,7 +63,7 @@ def test_its_temperature_is_right_and_a_planted_one_is_refuted(tmp_path):
     [
         ({"min_p": 0.4}, (CUT, MIN_P + CUT)),
         ({"top_k": 2, "top_p": 0.6}, (CUT, JOINTLY + CUT)),
-        ({"eos": [0], "stop": [[2]]}, (SETTINGS, SETTINGS + ONE_BY_ONE)),
+        ({"eos": [2], "stop": [[1]]}, (SETTINGS, SETTINGS + ONE_BY_ONE)),
     ],
 )
 def test_a_text_follows_its_settings_with_the_mends_of_the_issues_alone(settings, mend, tmp_path):
