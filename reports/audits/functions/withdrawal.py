@@ -60,8 +60,7 @@ def confirmed_by_real_calls(
         if reason := contradiction(law, counts):
             session.report.notice({"state": reason})
             return withdrawn(laws, reason)
-        ends = session.settings.stop_at_first and session.decided(law)  # then scipy.optimize is not imported
-        if isinstance(law, Measurement) and not ends:
+        if isinstance(law, Measurement):
             limit = detection_limit(law, calls)
             laws[laws.index(law)] = replace(law, real_calls={"calls": calls, "limit": limit})
     return laws

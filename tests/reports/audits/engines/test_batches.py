@@ -56,7 +56,8 @@ def test_a_slot_that_depends_on_another_is_refuted_and_said(name, settings, toke
 )  # fmt: skip
 def test_a_right_batch_in_an_odd_style_holds(sample, settings, tokens):
     report, verdicts = audited(f"{SUBJECTS / sample}", settings, tokens)
-    assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
+    verdict = "inconclusive" if sample.endswith(":R01") else "holds"  # nothing shows that it drafts
+    assert report.verdict == verdict and {*verdicts.values()} == {"holds"}
 
 
 def test_three_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
