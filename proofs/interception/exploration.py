@@ -75,7 +75,8 @@ class Exploration:
         """
         if self.repeated < FIRST_REPEATED:
             return range(self.replays)
-        turn, odd = divmod(self.repeated, 2)
+        others = self.replays - 1
         if one:
-            return (1 + turn % (self.replays - 1) if odd else 0,)
-        return (0, 1 + self.repeated % (self.replays - 1))
+            turn = self.repeated % (2 * others + 1)  # odd, so that paths that alternate have all in the end
+            return ((turn + 1) // 2 if turn % 2 else 0,)
+        return (0, 1 + self.repeated % others)

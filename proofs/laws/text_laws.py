@@ -272,7 +272,7 @@ class TextsLaw(Law):
         """Return the largest distance of a reported logprob from the law's."""
         expected = self.asked.expected
         if self.asked.raw is None and isinstance(expected, InputError):
-            return Departure(open=str(expected))
+            return self._own_alone or Departure(open=str(expected))
         worst: tuple[float, LawEntry] = (-1.0, LawEntry("", "", ""))
         for text, both in self.logprobs.items():
             right = self._right_logprobs(text)

@@ -14,6 +14,12 @@ def nothing_drafted(evidence: Sequence[Evidence]) -> bool:
     return bool(compared) and not any(compared)
 
 
+def compared_with_itself(evidence: Sequence[Evidence]) -> bool:
+    """Check whether a decoder was compared with its own law without speculation alone, as where engines may differ."""
+    of_law = [e for e in evidence if e.claim == "lossless"]
+    return bool(of_law) and all(e.own_alone for e in of_law)
+
+
 def drafts_seen(evidence: Sequence[Evidence], server: Mapping[str, Any] | None) -> str:
     """Say whether drafts were seen, behind a verdict; empty where nothing was compared.
 

@@ -16,7 +16,7 @@ from ...proofs.statements import standing, summary
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
-from .drafts import nothing_drafted
+from .drafts import compared_with_itself, nothing_drafted
 from .not_examined import not_examined
 from .report_form import SCHEMA_VERSION, ReportForm, in_this_version
 from .scope import ReportScope, scope
@@ -197,7 +197,8 @@ class Report:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
-        if merged == HOLDS and OUT_OF_TIME not in self.findings and not nothing_drafted(self.evidence):
+        open_ = OUT_OF_TIME in self.findings or nothing_drafted(self.evidence) or compared_with_itself(self.evidence)
+        if merged == HOLDS and not open_:
             return ReportVerdict.HOLDS
         return ReportVerdict.INCONCLUSIVE
 

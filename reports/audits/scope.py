@@ -11,7 +11,7 @@ from ...models.wide import LEAST_EXCHANGED
 from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
-from .drafts import drafts_seen, nothing_drafted, of_levels
+from .drafts import compared_with_itself, drafts_seen, nothing_drafted, of_levels
 from .positions import decided_positions, ranges
 from .scope_table import ScopeRow, scope_rows
 
@@ -322,6 +322,8 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             names, late_names = ({case[0] for _, case in some} for some in (every, late))
             done = f"{len(names - late_names)} of {counted(len(names), 'problem')}"
             return f"inconclusive: out of time after {done}; a larger --processor-time decides the rest"
+        if compared_with_itself(report.evidence) and not any(e.verdict == NO_EVIDENCE for e in deciding):
+            return f"inconclusive: {not_refuted(known)}, but by same-as-plain alone"
         if nothing_drafted(report.evidence):
             return f"inconclusive: {not_refuted(known)}, but nothing shows that tokens were drafted"
         if deciding and all(e.method.sampled for e in deciding):

@@ -98,13 +98,15 @@ def test_where_engines_may_differ_a_law_is_compared_only_with_its_own_without_sp
         (TIED, {}),
         (TIED, {"plain": law(None, reason="too long")}),
         (NOTHING_LEFT, {"plain": law()}),
-        (TIED, {"plain": law(), "raw": None, "logprobs": True}),
     ],
 )
 def test_what_nothing_is_compared_with_stays_open(expected, request_):
-    logprobs = {(0,): ([log(0.25)], [log(0.25)])} if request_.pop("logprobs", False) else {}
-    found = verdicts(law(logprobs=logprobs), expected, **request_)
-    assert found["logprobs" if logprobs else "lossless"].verdict == NO_EVIDENCE
+    assert verdicts(law(), expected, **request_)["lossless"].verdict == NO_EVIDENCE
+
+
+def test_logprobs_are_not_claimed_where_engines_may_differ():
+    found = verdicts(law(logprobs={(0,): ([log(0.25)], [log(0.25)])}), TIED, plain=law(), raw=None)
+    assert found["logprobs"].verdict == NOT_CLAIMED
 
 
 def test_memory_that_was_never_written_refutes_also_where_engines_may_differ():

@@ -191,9 +191,11 @@ class ExactTexts:
         return stated
 
     def _follows(self, cell: TextCell, order: Sequence[str]) -> bool:
-        """Check that a law is the one of this order, where it has one."""
+        """Check that a law is the one of this order, where it has one. Without one nothing speaks for another order."""
         masses, expected = self.law_of(cell).masses, self._expected(cell, order)
-        if isinstance(expected, InputError) or len(expected) > 1:
+        if isinstance(expected, InputError):
+            return isinstance(self._expected(cell, ORDERS[self.engine.order]), InputError)
+        if len(expected) > 1:
             return True
         return masses is not None and distance(masses, expected[0]) <= MOST_ROUNDINGS * EPSILON * cell.tokens
 

@@ -300,9 +300,37 @@ def test_a_right_decoder_holds_on_ties_and_the_report_says_what_it_is_compared_w
     ((_, _, state),) = states(report.evidence)
     assert state.word == "holds"
     alone = audit_engine(REFERENCE, [tied_pair(5)], levels=("exact",), settings={"top_k": 2}, tokens=2)
-    assert alone.verdict == "holds" and alone.reading.endswith(said)
+    assert alone.verdict == "inconclusive" and alone.reading.endswith("but by same-as-plain alone")
     plain = audit_engine(REFERENCE, [tied_pair(5)], levels=("exact",), settings={"top_k": 2}, plain=True)
     assert plain.verdict == "inconclusive", "without speculation there is nothing to compare it with"
+
+
+def uniform(target, draft, start, tokens, gamma, seeds, **settings):
+    """A decoder that knows neither model nor settings, with speculation and without."""
+    for seed in seeds:
+        draw = random.Random(seed)
+        if draft:
+            draw.random()
+        yield [draw.randrange(3) for _ in range(tokens)]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [({"temperature": 0.5, "top_p": 0.85}, "refuted"), ({"top_p": 0.99995}, "inconclusive")],
+)
+def test_a_decoder_that_is_wrong_in_itself_is_not_cleared_where_engines_may_differ(settings, verdict):
+    """Another order of the settings has a cut within rounding, and no law, so that nothing speaks for it."""
+    report = audit_engine(planted("uniform"), [decoder_problem()], levels=("exact",), settings=settings, tokens=2)
+    assert report.verdict == verdict and "order" not in report.findings
+    assert verdict == "refuted" or report.reading.endswith("but by same-as-plain alone")
+
+
+@pytest.mark.engine
+def test_logprobs_are_not_claimed_on_a_tie():
+    report = audit_engine(REFERENCE, levels=("exact",), settings={"top_k": 2, "logprobs": True}, tokens=2)
+    assert report.verdict == "holds"
+    assert {str(e.verdict) for e in report.evidence if e.claim == "logprobs"} == {"holds", "not-claimed"}
 
 
 def in_the_order_of_mlx(kind):
