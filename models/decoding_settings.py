@@ -5,6 +5,7 @@ from itertools import pairwise, product
 from math import exp, inf, log, prod, sqrt
 from typing import Any, NamedTuple
 
+from ..verifiers.arithmetic import normalised
 from .errors import InputError
 from .law import Model, Prefix
 
@@ -128,8 +129,7 @@ def softmax(scores: Sequence[float]) -> Row:
     top = max(scores)
     if top == -inf:
         raise NoTextLaw("the settings exclude every token")
-    weights = [exp(s - top) for s in scores]
-    return [w / sum(weights) for w in weights]
+    return normalised([exp(s - top) for s in scores])
 
 
 def kept(scores: Row, keep: Callable[[int], bool]) -> Row:

@@ -4,6 +4,7 @@ import struct
 from itertools import product
 from math import exp, log, prod
 
+from ...verifiers.arithmetic import normalised
 from ..law import Prefix
 from .reference import Decoder, DrawnToken, Row
 
@@ -11,21 +12,16 @@ P_MIN = 0.3
 """Probability below which a drafted token is dropped."""
 
 
-def normalized(weights: Row) -> Row:
-    """Return weights divided by their sum."""
-    return [w / sum(weights) for w in weights]
-
-
 def coarse(row: Row) -> Row:
     """Return the row that scores have after a conversion to bfloat16, cut off and not rounded."""
     kept = [struct.pack(">f", log(p))[:2] + b"\0\0" if p else b"" for p in row]
-    return normalized([exp(struct.unpack(">f", score)[0]) if score else 0.0 for score in kept])
+    return normalised([exp(struct.unpack(">f", score)[0]) if score else 0.0 for score in kept])
 
 
 def likeliest(row: Row, count: int) -> Row:
     """Return a row cut to its likeliest tokens."""
     kept = sorted(range(len(row)), key=lambda t: -row[t])[:count]
-    return normalized([p if t in kept else 0.0 for t, p in enumerate(row)])
+    return normalised([p if t in kept else 0.0 for t, p in enumerate(row)])
 
 
 class LikeliestDrafts(Decoder):

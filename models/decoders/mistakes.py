@@ -134,20 +134,18 @@ def _of_another(settings: Mapping[str, Any], other: str, theirs: Mapping[str, An
     """Return the decoders that take one setting of a request from another one, by what they do."""
     found: dict[str, type[Decoder]] = {}
     for name in sorted(settings.keys() | theirs.keys()):
-        another = {**without(settings, name), **({name: theirs[name]} if name in theirs else {})}
-        rows = {
-            side: {"another": another, "of_block": block, "of_bonus": bonus} for side, (block, bonus) in SIDES.items()
-        }
         if settings.get(name) == theirs.get(name):
             continue
+        another = {**without(settings, name), **({name: theirs[name]} if name in theirs else {})}
+        what = f"{name} of {other}"
         if name in ("eos", "stop"):
-            found[f"{name} of {other}"] = type("Ended", (EndsOfAnother,), {"another": another})
+            found[what] = type("Ended", (EndsOfAnother,), {"another": another})
         elif name == "prompt":
-            found[f"{name} of {other}"] = type("Behind", (mutants.PromptOfANeighbour,), {"another": another})
+            found[what] = type("Behind", (mutants.PromptOfANeighbour,), {"another": another})
         else:
-            found |= {
-                f"{name} of {other}{side}": type("Under", (UnderAnothers,), given) for side, given in rows.items()
-            }
+            for side, (block, bonus) in SIDES.items():
+                given = {"another": another, "of_block": block, "of_bonus": bonus}
+                found[what + side] = type("Under", (UnderAnothers,), given)
     return found
 
 

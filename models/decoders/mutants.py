@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import Any
 
+from ...verifiers.arithmetic import normalised
 from ..decoding_settings import TextRequest, ended, modified
 from ..law import Model, Prefix
 from .reference import Decoder, DrawnToken, Row
@@ -58,8 +59,7 @@ class TopPBeforeTemperature(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
         late = self.settings.get("temperature", 1.0)
         kept = self.row(self.target, text, without(self.settings, "temperature"))
-        heated = [p ** (1 / late) for p in kept]
-        return [p / sum(heated) for p in heated]
+        return normalised([p ** (1 / late) for p in kept])
 
 
 class WithAnotherHistory(Decoder):
@@ -288,8 +288,8 @@ class DraftRowsOfAnotherTemperature(Decoder):
     """A decoder that drafts at its own temperature, and verifies by rows of the request's."""
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
-        right = [x ** self.settings.get("draft_temperature", 1.0) for x in q]
-        return super().accepts(p, [x / sum(right) for x in right], token)
+        right = normalised([x ** self.settings.get("draft_temperature", 1.0) for x in q])
+        return super().accepts(p, right, token)
 
 
 class LookedUpAndKept(Decoder):

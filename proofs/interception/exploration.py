@@ -14,7 +14,7 @@ from .arithmetic import Arithmetic
 from .reads import Reads
 
 FIRST_REPEATED = 300
-"""Replayed paths of a subject from which on each is replayed at one or two points in turn."""
+"""Paths of a subject that are replayed at every point; each later one is at one or two points, which take turns."""
 
 
 @dataclass

@@ -92,8 +92,9 @@ class RowsInUse:
             ratios = [float(p).as_integer_ratio() for p in _verified_with(self.subject, [row])]
             common = max(denominator for _, denominator in ratios)  # all are powers of 2
             parts = [numerator * (common // denominator) for numerator, denominator in ratios]
-            off[x] = float(Fraction(sum(parts) - common, common))
-            return [Fraction(part, sum(parts)) for part in parts]
+            whole = sum(parts)
+            off[x] = float(Fraction(whole - common, common))
+            return [Fraction(part, whole) for part in parts]
 
         self.off = {}, {}
         tables = zip((self._target, self._draft), self.off)

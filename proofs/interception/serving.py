@@ -15,7 +15,7 @@ from typing import Any
 from ...verifiers.adapters.copies import COPIES
 from ..time_limits import TimeLimits
 
-AT_ONCE = 2**16
+MOST_HELD = 2**16
 """Bytes of answers that are held back, at most."""
 
 LARGEST_FILE = 2**26
@@ -112,7 +112,7 @@ class Server:
         self._held += json.dumps(fields).encode() + b"\n"
         if data is not None:
             self._held += data + b"\n"
-        if len(self._held) > AT_ONCE:
+        if len(self._held) > MOST_HELD:
             self._send()
 
     def _send(self) -> None:

@@ -197,10 +197,9 @@ class Report:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
-        open_ = OUT_OF_TIME in self.findings or nothing_drafted(self.evidence) or compared_with_itself(self.evidence)
-        if merged == HOLDS and not open_:
-            return ReportVerdict.HOLDS
-        return ReportVerdict.INCONCLUSIVE
+        if OUT_OF_TIME in self.findings or nothing_drafted(self.evidence) or compared_with_itself(self.evidence):
+            return ReportVerdict.INCONCLUSIVE
+        return ReportVerdict.HOLDS if merged == HOLDS else ReportVerdict.INCONCLUSIVE
 
     @property
     def scope(self) -> ReportScope | None:

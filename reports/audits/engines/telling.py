@@ -98,13 +98,13 @@ def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
     order: of the engine's settings. None: they cut within rounding there, so that it has no law. Of several requests of
     one call each is looked at alone.
     """
-    told: set[str] = set()
+    found: set[str] = set()
     for named, one, mistakes in mistakes_by_request(request, order):
         apart = _told_alone(one, order, mistakes)
         if apart is None:
             return None
-        told |= {named + name for name in apart}
-    return told
+        found |= {named + name for name in apart}
+    return found
 
 
 def mistakes_by_request(
@@ -120,6 +120,11 @@ def mistakes_by_request(
         tokens = min(request.tokens, BATCH_TOKENS) if others else request.tokens
         found = mistakes_of(settings, order, request.sampling, tokens, others)
         yield f"{name}: " if others else "", request._replace(settings=settings), found
+
+
+def _names(request: TextCell, order: Sequence[str]) -> list[str]:
+    """Return what the known mistakes about all requests of a call are called."""
+    return [named + name for named, _, mistakes in mistakes_by_request(request, order) for name in mistakes]
 
 
 def _told_alone(request: TextCell, order: Sequence[str], mistakes: Mapping[str, type[Decoder]]) -> set[str] | None:
@@ -148,7 +153,7 @@ def telling_requests(
     of a batch one at most, of BATCH_TOKENS, since its law takes many calls.
     order: of the engine's settings. has: the settings that are known to be its. alone: whether one request has to do.
     """
-    every = [named + name for named, _, mistakes in mistakes_by_request(cell, order) for name in mistakes]
+    every = _names(cell, order)
     if not every:
         return [cell], []
     useful: list[tuple[TextCell, set[str]]] = []  # each with the mistakes that it tells apart
@@ -184,9 +189,8 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
     if first.sampling == PLAIN:
         return [*cells]
     if own:
-        every = [named + name for named, _, mistakes in mistakes_by_request(first, order) for name in mistakes]
         apart = {name for cell in cells for name in told_by(cell, order) or ()}
-        left = [name for name in every if name not in apart]
+        left = [name for name in _names(first, order) if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
     tied = None if engine.driver else tied_request(first, order)

@@ -93,17 +93,16 @@ class ServerExamination(ABC):
     def section(self) -> dict[str, Any]:
         """Return the report's ``server``."""
         seen, journal = Seen().add(self.shown()), self.journal
-        most = journal.in_flight
-        more = (
-            f"several prompts in one request, and {f'more than {most}' if most > 1 else 'several'} requests in flight"
-        )
+        more = f"more than {journal.in_flight}" if journal.in_flight > 1 else "several"
         kinds = {kind: became_of(journal, kind, self.settings.samples, self.lost_prompts(kind)) for kind in self.kinds}
         return {
             "url": self.clients[0].base, "models": self.names, "header": self.header, "at_once": self.settings.at_once,
             "answered_as": sorted(seen.models), "fingerprints": sorted(seen.fingerprints), "kinds": kinds,
             "refused": dict(journal.refusals), "resumed": journal.resumed, "longer_than_asked": seen.excess,
             "choices": dict(seen.choices), "speculation": seen.speculation(),
-            "not_examined": [*self.not_examined(seen), more],
+            "not_examined": [
+                *self.not_examined(seen), f"several prompts in one request, and {more} requests in flight",
+            ],
         }  # fmt: skip
 
     def replay(self, **changes: Any) -> str:
