@@ -34,7 +34,7 @@ def test_a_mutant_is_off_where_its_catalogue_says_and_the_right_one_is_not(entry
     asked = entry.settings, entry.tokens, entry.sampling
     assert away(Decoder, *asked) < 1e-12
     if not entry.followed and "lossless" in entry.refutes:
-        assert away(entry.kind, *asked) > 1e-4
+        assert away(entry.kind, *asked) > (1e-4 if entry.name == "X48" else 0.01)  # off by a rounding to bfloat16
 
 
 def test_the_catalogues_are_as_long_as_they_are_said_to_be():

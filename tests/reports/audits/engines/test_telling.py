@@ -193,8 +193,8 @@ def test_each_mistake_about_a_request_of_a_batch_is_told_apart_or_named(settings
                 for which, one, found in mistakes_by_request(cell, ORDER)
                 if which == named
             ]
-            told = any(distance(law(Decoder, one), law(kind, one)) >= TOLD for one, kind in alone)
-            assert told is (named + name not in chosen[0].untold), named + name
+            apart = any(distance(law(Decoder, one), law(kind, one)) >= TOLD for one, kind in alone)
+            assert apart is (named + name not in chosen[0].untold), named + name
             names.add(named + name)
     assert {f"request {k}: {what}" for k, what in SAID[str(settings)]} <= names
 
