@@ -19,6 +19,7 @@ from ....models.law import Prefix
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ....models.recorded_steps import ROW_OFF
 from ....stattests.arguments import BETA, REFERENCE_ALPHA
 from ....stattests.betting import UNTOUCHED, Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
@@ -143,6 +144,15 @@ class ReferenceRequests(SentRequests):
 
     def reported(self, slot: int, answer: Completion) -> list[Entries]:
         return [reported(answer.logprobs[0] if answer.logprobs else None, _id)]
+
+
+def probabilities_of(logprobs: Sequence[float], where: str) -> np.ndarray:
+    """Return the probabilities of reported tokens, at most 1 in all. Raises: RunFailed where they are of no row."""
+    probabilities = np.exp(logprobs)
+    total = probabilities.sum()
+    if not total <= 1 + ROW_OFF["bfloat16"]:
+        raise RunFailed("crash", f"{where}: reported probabilities sum to {total:.6g}, expected at most 1")
+    return probabilities / max(1.0, total)
 
 
 def _mass(name: str) -> float:
@@ -281,10 +291,10 @@ class ReferenceTexts(ServerExamination):
             served = [{t: p for t, p in entry.most.items() if t != ENDED} for entry in entries or ()]
             if len(served) != len(tokens):
                 continue
-            for row, draft, most in zip(*self.rows(requests.prompt(slot), tokens), served):
+            for place, (row, draft, most) in enumerate(zip(*self.rows(requests.prompt(slot), tokens), served)):
                 if most:
-                    probabilities = np.exp([*most.values()])
-                    yield excess(row, [*most], probabilities / max(1.0, probabilities.sum()), draft)
+                    where = f"request {slot + 1} of those for drift, token {place + 1}"
+                    yield excess(row, [*most], probabilities_of([*most.values()], where), draft)
 
     def rows(self, prompt: Sequence[int], tokens: Sequence[int], warped: bool = False) -> list[Any]:
         """Return the reference's row before each token, [len(tokens), V], and the draft's, or None for each."""

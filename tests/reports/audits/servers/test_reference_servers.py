@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from draftproof.models.errors import RunFailed
 from draftproof.reports.audits.servers import examination, reference
 from draftproof.tests.models.pairs_parts import save
 from draftproof.tests.reports.commands.in_process import draftproof
@@ -210,6 +211,13 @@ def test_time_that_ends_leaves_what_was_examined(faulty, monkeypatch):
 def test_wrong_use_is_status_2(words, message, tmp_path):
     status, _, said = audited(tmp_path, "http://127.0.0.1:9", *words)
     assert status == 2 and message in said
+
+
+@pytest.mark.parametrize("logprobs", [[-0.5, float("nan")], [-0.1, -0.1], [3.0], [float("inf")]])
+def test_reported_probabilities_that_are_no_row_are_one_line(logprobs):
+    with pytest.raises(RunFailed, match=r"^here: reported probabilities sum to [\w.]+, expected at most 1$"):
+        reference.probabilities_of(logprobs, "here")
+    assert reference.probabilities_of([0.01], "here").tolist() == [1.0]
 
 
 def test_a_draft_with_rows_for_fewer_ids_than_its_target_is_bad_input(folders, tmp_path):
