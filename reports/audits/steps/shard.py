@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.recorded_steps import ROW_OFF, Header, Recording, Shard, StepsPart, parts, row_sums
-from ....verifiers.conditional.form import DRAFT_ROW, NO_DRAFT_ROW, UNKNOWN, joined
+from ....verifiers.conditional.form import DRAFT_ROW, NO_DRAFT_ROW, POINT_MASS, UNKNOWN, joined
 from ....verifiers.conditional.laws import StepLaw
 from ....verifiers.conditional.steps import Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
@@ -184,10 +184,15 @@ def _with_law(part: StepsPart, wanted: Array, known: Array, header: Header, foun
 
 
 def _sums_off(shard: Shard, header: Header, found: Found) -> Array:
-    """Return of which rows the sum is off, [rows], and note the first."""
+    """Return of which rows the sum is off, [rows], and note the first.
+
+    The row of a certain draft has 1 for each sibling. One that nothing is drafted from may have any sum.
+    """
     sums, arrays = row_sums(shard), shard.arrays
-    off = ~(np.abs(sums - 1) <= ROW_OFF[header.dtype])
-    off[:, 1] &= arrays["draft_known"] == DRAFT_ROW
+    allowed, known, drafts = ROW_OFF[header.dtype], arrays["draft_known"], sums[:, 1]
+    off = ~(np.abs(sums - 1) <= allowed)
+    sure = (known == POINT_MASS) & (drafts > 1) & (drafts < np.inf)
+    off[:, 1] &= ~sure & (known != UNKNOWN) & ((known != NO_DRAFT_ROW) | np.isnan(drafts))
     step_of = np.repeat(np.arange(shard.steps), np.diff(arrays["draft_offsets"]) + 1)
     wrong = np.flatnonzero(off.any(1))
     if len(wrong):

@@ -12,6 +12,7 @@ import pytest
 from draftproof.recording import Recorder
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.reports.commands.in_process import draftproof as run
+from draftproof.verifiers.conditional.form import DRAFT_ROW, NO_DRAFT_ROW, POINT_MASS
 
 from .recordings import record, rewritten
 
@@ -30,6 +31,14 @@ def half(arrays):
 
 def entry(value):
     return lambda arrays: arrays["target"].__setitem__(0, value)
+
+
+def draft_entry(value, row, known):
+    def change(arrays):
+        arrays["draft"][arrays["row_offsets"][row]] = value
+        arrays["draft_known"][row] = known
+
+    return change
 
 
 def outside(arrays):
@@ -85,6 +94,26 @@ ARRAYS = {
     "a row that does not sum to one": (half, f"{SHARD}, step 0: a row of the target sums to 0.5", 39),
     "an entry that is no number": (entry(np.nan), f"{SHARD}, step 0: a row of the target sums to nan", 39),
     "an entry below 0": (entry(-0.1), f"{SHARD}, step 0: a row of the target sums to nan", 39),
+    "a draft's entry that is no number": (
+        draft_entry(np.nan, 1, DRAFT_ROW),
+        f"{SHARD}, step 0: a row of the draft sums to nan",
+        39,
+    ),
+    "a certain draft that is no number": (
+        draft_entry(np.nan, 1, POINT_MASS),
+        f"{SHARD}, step 0: a row of the draft sums to nan",
+        39,
+    ),
+    "a certain draft below 0": (
+        draft_entry(-1.0, 1, POINT_MASS),
+        f"{SHARD}, step 0: a row of the draft sums to nan",
+        39,
+    ),
+    "a draft's row that is no row where nothing is drafted": (
+        draft_entry(np.nan, 3, NO_DRAFT_ROW),
+        f"{SHARD}, step 0: a row of the draft sums to nan",
+        39,
+    ),
     "a mass below 0": (less_than_nothing, f"{SHARD}, step 0: a row of the target sums to nan", 39),
     "an id outside the vocabulary": (outside, f"{SHARD}: ids has the token 300, expected 0..299", 20),
     "a draft outside the vocabulary": (drafts_outside, "draft_tokens has the token 1000000, expected 0..299", 20),
