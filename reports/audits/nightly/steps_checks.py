@@ -13,6 +13,7 @@ from ....stattests.betting import LOG_ODDS, log_gains
 from ....stattests.eprocess import BettingNights
 from ....stattests.tilts import SETS, bets_on_transform
 from ..steps.bets import ON_TOKENS, Against, LogBets
+from ..steps.purses import set_off
 from ..steps.shard import Found
 from .tables import BetState
 
@@ -36,12 +37,16 @@ class StepsCounts(NamedTuple):
 
 
 class StepsCheck(NamedTuple):
-    """A check of recorded steps. name: the claim. gamblers: what each bets on. shares: of the purse, [H]."""
+    """A check of recorded steps.
+
+    name: the claim. gamblers: what each bets on. shares: of the purse, [H]. off: as of ``TokenPurse``.
+    """
 
     name: str
     gamblers: list[str]
     shares: np.ndarray
     parameters: str
+    off: float
 
     state_type = BetState
 
@@ -58,7 +63,8 @@ class StepsCheck(NamedTuple):
         texts = self.name == LOSSLESS
         bets, transform = (found.texts, found.text_transform) if texts else (found.drafts, found.draft_transform)
         sets = bets_on_transform(transform).values()
-        on_sets = log_gains(np.array([b.probability for b in sets]), np.array([b.hit for b in sets]), 0.0).sum(-1)
+        probability, hit = (np.array([getattr(b, name) for b in sets]) for name in ("probability", "hit"))
+        on_sets = log_gains(probability, hit, self.off).sum(-1)
         wrong = int((~bets.possible).sum())
         first = (f"{found.name}: a token that the row excludes", wrong) if wrong else None
         return StepsCounts(np.concatenate([_gains(bets), on_sets.ravel()]), len(transform), first)
@@ -87,4 +93,4 @@ def steps_checks(recording: Recording) -> list[StepsCheck]:
 def _check(recording: Recording, claim: str, gamblers: list[str], shares: np.ndarray) -> StepsCheck:
     digest = hashlib.sha256("\n".join(gamblers).encode()).hexdigest()[:16]
     parameters = {"recorded": claim, "rule": recording.header.rule, "header": recording.digest, "gamblers": digest}
-    return StepsCheck(claim, gamblers, shares, json.dumps(parameters, sort_keys=True))
+    return StepsCheck(claim, gamblers, shares, json.dumps(parameters, sort_keys=True), set_off(recording))

@@ -51,11 +51,13 @@ def _made(
     )  # fmt: skip
 
 
-def _betting(judge: RecordingJudge, tokens: int, fortunes: list[Fortune], limits: dict[str, float]) -> BettingDetail:
+def _betting(
+    judge: RecordingJudge, tokens: int, fortunes: list[Fortune], limits: dict[str, float], slack: float = 0.0
+) -> BettingDetail:
     header = judge.recording.header
     return BettingDetail(
         dtype=header.dtype, vocabulary=header.vocabulary, tokens=tokens, p_value=p_value(fortunes), limits=limits,
-        slack=0.0, false_alarm_rate=SHARE, miss_rate=BETA, log_evidence=max(f.log_evidence for f in fortunes)
+        slack=slack, false_alarm_rate=SHARE, miss_rate=BETA, log_evidence=max(f.log_evidence for f in fortunes)
         if all(np.isfinite(f.log_evidence) for f in fortunes) else None,
     )  # fmt: skip
 
@@ -85,10 +87,11 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
 def _of_tokens(judge: RecordingJudge, claim: str, purse: TokenPurse) -> Iterator[Evidence]:
     if not purse.tokens:
         return
+    slack = purse.sets.slack
     detail = _betting(judge, purse.tokens, list(purse.fortunes), {
-        name: detectable_shift(np.full(purse.tokens, float(name.split()[-1])), SHARE / 2, BETA, 0.0, len(SETS))
+        name: detectable_shift(np.full(purse.tokens, float(name.split()[-1])), SHARE / 2, BETA, slack, len(SETS))
         for name in SETS
-    })  # fmt: skip
+    }, slack)  # fmt: skip
     won = purse.refuting
     if won is None:
         yield _made(judge, claim, None, detail, bound=max(detail.limits.values()))

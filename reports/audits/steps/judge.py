@@ -17,7 +17,7 @@ from ....verifiers.conditional.tree_rules import TREE_NAMES
 from .acceptance import Acceptance, rules_on
 from .bets import Against
 from .limits import limits_of
-from .purses import Groups, StepPurse, TokenPurse
+from .purses import Groups, StepPurse, TokenPurse, set_off
 from .settings_of_rows import RowsSeen
 from .shard import Found, Place, Shown
 
@@ -74,7 +74,7 @@ class RecordingJudge:
         names = self.against.names
         self.steps = StepPurse(names) if names else None
         self.groups = Groups(names) if names else None
-        self.texts, self.drafts = TokenPurse(), TokenPurse()
+        self.texts, self.drafts = (TokenPurse(set_off(recording)) for _ in range(2))
         self.acceptance, self.on_trees = (Acceptance(tuple(rules_on(tree, siblings))) for tree in (False, True))
         self.rows, self.rows_at = RowsSeen(), ""
         self.left_out, self.counts = Counter[str](), dict[str, int]()

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ....models.recorded_steps import Recording
+from ....models.step_lines import PRECISE, StepLines
 from ....stattests.arguments import ALPHA
 from ....stattests.betting import Fortune, SetBetting
 from ....stattests.eprocess import cohort_alpha
@@ -30,6 +32,18 @@ AGAINST = 7.0
 
 BINS = 20
 """Bins of the histogram of the transform."""
+
+
+IN_FLOAT32 = 2.0**-22
+"""Most that the probability of a set of tokens may be off where masses of tokens are written in float32."""
+
+
+def set_off(recording: Recording) -> float:
+    """Return the most that the probability of a set of tokens may be off, by how a recording's rows are written.
+
+    Of lists of few digits each entry is off by one part in PRECISE at most, and so are their sums.
+    """
+    return 1 / PRECISE if isinstance(recording, StepLines) and recording.unit else IN_FLOAT32
 
 
 class StepPurse:
@@ -75,11 +89,14 @@ class StepPurse:
 
 
 class TokenPurse:
-    """The bets on tokens against the rows that are said to have drawn them."""
+    """The bets on tokens against the rows that are said to have drawn them.
 
-    def __init__(self, alpha: float = SHARE):
+    off: what the probability of a set may be off, for which bets on sets pay.
+    """
+
+    def __init__(self, off: float, alpha: float = SHARE):
         self.tilts = TiltBetting(alpha / 2, tilts=ON_TOKENS)
-        self.sets = SetBetting(SETS, alpha / 2)
+        self.sets = SetBetting(SETS, alpha / 2, off)
         self.bins = np.zeros(BINS, dtype=int)
 
     @property
