@@ -21,7 +21,7 @@ from draftproof.reports.audits.steps import bets, lines, purses
 from draftproof.reports.audits.steps.purses import IN_FLOAT32
 from draftproof.reports.audits.steps.tokens import bet_on_drafts, bet_on_texts
 from draftproof.stattests.betting import log_gains
-from draftproof.stattests.tilts import ABOVE, SETS, bets_on_transform
+from draftproof.stattests.tilts import ABOVE, NUCLEI, SETS, bets_on_transform
 from draftproof.tests.stattests.test_fair_bets import MOST, ROWS
 from draftproof.verifiers.conditional.form import DRAFT_ROW
 from draftproof.verifiers.conditional.rules import RULES, at_most
@@ -233,7 +233,7 @@ def nuclei_by_two_summations(rows, values, at):
     own, place = values[every, at][:, None], np.arange(values.shape[-1])
     above = np.array([p[p > one].sum() + p[:k][p[:k] == one].sum() for p, one, k in zip(values, own[:, 0], at)])
     found = []
-    for mass in bets.NUCLEI:
+    for mass in NUCLEI:
         kept = np.minimum((ends < mass).sum(-1), len(place) - 1)
         found.append((above < mass, ends[every, kept]))
     return found
