@@ -119,13 +119,6 @@ def block_deviation(rows: list[Row], add: Add) -> float:
     return float(np.abs(laws[1] - laws[0]).sum() / 2)
 
 
-def small_paths(tries: int = 1000) -> list[list[Row]]:
-    """Return rows of three tokens, in multiples of 2^-20, for ``block_deviation``: sums of V entries play no part."""
-    draw = np.random.default_rng(0)
-    shares = (draw.dirichlet(np.array([20, 1, 1]) * draw.uniform(0.1, 2), GAMMA) for _ in range(tries))
-    return [[(draw.multinomial(2**20, row) / 2**20).astype(np.float32) for row in rows] for rows in shares]
-
-
 def largest_of_block(tries: int = 4000) -> Path:
     """Return the path of gamma tokens whose expected deviation is the largest of those that are drawn."""
     draw = np.random.default_rng(0)
