@@ -21,7 +21,7 @@ from draftproof.corpus.site.rounding_table import table, worst_table
 from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.proofs.laws.known_decoders import law_of_decoder
-from draftproof.proofs.laws.text_laws import distance
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli

@@ -350,15 +350,21 @@ def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequ
     """Return the law of what one call yields under the settings, by their definitions: ``joined`` texts -> probability.
 
     Texts of several requests are independent. For the arguments see ``text_laws``.
+    Raises: NoTextLaw, also where engines may differ about one request.
     """
-    return independent(text_laws(model, tokens, settings, order))
+    laws = text_laws(model, tokens, settings, order)
+    for law in laws:
+        if isinstance(law, EnginesDiffer):
+            raise law
+    return independent([law for law in laws if not isinstance(law, EnginesDiffer)])
 
 
 def text_laws(
     model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]
-) -> list[dict[Prefix, float]]:
+) -> list[dict[Prefix, float] | EnginesDiffer]:
     """Return the law of each text that one call yields under the settings, by their definitions.
 
+    Where engines may differ about a request, the error that says why stands in place of its law.
     Pr(x_1 .. x_n) = product of ``modified`` rows.
     model: the target. tokens: the cap of a text. order: as of ORDERS.
     Raises: NoTextLaw; InputError for a setting that the order does not have.
@@ -367,4 +373,13 @@ def text_laws(
     if strange := [n for r in requests for n in r if SETTINGS.get(n, Setting("", "", False)).law
                    and n not in (*order, *ENDS)]:  # fmt: skip
         raise InputError(f"{strange[0]} has no place in this engine's order")
-    return [one_text_law(model, tokens, request, order) for request in requests]
+    return [_law_or_error(model, tokens, request, order) for request in requests]
+
+
+def _law_or_error(
+    model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]
+) -> dict[Prefix, float] | EnginesDiffer:
+    try:
+        return one_text_law(model, tokens, settings, order)
+    except EnginesDiffer as error:
+        return error

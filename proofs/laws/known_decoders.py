@@ -11,7 +11,8 @@ from ...models.law import Model, Prefix
 from ...models.problem import Problem
 from ...verifiers.chance import Chance
 from ..enumeration import law_of
-from .text_laws import LOGPROBS_OFF, TextMasses, TextsLaw, distance
+from .text_laws import LOGPROBS_OFF, TextsLaw
+from .text_masses import TextMasses, distance
 
 ALIKE = 1e-6
 """Largest total variation of two laws of texts that count as the same: float32 rounds less, mutants differ by more."""

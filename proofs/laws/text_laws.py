@@ -4,21 +4,32 @@ The law is judged by the settings' definitions and by the same decoder without s
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log
 from typing import Any, NamedTuple
 
-from ...models.decoding_settings import EnginesDiffer, independent, joined, separated
+from ...models.decoding_settings import EnginesDiffer
 from ...models.errors import InputError
-from ...models.law import Prefix, prefix_key
+from ...models.law import Prefix
 from ...models.problem import Problem, size_of
 from ...verifiers.details import LawDetail, TextLawDetail
 from ...verifiers.evidence import LawEntry, Method, Witness
 from ...verifiers.verdicts import Strength
 from .law import Departure, Law
 from .reference_laws import marginal
+from .text_masses import (
+    SlotsMasses,
+    TextMasses,
+    distance,
+    impossible,
+    in_words,
+    independent_texts,
+    masses_from,
+    number,
+    of_slots,
+)
 
 EPSILON = 2.0**-23
 """Spacing of float32 at 1: decoders compute in float32 at best."""
@@ -42,24 +53,13 @@ UNWRITTEN = "unwritten"
 UNSTEADY = "unsteady"
 """Kind of finding: the texts differ from call to call."""
 
-TextMasses = Mapping[Any, float]
-"""Probabilities of ``joined`` texts. An error that was raised in place of a text stands by its message."""
-
-
-class SlotsMasses(NamedTuple):
-    """The law of some texts of one call. slots: which. drawn: the way in which the others' numbers fell, given which
-    the law is known; None if it depends on none of them."""
-
-    slots: tuple[int, ...]
-    masses: TextMasses
-    drawn: int | None = None
-
 
 class TextsRequest(NamedTuple):
     """A request to a decoder, with what its law is judged by.
 
     tokens: the cap of a text. texts: how many texts one call yields.
-    expected: the law of each of these texts by the settings' definitions, or the error that says why there is none.
+    expected: the law of each of these texts by the settings' definitions, or the error that says why it has none; an
+      error in place of all where no text has a law.
     plain: the law of the same request without speculation; None if the request itself is without.
     raw: function from a text to the row that logprobs are of; None: they are of ``expected``.
     facts: facts for the evidence. together: whether the call made several requests.
@@ -67,7 +67,7 @@ class TextsRequest(NamedTuple):
 
     tokens: int
     texts: int
-    expected: Sequence[TextMasses] | InputError
+    expected: Sequence[TextMasses | EnginesDiffer] | InputError
     plain: "TextsLaw | None" = None
     raw: Callable[[Prefix], Sequence[float]] | None = None
     facts: Mapping[str, Any] = {}
@@ -123,9 +123,9 @@ class TextsLaw(Law):
     def of_slots(self, slots: Sequence[int]) -> TextMasses:
         """Return the law of some texts. If only laws of single texts are known, they are taken to be independent."""
         if self.masses is not None:
-            return _of_slots(self.masses, slots)
+            return of_slots(self.masses, slots)
         one = {part.slots[0]: part.masses for part in reversed(self.parts) if len(part.slots) == 1}
-        return _independent(one, slots)
+        return independent_texts(one, slots)
 
     @property
     def differ(self) -> bool:
@@ -191,16 +191,32 @@ class TextsLaw(Law):
         """Return the departure from the law that the settings define."""
         expected = self.asked.expected
         if isinstance(expected, InputError):
-            return self._own_alone or self._against(str(expected))
-        return self._against(lambda slots: _independent(expected, slots))
+            return self._against(str(expected))
+        return self._but_unclear(self._against(lambda slots: independent_texts(self.clear, slots), among=self.clear))
 
-    @property
-    def _own_alone(self) -> Departure | None:
-        """Return the departure of a law that is compared only with its own without speculation: engines may differ."""
+    @cached_property
+    def clear(self) -> dict[int, TextMasses]:
+        """Return the laws that the settings define, by the place of the text in a call."""
+        expected = self.asked.expected
+        laws = () if isinstance(expected, InputError) else expected
+        return {slot: law for slot, law in enumerate(laws) if not isinstance(law, EnginesDiffer)}
+
+    def _but_unclear(self, found: Departure) -> Departure:
+        """Return a departure of the requests that have a law, with what is said of those where engines may differ.
+
+        These are compared only with their own law without speculation. If the first request is one of them, the one
+        that was asked for, the claim is not made.
+        """
         expected, plain = self.asked.expected, self.asked.plain
-        if not isinstance(expected, EnginesDiffer) or plain is None or not (self.known and plain.known):
-            return None
-        return Departure(not_claimed=f"{expected}: same-as-plain alone is judged")
+        errors = () if isinstance(expected, InputError) else enumerate(expected)
+        unclear = {slot: str(error) for slot, error in errors if isinstance(error, EnginesDiffer)}
+        if not unclear or found.refutes:
+            return found
+        if plain is None or not (self.known and plain.known):
+            return found._replace(open=found.open or next(iter(unclear.values())))
+        named = [f"request {slot + 1}: {why}" if self.asked.texts > 1 else why for slot, why in unclear.items()]
+        why = f"{'; '.join(named)}: same-as-plain alone is judged"
+        return Departure(not_claimed=why) if 0 in unclear else found._replace(detail=lambda: {"why": why})
 
     @property
     def same_as_plain(self) -> Departure:
@@ -214,11 +230,15 @@ class TextsLaw(Law):
         return self._against(plain.of_slots, plain.resolution, plain.missed)
 
     def _against(
-        self, other: "Callable[[Sequence[int]], TextMasses] | str", resolution: float = 0.0, missed: float = 0.0
+        self,
+        other: "Callable[[Sequence[int]], TextMasses] | str",
+        resolution: float = 0.0,
+        missed: float = 0.0,
+        among: Collection[int] | None = None,
     ) -> Departure:
         """Return the departure from another law, or an open one if there is none (a reason stands in its place).
 
-        other: function from places of texts in a call to their law.
+        other: function from places of texts in a call to their law. among: the places to compare; None: all.
         """
         if not self.measured and (unwritten := self.findings.get(UNWRITTEN)):
             texts = unwritten.partition(": ")[2]
@@ -226,53 +246,69 @@ class TextsLaw(Law):
             return Departure(inf, witness=lambda: self.shown(entry, why=unwritten))
         if not self.measured or isinstance(other, str):
             return Departure(open=str(other) if self.measured else self.why_unknown)
-        compared = [(part, other(part.slots)) for part in self.each]
+        compared = [(part, other(part.slots)) for part in self._each_of(among)]
+        if not compared:
+            return Departure()
         part, right = max(compared, key=lambda pair: distance(pair[0].masses, pair[1]))
         tolerance = self.tolerance + resolution
         return Departure(distance(part.masses, right), tolerance, self.explained + resolution,
                          lambda: self._side_by_side(part, right), tolerance + self.missed + missed)  # fmt: skip
+
+    def _each_of(self, among: Collection[int] | None) -> Iterator[SlotsMasses]:
+        """Yield the laws of texts, each as that of its texts in some places of the call; None: in all."""
+        for part in self.each:
+            places = [k for k, slot in enumerate(part.slots) if among is None or slot in among]
+            if len(places) == len(part.slots):
+                yield part
+            elif places:
+                slots = tuple(part.slots[k] for k in places)
+                yield SlotsMasses(slots, of_slots(part.masses, places), part.drawn)
 
     def _side_by_side(self, part: SlotsMasses, other: TextMasses) -> Witness:
         """Return the laws of the first tokens on which they differ, the largest gap first."""
         found, why = part.masses, self._which(part)
         raised = {text: p for text, p in found.items() if isinstance(text, str) and p > LOGPROBS_OFF}
         if raised and not any(isinstance(text, str) for text in other):
-            entries = [LawEntry(text, "0", _number(p)) for text, p in raised.items()]
+            entries = [LawEntry(text, "0", number(p)) for text, p in raised.items()]
         else:
             longest = max(len(text) for law in (found, other) for text in law if isinstance(text, tuple))
             pairs = [(marginal(found, n), marginal(other, n)) for n in range(1, longest + 1)]
             seen, right = next((pair for pair in pairs if distance(*pair) > LOGPROBS_OFF), pairs[-1])
             worst = sorted(seen.keys() | right.keys(), key=lambda t: (-abs(seen.get(t, 0) - right.get(t, 0)), t))
-            entries = [LawEntry(_text(t), _number(right.get(t, 0)), _number(seen.get(t, 0))) for t in worst]
+            entries = [LawEntry(in_words(t), number(right.get(t, 0)), number(seen.get(t, 0))) for t in worst]
         return self.shown(entries[0], laws=tuple(entries[:MOST_ENTRIES]), why=why)
 
     def _which(self, part: SlotsMasses) -> str:
         """Say which of several requests a law is of, if it is not of all."""
-        if part.drawn is None:
-            return f"behind another request: {self.behind}" if self.behind else ""
-        names = " and ".join(str(slot + 1) for slot in part.slots)
-        return f"request {names} of {self.asked.texts} in one call, given what the others drew"
+        which = f"request {' and '.join(str(slot + 1) for slot in part.slots)} of {self.asked.texts} in one call"
+        if part.drawn is not None:
+            return f"{which}, given what the others drew"
+        if len(part.slots) < self.asked.texts:
+            return which
+        return f"behind another request: {self.behind}" if self.behind else ""
 
     @property
     def support(self) -> Departure:
         """Return the mass of texts that the settings rule out."""
         expected = self.asked.expected
         if not self.measured or isinstance(expected, InputError):
-            return self._own_alone or Departure(open=str(expected) if self.measured else self.why_unknown)
-        ruled_out = [(part, _impossible(part, expected)) for part in self.each]
-        part, impossible = max(ruled_out, key=lambda pair: sum(pair[1].values()))
-        if not impossible:
-            return Departure(0.0)
-        worst = max(impossible, key=lambda text: impossible[text])
-        entry, why = LawEntry(_text(worst), "0", f"{impossible[worst]:.3g}"), self._which(part)
-        return Departure(sum(impossible.values()), witness=lambda: self.shown(entry, why=why), stated=True)
+            return Departure(open=str(expected) if self.measured else self.why_unknown)
+        ruled_out = [(part, impossible(part, self.clear)) for part in self._each_of(self.clear)]
+        part, texts = max(ruled_out, key=lambda pair: sum(pair[1].values()), default=(None, {}))
+        if part is None or not texts:
+            return self._but_unclear(Departure(0.0))
+        worst = max(texts, key=lambda text: texts[text])
+        entry, why = LawEntry(in_words(worst), "0", f"{texts[worst]:.3g}"), self._which(part)
+        return Departure(sum(texts.values()), witness=lambda: self.shown(entry, why=why), stated=True)
 
     @property
     def logprobs_reported(self) -> Departure:
         """Return the largest distance of a reported logprob from the law's."""
         expected = self.asked.expected
         if self.asked.raw is None and isinstance(expected, InputError):
-            return self._own_alone or Departure(open=str(expected))
+            return Departure(open=str(expected))
+        if self.asked.raw is None and not self.clear:
+            return self._but_unclear(Departure())
         worst: tuple[float, LawEntry] = (-1.0, LawEntry("", "", ""))
         for text, both in self.logprobs.items():
             right = self._right_logprobs(text)
@@ -280,11 +316,11 @@ class TextsLaw(Law):
                 continue
             for reported in both:
                 if len(reported) != len(right):
-                    entry = LawEntry(_text(text), f"{len(right)} logprobs", f"{len(reported)} logprobs")
+                    entry = LawEntry(in_words(text), f"{len(right)} logprobs", f"{len(reported)} logprobs")
                     worst = max(worst, (inf, entry), key=lambda found: found[0])
                 for place, (value, wanted) in enumerate(zip(reported, right)):
                     off = abs(value - wanted) if value != wanted else 0.0
-                    entry = LawEntry(f"logprob {place + 1} of {_text(text)}", f"{wanted:.6g}", f"{value:.6g}")
+                    entry = LawEntry(f"logprob {place + 1} of {in_words(text)}", f"{wanted:.6g}", f"{value:.6g}")
                     worst = max(worst, (inf if off != off else off, entry), key=lambda found: found[0])
         off, entry = worst
         if off < 0:
@@ -296,17 +332,20 @@ class TextsLaw(Law):
         if self.asked.raw is not None:
             rows = [self.asked.raw(text[:i])[token] for i, token in enumerate(text)]
             return [log(p) if p else -inf for p in rows]
-        assert not isinstance(self.asked.expected, InputError)
-        masses = [marginal(self.asked.expected[0], n).get(text[:n], 0.0) for n in range(len(text) + 1)]
+        masses = [marginal(self.clear[0], n).get(text[:n], 0.0) for n in range(len(text) + 1)]
         return [log(b / a) for a, b in itertools.pairwise(masses)] if all(masses) else None
 
     @property
     def batch(self) -> Departure:
         """Return the departure of requests made together from the laws of each alone, as independent ones."""
-        each = self.alone or self.asked.expected
-        if isinstance(each, InputError):
-            return Departure(open=str(each))
-        return self._against(lambda slots: each[slots[0]] if len(slots) == 1 else _independent(each, slots))
+        each, expected = dict(enumerate(self.alone)), self.asked.expected
+        if not each and isinstance(expected, InputError):
+            return Departure(open=str(expected))
+        laws = each or self.clear
+        found = self._against(
+            lambda slots: laws[slots[0]] if len(slots) == 1 else independent_texts(laws, slots), among=laws
+        )
+        return found if each else self._but_unclear(found)
 
 
 def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
@@ -321,49 +360,11 @@ def text_law_from(answer: Mapping[str, Any]) -> TextsLaw:
         findings = {kind: text, **findings}
     numbers = ("behind", "resolution", "paths", "numbers", "calls", "reason", "raises", "missed", "confirmations")
     return TextsLaw(
-        masses=None if answer["law"] is None else _masses(answer["law"]),
-        parts=[SlotsMasses((*p["slots"],), _masses(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],
-        alone=[*map(_masses, answer.get("each_alone", ()))], exactness=Strength(answer.get("exactness", "none")),
+        masses=None if answer["law"] is None else masses_from(answer["law"]),
+        parts=[SlotsMasses((*p["slots"],), masses_from(p["law"]), p.get("drawn")) for p in answer.get("parts", ())],
+        alone=[*map(masses_from, answer.get("each_alone", ()))], exactness=Strength(answer.get("exactness", "none")),
         findings=findings,
         reads=tuple(answer.get("reads", ())), keeps=tuple(answer.get("keeps", ())),
         logprobs={tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},
         **{name: answer[name] for name in numbers if name in answer},
     )  # fmt: skip
-
-
-def distance(law: TextMasses, other: TextMasses) -> float:
-    """Return the total variation between two laws."""
-    return sum(abs(law.get(o, 0.0) - other.get(o, 0.0)) for o in law.keys() | other.keys()) / 2
-
-
-def _masses(law: Sequence[Sequence[Any]]) -> TextMasses:
-    """Return a law from its JSON: [text or error, probability]."""
-    return {text if isinstance(text, str) else tuple(text): p for text, p in law}
-
-
-def _of_slots(law: TextMasses, slots: Sequence[int]) -> TextMasses:
-    """Return the law of some of the texts of one call."""
-    found: dict[Any, float] = {}
-    for texts, p in law.items():
-        some = texts if isinstance(texts, str) else joined(separated(texts)[slot] for slot in slots)
-        found[some] = found.get(some, 0.0) + p
-    return found
-
-
-def _independent(laws: Any, slots: Sequence[int]) -> dict[Prefix, float]:
-    """Return the law of the texts in these slots, each with its own law of ``laws``; errors are left out."""
-    return independent([{text: p for text, p in laws[slot].items() if not isinstance(text, str)} for slot in slots])
-
-
-def _impossible(part: SlotsMasses, expected: Sequence[TextMasses]) -> dict[Any, float]:
-    """Return the texts that are written and ruled out by the settings, with their probabilities."""
-    law = _independent(expected, part.slots)
-    return {texts: p for texts, p in part.masses.items() if p and not law.get(texts)}
-
-
-def _text(text: Any) -> str:
-    return text if isinstance(text, str) else " | ".join(prefix_key(part) or "nothing" for part in separated(text))
-
-
-def _number(p: float) -> str:
-    return f"{p:.6g}"

@@ -20,6 +20,16 @@ def compared_with_itself(evidence: Sequence[Evidence]) -> bool:
     return bool(of_law) and all(e.own_alone for e in of_law)
 
 
+def by_plain_alone(evidence: Sequence[Evidence]) -> str:
+    """Say of how many requests only the claim same-as-plain is judged, behind a verdict; empty if of none."""
+    of_law = [e for e in evidence if e.claim == "lossless" and isinstance(e.detail, TextLawDetail) and e.detail.why]
+    own = sum(e.own_alone for e in of_law)
+    calls = len(of_law) - own
+    said = [f"{own} request{'s' * (own > 1)}"] if own else []
+    said += [f"part of {calls} call{'s' * (calls > 1)}"] if calls else []
+    return f"; {' and '.join(said)} by same-as-plain alone" if said else ""
+
+
 def drafts_seen(evidence: Sequence[Evidence], server: Mapping[str, Any] | None) -> str:
     """Say whether drafts were seen, behind a verdict; empty where nothing was compared.
 

@@ -11,7 +11,7 @@ from ...models.wide import LEAST_EXCHANGED
 from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
-from .drafts import compared_with_itself, drafts_seen, nothing_drafted, of_levels
+from .drafts import by_plain_alone, compared_with_itself, drafts_seen, nothing_drafted, of_levels
 from .positions import decided_positions, ranges
 from .scope_table import ScopeRow, scope_rows
 
@@ -304,9 +304,7 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         bits = report.subject.get("uniform_bits")
         lattice = f", up to the lattice of {bits}-bit uniforms" if bits else ""
         but = f"{_rounding(items)}{lattice}{_if_it_computes(items)}{left}{drafts_seen(report.evidence, report.server)}"
-        own = sum(e.own_alone and e.claim == "lossless" for e in items)
-        but += f"; {counted(own, 'request')} by same-as-plain alone" if own else ""
-        return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
+        return f"{report.verdict}: {not_refuted(known)}, {how}{but}{by_plain_alone(items)}"
     if report.server and report.server.get("levels") and report.verdict != "error":
         return of_levels(report.verdict, report.server)
     deciding = [e for e in items if e.claim in report.claims]

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ...verifiers.claims import CLAIMS
+from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict, Strength
 from ..audits.not_examined import left_out
@@ -198,7 +199,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
     else:
         yield from of_run
         yield from (("Undecided", reason) for reason in reasons(report)[:FEW])
-        own = dict.fromkeys(e.detail.why for e in report.evidence if e.own_alone and e.claim == "lossless")
+        of_texts = [e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, TextLawDetail)]
+        own = dict.fromkeys(e.detail.why for e in of_texts if e.detail.why)
         yield from (("Not judged", f"lossless: {why}") for why in own)
         if len(report.claims) > 1 and report.evidence:
             yield "Claims", _claims(report)

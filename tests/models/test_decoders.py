@@ -6,7 +6,7 @@ from draftproof.models.decoders.catalogue import WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.models.decoding_settings import ORDERS, text_law
 from draftproof.proofs.laws.known_decoders import law_of_decoder
-from draftproof.proofs.laws.text_laws import distance
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.tests.subjects.right_decoders import RIGHT_DECODERS
 

@@ -11,7 +11,7 @@ from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.loop_verifiers import lenient
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
-from draftproof.proofs.laws.text_laws import distance
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.tests.choices import long_unless
 from draftproof.tests.models import generating_parts as parts
 from draftproof.tests.subjects import wrong_loops

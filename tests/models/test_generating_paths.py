@@ -10,7 +10,7 @@ from draftproof.models.generating.generate import generate
 from draftproof.models.generating.several_paths import tree_of_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
-from draftproof.proofs.laws.text_laws import distance
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.trees.draft_tree import Drafting
 

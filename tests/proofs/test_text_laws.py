@@ -6,9 +6,10 @@ from math import log
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.models.decoding_settings import EnginesDiffer, NoTextLaw
+from draftproof.models.decoding_settings import EnginesDiffer, NoTextLaw, joined
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, UNWRITTEN, TextsLaw, TextsRequest
+from draftproof.proofs.laws.text_masses import SlotsMasses
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from draftproof.verifiers.verdicts import Strength
 
@@ -22,8 +23,7 @@ def law(masses=RIGHT, **fields):
 
 
 def verdicts(found, expected=RIGHT, **request):
-    expected = expected if isinstance(expected, Exception) else [expected]
-    asked = TextsRequest(1, 1, expected, facts={"sampling": "plain", "settings": {}}, **request)
+    asked = TextsRequest(1, 1, [expected], facts={"sampling": "plain", "settings": {}}, **request)
     return {e.claim: e for e in judge(found.of_request(toy(1), asked))}
 
 
@@ -95,13 +95,50 @@ def test_where_engines_may_differ_a_law_is_compared_only_with_its_own_without_sp
 @pytest.mark.parametrize(
     ("expected", "request_"),
     [
-        (TIED, {}),
-        (TIED, {"plain": law(None, reason="too long")}),
+        ([TIED], {}),
+        ([TIED], {"plain": law(None, reason="too long")}),
         (NOTHING_LEFT, {"plain": law()}),
     ],
 )
 def test_what_nothing_is_compared_with_stays_open(expected, request_):
-    assert verdicts(law(), expected, **request_)["lossless"].verdict == NO_EVIDENCE
+    asked = TextsRequest(1, 1, expected, facts={"sampling": "plain", "settings": {}}, **request_)
+    assert {e.claim: e for e in judge(law().of_request(toy(1), asked))}["lossless"].verdict == NO_EVIDENCE
+
+
+def two_texts(first, second, expected, parts=False, plain=True):
+    """The verdicts on two requests of one call, which have these laws with speculation and without."""
+    masses = {joined([a, b]): p * q for a, p in first.items() for b, q in second.items()}
+    by_slot = [SlotsMasses((0,), first, 0), SlotsMasses((1,), second, 0), SlotsMasses((0, 1), masses, 0)]
+    found = TextsLaw(parts=by_slot, exactness=Strength.BY_CALLS) if parts else law(masses)
+    facts = {"sampling": "speculative", "settings": {}}
+    asked = TextsRequest(1, 2, expected, found if plain else None, facts=facts, together=True)
+    return {e.claim: e for e in judge(found.of_request(toy(1), asked))}
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_each_request_of_a_call_that_has_a_law_is_judged_where_engines_may_differ_about_another(parts):
+    right = two_texts(RIGHT, WRONG, [RIGHT, TIED], parts)
+    assert {claim: e.verdict for claim, e in right.items()} == dict.fromkeys(right, HOLDS)
+    why = f"request 2: {TIED}: same-as-plain alone is judged"
+    assert {claim: e.detail.why for claim, e in right.items() if e.detail.why} == dict.fromkeys(
+        ("lossless", "support", "batch"), why
+    )
+    wrong = two_texts(WRONG, RIGHT, [RIGHT, TIED], parts)["lossless"]
+    assert wrong.verdict == REFUTED and wrong.witness.why.startswith("request 1 of 2 in one call")
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_call_whose_first_request_has_no_law_never_holds_and_its_neighbour_can_refute_it(parts):
+    found = two_texts(WRONG, RIGHT, [TIED, RIGHT], parts)["lossless"]
+    assert found.verdict == NOT_CLAIMED and found.own_alone
+    assert two_texts(RIGHT, WRONG, [TIED, RIGHT], parts)["lossless"].verdict == REFUTED
+    assert two_texts(RIGHT, {(2,): 1.0}, [TIED, RIGHT], parts)["support"].verdict == REFUTED
+
+
+def test_a_call_of_which_nothing_else_is_compared_stays_open():
+    found = two_texts(RIGHT, WRONG, [RIGHT, TIED], plain=False)
+    assert {claim: e.verdict for claim, e in found.items()} == dict.fromkeys(found, NO_EVIDENCE)
+    assert two_texts(WRONG, RIGHT, [RIGHT, TIED], plain=False)["lossless"].verdict == REFUTED
 
 
 def test_logprobs_are_not_claimed_where_engines_may_differ():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ....models.decoders.mistakes import orders_of
-from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, called_with, requests_of, text_laws
+from ....models.decoding_settings import ORDERS, PLAIN, SETTINGS, EnginesDiffer, called_with, requests_of, text_laws
 from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import file_name, write_atomically
@@ -22,15 +22,8 @@ from ....proofs.audit_claims import judge
 from ....proofs.child_process import ChildProcess
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.laws.known_decoders import SeenLaw, behaves_as
-from ....proofs.laws.text_laws import (
-    EPSILON,
-    MOST_ROUNDINGS,
-    TextMasses,
-    TextsLaw,
-    TextsRequest,
-    distance,
-    text_law_from,
-)
+from ....proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, TextsLaw, TextsRequest, text_law_from
+from ....proofs.laws.text_masses import TextMasses, distance
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.protocol import DecoderProcesses
 from ....verifiers.adapters.registry import Engine
@@ -46,6 +39,15 @@ DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 
 WHAT = "distributions of a decoder's outputs"
 """What a checkpoint's rows are of."""
+
+
+Expected = Sequence[TextMasses | EnginesDiffer] | InputError
+"""The laws that the settings define, as of ``TextsRequest``."""
+
+
+def _of_the_first(expected: Expected) -> TextMasses | InputError:
+    """Return the law of the request that was asked for, or why it has none."""
+    return expected if isinstance(expected, InputError) else expected[0]
 
 
 def rules_out(laws: Sequence[TextMasses], problem: Problem) -> bool:
@@ -192,12 +194,13 @@ class ExactTexts:
 
     def _follows(self, cell: TextCell, order: Sequence[str]) -> bool:
         """Check that a law is the one of this order, where it has one. Without one nothing speaks for another order."""
-        masses, expected = self.law_of(cell).masses, self._expected(cell, order)
-        if isinstance(expected, InputError):
-            return isinstance(self._expected(cell, ORDERS[self.engine.order]), InputError)
-        if len(expected) > 1:
+        if len(requests_of(cell.settings)) > 1:
             return True
-        return masses is not None and distance(masses, expected[0]) <= MOST_ROUNDINGS * EPSILON * cell.tokens
+        expected, stated = (self._expected(cell, names) for names in (order, ORDERS[self.engine.order]))
+        if isinstance(law := _of_the_first(expected), InputError):
+            return isinstance(_of_the_first(stated), InputError)
+        masses = self.law_of(cell).masses
+        return masses is not None and distance(masses, law) <= MOST_ROUNDINGS * EPSILON * cell.tokens
 
     @property
     def without(self) -> list[TextCell]:
@@ -220,10 +223,11 @@ class ExactTexts:
         facts |= {"requests_a_call": texts} if texts > 1 else {}
         facts |= {"untold": list(cell.untold)} if cell.untold else {}
         expected = self._expected(cell, self.order)
-        if not isinstance(expected, InputError):
+        clear = [] if isinstance(expected, InputError) else [law for law in expected if not isinstance(law, InputError)]
+        if clear:
             facts["without_effect"] = self._without_effect(cell, expected)
-            facts["zeros"] = rules_out(expected, cell.problem)
-            if found.masses is not None:
+            facts["zeros"] = rules_out(clear, cell.problem)
+            if found.masses is not None and len(clear) == texts:
                 self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
                                                  self.order)))  # fmt: skip
         if plain is not None and plain.paths > 1 and found.measured:
@@ -235,20 +239,23 @@ class ExactTexts:
         )  # fmt: skip
         return [self._with_replay(e, cell) for e in judge(found.of_request(cell.problem, request))]
 
-    def _without_effect(self, cell: TextCell, expected: Sequence[TextMasses]) -> list[str]:
+    def _without_effect(self, cell: TextCell, expected: Expected) -> list[str]:
         """Return the settings without which the law asked for is the same."""
-        same = []
+        same, law = list[str](), _of_the_first(expected)
+        if isinstance(expected, InputError) or isinstance(law, InputError):
+            return []
         for name in cell.settings:
             if name in SETTINGS and SETTINGS[name].law:
                 others = {n: value for n, value in cell.settings.items() if n != name}
                 other = self._expected(cell._replace(settings=others), self.order)
-                if isinstance(other, InputError) or len(other) != len(expected):
+                first = _of_the_first(other)
+                if isinstance(other, InputError) or isinstance(first, InputError) or len(other) != len(expected):
                     continue
-                if max(map(distance, expected, other)) < EPSILON:
+                if distance(law, first) < EPSILON:
                     same.append(name)
         return same
 
-    def _expected(self, cell: TextCell, order: Sequence[str]) -> Sequence[TextMasses] | InputError:
+    def _expected(self, cell: TextCell, order: Sequence[str]) -> Expected:
         try:
             return text_laws(cell.problem.target, cell.tokens, cell.settings, order)
         except InputError as error:

@@ -12,7 +12,7 @@ from ....models.decoding_settings import ORDERS, PLAIN, NoTextLaw, one_text_law,
 from ....models.law import Markov, Model
 from ....models.problem import Problem
 from ....proofs.laws.known_decoders import ALIKE, law_of_decoder
-from ....proofs.laws.text_laws import TextMasses, distance
+from ....proofs.laws.text_masses import TextMasses, distance
 from ....verifiers.adapters.registry import Engine
 from ....verifiers.chance import NothingToDrawError
 from .cells import TextCell
@@ -96,14 +96,14 @@ def told_by(request: TextCell, order: Sequence[str]) -> set[str] | None:
     """Return the known mistakes about its settings that a request tells apart: TV(right law, wrong law) >= TOLD.
 
     order: of the engine's settings. None: they cut within rounding there, so that it has no law. Of several requests of
-    one call each is looked at alone.
+    one call each is looked at alone, and None is of the first; another one without a law tells nothing.
     """
     found: set[str] = set()
-    for named, one, mistakes in mistakes_by_request(request, order):
+    for k, (named, one, mistakes) in enumerate(mistakes_by_request(request, order)):
         apart = _told_alone(one, order, mistakes)
-        if apart is None:
+        if apart is None and not k:
             return None
-        found |= {named + name for name in apart}
+        found |= {named + name for name in apart or ()}
     return found
 
 

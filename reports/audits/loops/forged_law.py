@@ -15,7 +15,7 @@ from ....proofs.enumeration import batched_law_of
 from ....proofs.field import in_field, rational
 from ....proofs.laws.law import Departure
 from ....proofs.laws.reference_laws import expected_accepted, joint_law, output_law
-from ....proofs.laws.text_laws import distance
+from ....proofs.laws.text_masses import distance
 from ....stattests.arguments import BETA
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.details import LoopLawDetail, MeanDetail

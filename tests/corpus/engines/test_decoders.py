@@ -9,7 +9,8 @@ from draftproof.models.battery import drawn_markov
 from draftproof.models.decoding_settings import ORDERS, text_law, text_laws
 from draftproof.models.forge import forge
 from draftproof.models.law import Markov
-from draftproof.proofs.laws.text_laws import distance, text_law_from
+from draftproof.proofs.laws.text_laws import text_law_from
+from draftproof.proofs.laws.text_masses import distance
 from draftproof_engines import decoders
 from draftproof_engines.decoders import DecoderProcesses
 from draftproof_engines.decoders.eagle_head import save_eagle_head

@@ -5,7 +5,8 @@ import pytest
 from draftproof.models.decoding_settings import ORDERS, text_law
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
-from draftproof.proofs.laws.text_laws import distance, text_law_from
+from draftproof.proofs.laws.text_laws import text_law_from
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import decoder_problem, grid_cells
 from draftproof.verifiers.adapters.registry import ENGINES, decoder_python

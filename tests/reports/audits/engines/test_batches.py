@@ -1,9 +1,12 @@
 """Requests of one call: each has its law, given what the others drew, and one that reads its neighbours is refuted."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from draftproof.models.law import Markov
+from draftproof.models.problem import Problem
 from draftproof.proofs.interception.slots import DRAWN
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import long_problem
@@ -84,3 +87,39 @@ def test_few_ways_of_all_requests_together_are_followed_together():
     assert {e.detail.drawn for e in report.evidence} == {0}
     assert not any("together must do" in one for one in report.not_examined), "without it there are fewer outputs"
     assert report.verdict == "inconclusive", "before a cap of one token nothing is drafted"
+
+
+COLD, TIED = {"temperature": 0.5}, {"top_k": 1}
+HALF = Fraction(1, 2)
+TIE = Problem(
+    2,
+    1,
+    Markov((Fraction(7, 10), Fraction(3, 10)), ((HALF, HALF), (HALF, HALF))),
+    Markov((Fraction(2, 5), Fraction(3, 5)), ((Fraction(3, 5), Fraction(2, 5)), (Fraction(1, 3), Fraction(2, 3)))),
+    "a tie behind the first token",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "verdict"),
+    [("without_temperature", COLD, TIED, "refuted"), ("right", COLD, TIED, "holds"),
+     ("without_temperature", TIED, COLD, "refuted"), ("right", TIED, COLD, "inconclusive")],
+)  # fmt: skip
+def test_a_request_next_to_one_whose_cut_is_within_rounding_is_judged_by_its_law(name, first, second, verdict):
+    """Here nothing was judged but same-as-plain, which such a decoder holds."""
+    engine = Engine(
+        "batch", "planted", f"{SUBJECTS / 'wrong_without_drafts_too.py'}:{name}", follows=True, forged=False
+    )
+    settings = {**first, "together": [second]}
+    report = audit_engine(engine, [TIE], levels=("exact",), settings=settings, tokens=2)
+    assert report.verdict == verdict
+    verdicts = {e.claim: str(e.verdict) for e in report.evidence}
+    assert verdicts["same-as-plain"] == verdicts["batch"] == "holds"
+    if verdict == "refuted":
+        (witness,) = [e.witness for e in report.evidence if e.claim == "lossless"]
+        assert witness.why == f"request {1 + (first is TIED)} of 2 in one call"
+    else:
+        part = "part of 1 call by" if verdict == "holds" else "but by"
+        assert report.reading.endswith(f"{part} same-as-plain alone")
+        why = f"request {1 + (first is COLD)}: top_k 1 cuts between tokens that are as likely, where engines may differ"
+        assert any(f"which tokens a cut-off must keep: {why}" in one for one in report.not_examined)

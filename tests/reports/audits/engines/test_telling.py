@@ -19,7 +19,8 @@ from draftproof.models.decoding_settings import (
     one_text_law,
 )
 from draftproof.proofs.laws.known_decoders import law_of_decoder
-from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS, distance
+from draftproof.proofs.laws.text_laws import EPSILON, MOST_ROUNDINGS
+from draftproof.proofs.laws.text_masses import distance
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, kept_problem
 from draftproof.reports.audits.engines.telling import (

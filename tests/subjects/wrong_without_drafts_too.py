@@ -1,0 +1,32 @@
+"""Decoders that make their mistakes with speculation and without, so that they hold same-as-plain, and a right one."""
+
+import random
+
+from draftproof.models.decoders.mutants import without
+from draftproof.models.decoders.reference import Decoder, pair_in, yielded
+from draftproof.models.decoding_settings import requests_of
+from draftproof.verifiers.chance import RandomChance
+
+
+def _alike(kind):
+    def decode(target, draft, start, tokens, gamma, seeds, **settings):
+        models = pair_in(target)
+        for seed in seeds:
+            chance = RandomChance(random.Random(seed))
+            batch = [kind(models[0], draft and models[1], tokens, gamma, one, chance) for one in requests_of(settings)]
+            for one in batch:
+                while not one.over:
+                    one.step()
+            yield yielded(batch, settings)
+
+    return decode
+
+
+class WithoutTemperature(Decoder):
+    """Passes the temperature over in all rows."""
+
+    def row(self, model, text, settings):
+        return super().row(model, text, without(settings, "temperature"))
+
+
+right, without_temperature = map(_alike, (Decoder, WithoutTemperature))
