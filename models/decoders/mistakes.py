@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 from typing import Any
 
-from ..decoding_settings import CUTS, DRAFT, TextRequest, ended, modified
+from ...verifiers.arithmetic import normalised
+from ..decoding_settings import AMBIGUOUS, CUTS, DRAFT, TextRequest, ended, modified
 from ..law import Prefix
 from . import mutants
 from .mutants import OnOneSide, without
@@ -34,6 +35,13 @@ COMMUTING = [{"mask"}, {"mask", "shift"}, {"mask", "scale"}, {"mask", "temperatu
 DRAFTED = 3
 """Fewest tokens of a text in which a token is drafted where the first one is drawn without a draft."""
 
+CLEARLY = 3 * AMBIGUOUS
+"""Share by which a token is likelier than another one so that a cut between the two is beyond rounding."""
+
+RANKED = ("top_k", "top_p")
+"""Cut-offs that rank tokens, so that their order decides between those that are as likely. Where min_p meets a token's
+probability, rounding decides, which may be another one for right engines."""
+
 MOST_ORDERED = 5
 """Most settings whose orders are tried."""
 
@@ -56,6 +64,20 @@ class DraftedWithout(Decoder):
     def sampled_row(self, text: Prefix) -> Row:
         assert self.draft is not None
         return self.row(self.draft, text, without(self.settings, *self.lost))
+
+    def accepts(self, p: Row, q: Row, token: int) -> bool:
+        return super().accepts(p, q, token) if q[token] else p[token] > 0
+
+
+class DraftsAnotherOfTheTied(Decoder):
+    """A decoder that draws drafted tokens as if the last of those that are as likely stayed under a cut-off."""
+
+    def sampled_row(self, text: Prefix) -> Row:
+        assert self.draft is not None
+        moved = [float(p) * (1 + token * CLEARLY) for token, p in enumerate(self.draft.row(self.prompt + text))]
+        stay = modified(moved, TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts), self.order)
+        whole = self.row(self.draft, text, without(self.settings, *RANKED))
+        return normalised([p if kept else 0.0 for p, kept in zip(whole, stay, strict=True)])
 
     def accepts(self, p: Row, q: Row, token: int) -> bool:
         return super().accepts(p, q, token) if q[token] else p[token] > 0

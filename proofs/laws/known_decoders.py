@@ -19,14 +19,14 @@ ALIKE = 1e-6
 
 
 def law_of_decoder(
-    kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
+    kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str, clear: bool = True
 ) -> TextMasses:
     """Return the law of what one call of a decoder yields, over all ways its chance can fall.
 
-    sampling: PLAIN, DRAFT or LOOKUP.
+    sampling: PLAIN, DRAFT or LOOKUP. clear: whether cuts where engines may differ are errors.
     """
     given, rows = _given(problem, settings, tokens, sampling), KnownRows()
-    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance, rows, clear=True)), 1.0)
+    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance, rows, clear)), 1.0)
 
 
 def logprobs_of_decoder(

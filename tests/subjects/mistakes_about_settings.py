@@ -2,7 +2,7 @@
 
 import random
 
-from draftproof.models.decoders.mistakes import BehindThePrompt, in_order, mistakes_of
+from draftproof.models.decoders.mistakes import BehindThePrompt, DraftsAnotherOfTheTied, in_order, mistakes_of
 from draftproof.models.decoders.mutants import OnOneSide, StopsBeforeEos, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
 from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
@@ -52,6 +52,7 @@ class LastOfTheTied(Decoder):
 
 
 exactly_k, last_of_the_tied = map(decoder_of, (ExactlyK, LastOfTheTied))
+drafts_another_of_the_tied = decoder_of(DraftsAnotherOfTheTied)
 
 
 def uniform(target, draft, start, tokens, gamma, seeds, **settings):

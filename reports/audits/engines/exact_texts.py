@@ -227,7 +227,7 @@ class ExactTexts:
         if clear:
             facts["without_effect"] = self._without_effect(cell, expected)
             facts["zeros"] = rules_out(clear, cell.problem)
-            if found.masses is not None and len(clear) == texts:
+            if found.masses is not None and len(clear) == texts and self._drafts_defined(cell):
                 self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
                                                  self.order)))  # fmt: skip
         if plain is not None and plain.paths > 1 and found.measured:
@@ -260,6 +260,11 @@ class ExactTexts:
             return text_laws(cell.problem.target, cell.tokens, cell.settings, order)
         except InputError as error:
             return error
+
+    def _drafts_defined(self, cell: TextCell) -> bool:
+        """Check whether the draft has a law, too. Without one no known mistake is compared."""
+        drafts = self._expected(cell._replace(problem=replace(cell.problem, target=cell.problem.draft)), self.order)
+        return not isinstance(drafts, InputError) and not any(isinstance(law, InputError) for law in drafts)
 
     def _with_replay(self, evidence: Evidence, cell: TextCell) -> Evidence:
         """Add the command that shows a refutation again, alone."""

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
-from ....models.decoders.mistakes import OF_HISTORY, SIDES, in_order, mistakes_of
+from ....models.decoders.mistakes import OF_HISTORY, RANKED, SIDES, DraftsAnotherOfTheTied, in_order, mistakes_of
 from ....models.decoders.reference import Decoder
-from ....models.decoding_settings import ORDERS, PLAIN, NoTextLaw, one_text_law, requests_of
+from ....models.decoding_settings import DRAFT, ORDERS, PLAIN, NoTextLaw, one_text_law, requests_of
 from ....models.law import Markov, Model
 from ....models.problem import Problem
 from ....proofs.laws.known_decoders import ALIKE, law_of_decoder
@@ -33,9 +33,8 @@ BATCH_TOKENS = 2
 """Tokens of each request of a batch that is chosen: one may be drafted, and the law of more takes many times the calls.
 """
 
-RANKED = {"top_k", "top_p"}
-"""Cut-offs that rank tokens, so that their order decides between those that are as likely. Where min_p meets a token's
-probability, rounding decides, which may be another one for right engines."""
+TIED_DRAFTS = "drafts that keep another one of tokens as likely than they are verified by"
+"""What the mistake of ``DraftsAnotherOfTheTied`` is called."""
 
 PROMPT = [1, 0, 0]
 """The prompt with which settings of the history are asked too."""
@@ -66,24 +65,44 @@ def tied_pair(number: int) -> Problem:
     return Problem(3, 2, Markov(after[0], after), drawn_pair(number).draft, f"tied-V3-gamma2-{number}")
 
 
-def tied_request(cell: TextCell, order: Sequence[str]) -> TextCell | None:
-    """Return the request on a pair whose target is cut between tokens that are as likely, and nowhere within rounding.
+def tied_requests(cell: TextCell, order: Sequence[str]) -> list[TextCell]:
+    """Return the request on pairs on which it cuts between tokens that are as likely, and nowhere within rounding.
 
-    Engines may differ there, but not with speculation and without. None: no cut is between tokens, on any pair.
+    On the first pair the target's rows are cut so. Engines may differ there, but not with speculation and without. On
+    the second one the draft's are, which changes no law: drafts that are cut in another way than the rows they are
+    verified by would show. Where the largest score is taken, they change no text, and the second pair is left out.
     """
-    batch = len(requests_of(cell.settings)) > 1
-    if batch or not RANKED & {*cell.settings} or cell.settings.get("temperature") == 0:
-        return None
+    greedy = cell.settings.get("temperature") == 0
+    if len(requests_of(cell.settings)) > 1 or not (greedy or {*RANKED} & {*cell.settings}):
+        return []
+    asked = cell._replace(settings=_cutting(cell))
+    pairs = [pair for pair in map(tied_pair, range(MOST_PAIRS)) if _cut_by_ties(pair.target, asked, order)]
+    of_target = [asked._replace(problem=pair) for pair in pairs if _defined(pair.draft, asked, order)]
+    drafted = pairs[:1] if cell.sampling == DRAFT and not greedy else []
+    of_drafts = (request for pair in drafted for request in _on_tied_drafts(asked, pair) if _shows_tied(request, order))
+    return [*of_target[:1], *islice(of_drafts, 1)]
+
+
+def _cut_by_ties(model: Model, request: TextCell, order: Sequence[str]) -> bool:
+    ties: list[bool] = []
+    try:
+        one_text_law(model, request.tokens, request.settings, order, ties)
+    except NoTextLaw:
+        return False
+    return bool(ties) and all(ties)
+
+
+def _on_tied_drafts(request: TextCell, pair: Problem) -> Iterator[TextCell]:
+    """Yield the request with the pair's target as the draft of drawn targets."""
     for number in range(MOST_PAIRS):
-        request = cell._replace(settings=_cutting(cell), problem=tied_pair(number))
-        ties: list[bool] = []
-        try:
-            one_text_law(request.problem.target, request.tokens, request.settings, order, ties)
-        except NoTextLaw:
-            continue
-        if ties and all(ties) and _defined(request.problem.draft, request, order):
-            return request
-    return None
+        target, name = drawn_pair(number).target, pair.name.replace("tied", f"tied-drafts-{number}")
+        yield request._replace(problem=Problem(3, 2, target, pair.target, name))
+
+
+def _shows_tied(request: TextCell, order: Sequence[str]) -> bool:
+    right = _law(in_order(Decoder, order), request.plain)
+    wrong = right and _law(in_order(DraftsAnotherOfTheTied, order), request, clear=False)
+    return bool(right and wrong) and distance(right, wrong) >= TOLD
 
 
 def _cutting(cell: TextCell) -> dict[str, Any]:
@@ -193,8 +212,10 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
         left = [name for name in _names(first, order) if name not in apart]
         return [first._replace(untold=tuple(left)), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
-    tied = None if engine.driver else tied_request(first, order)
-    return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *([tied] if tied else []), *others]
+    tied = [] if engine.driver else tied_requests(first, order)
+    if tied and first.sampling == DRAFT and first.settings.get("temperature") != 0 and len(tied) < 2:
+        left = [*left, TIED_DRAFTS]
+    return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *tied, *others]
 
 
 def _on_drawn_pairs(cell: TextCell, order: Sequence[str], has: Sequence[str]) -> Iterator[TextCell]:
@@ -223,9 +244,9 @@ def _defined(model: Model, request: TextCell, order: Sequence[str]) -> bool:
         return False
 
 
-def _law(kind: type[Decoder], request: TextCell) -> TextMasses | None:
+def _law(kind: type[Decoder], request: TextCell, clear: bool = True) -> TextMasses | None:
     """Return the law of a known decoder; None where settings cut within rounding, or rounding leaves no residual."""
     try:
-        return law_of_decoder(kind, request.problem, request.settings, request.tokens, request.sampling)
+        return law_of_decoder(kind, request.problem, request.settings, request.tokens, request.sampling, clear)
     except (NoTextLaw, NothingToDrawError):
         return None
