@@ -62,6 +62,7 @@ class TextsRequest(NamedTuple):
       error in place of all where no text has a law.
     plain: the law of the same request without speculation; None if the request itself is without.
     raw: function from a text to the row that logprobs are of; None: they are of ``expected``.
+    may: the texts that may be written where engines may differ, by the place in a call, as far as that is known.
     facts: facts for the evidence. together: whether the call made several requests.
     """
 
@@ -72,6 +73,7 @@ class TextsRequest(NamedTuple):
     raw: Callable[[Prefix], Sequence[float]] | None = None
     facts: Mapping[str, Any] = {}
     together: bool = False
+    may: Mapping[int, Collection[Prefix]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,10 +190,15 @@ class TextsLaw(Law):
 
     @cached_property
     def lossless(self) -> Departure:
-        """Return the departure from the law that the settings define."""
-        expected = self.asked.expected
+        """Return the departure from the law that the settings define.
+
+        Where engines may differ, the mass of texts that are ruled out however cuts fall is less than it.
+        """
+        expected, ruled_out = self.asked.expected, self.support
         if isinstance(expected, InputError):
             return self._against(str(expected))
+        if self.asked.may and ruled_out.size and ruled_out.size > self.explained:
+            return ruled_out._replace(tolerance=self.tolerance, explained=self.explained, stated=False)
         return self._but_unclear(self._against(lambda slots: independent_texts(self.clear, slots), among=self.clear))
 
     @cached_property
@@ -293,10 +300,11 @@ class TextsLaw(Law):
         expected = self.asked.expected
         if not self.measured or isinstance(expected, InputError):
             return Departure(open=str(expected) if self.measured else self.why_unknown)
-        ruled_out = [(part, impossible(part, self.clear)) for part in self._each_of(self.clear)]
+        may = {**{slot: [text for text, p in law.items() if p] for slot, law in self.clear.items()}, **self.asked.may}
+        ruled_out = [(part, impossible(part, may)) for part in self._each_of(may)]
         part, texts = max(ruled_out, key=lambda pair: sum(pair[1].values()), default=(None, {}))
         if part is None or not texts:
-            return self._but_unclear(Departure(0.0))
+            return Departure(0.0) if len(may) == self.asked.texts else self._but_unclear(Departure(0.0))
         worst = max(texts, key=lambda text: texts[text])
         entry, why = LawEntry(in_words(worst), "0", f"{texts[worst]:.3g}"), self._which(part)
         return Departure(sum(texts.values()), witness=lambda: self.shown(entry, why=why), stated=True)

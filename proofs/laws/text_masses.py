@@ -1,6 +1,6 @@
 """Tables of the texts of one call, text -> probability: their distance, their parts, texts that are ruled out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...models.decoding_settings import independent, joined, separated
@@ -43,10 +43,18 @@ def independent_texts(laws: Any, slots: Sequence[int]) -> dict[Prefix, float]:
     return independent([{text: p for text, p in laws[slot].items() if not isinstance(text, str)} for slot in slots])
 
 
-def impossible(part: SlotsMasses, expected: Mapping[int, TextMasses]) -> dict[Any, float]:
-    """Return the texts that are written and ruled out by the settings, with their probabilities."""
-    law = independent_texts(expected, part.slots)
-    return {texts: p for texts, p in part.masses.items() if p and not law.get(texts)}
+def impossible(part: SlotsMasses, may: Mapping[int, Collection[Prefix]]) -> dict[Any, float]:
+    """Return the texts that are written and ruled out, and errors, with their probabilities.
+
+    may: the texts that may be written, by the place in a call.
+    """
+
+    def ruled_out(texts: Any) -> bool:
+        return isinstance(texts, str) or any(
+            text not in may[slot] for slot, text in zip(part.slots, separated(texts), strict=True)
+        )
+
+    return {texts: p for texts, p in part.masses.items() if p and ruled_out(texts)}
 
 
 def in_words(text: Any) -> str:

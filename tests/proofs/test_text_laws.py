@@ -87,7 +87,7 @@ TIED, NOTHING_LEFT = EnginesDiffer("top_k 2 cuts between tokens that are as like
 def test_where_engines_may_differ_a_law_is_compared_only_with_its_own_without_speculation(plain, verdict):
     found = verdicts(law(), TIED, plain=law(plain))
     assert {claim: e.verdict for claim, e in found.items()} == {
-        "lossless": NOT_CLAIMED, "support": NOT_CLAIMED, "same-as-plain": verdict,
+        "lossless": NOT_CLAIMED, "support": NOT_CLAIMED, "same-as-plain": verdict,  # what may be written is not known
     }  # fmt: skip
     assert found["lossless"].own_alone and found["lossless"].detail.why.startswith(str(TIED))
 
@@ -133,6 +133,27 @@ def test_a_call_whose_first_request_has_no_law_never_holds_and_its_neighbour_can
     assert found.verdict == NOT_CLAIMED and found.own_alone
     assert two_texts(RIGHT, WRONG, [TIED, RIGHT], parts)["lossless"].verdict == REFUTED
     assert two_texts(RIGHT, {(2,): 1.0}, [TIED, RIGHT], parts)["support"].verdict == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("may", "support", "lossless"), [({(0,), (1,)}, HOLDS, NOT_CLAIMED), ({(1,)}, REFUTED, REFUTED)]
+)
+def test_a_text_that_no_way_of_cutting_allows_refutes_although_the_law_without_speculation_is_the_same(
+    may, support, lossless
+):
+    asked = TextsRequest(1, 1, [TIED], law(), facts={"sampling": "speculative", "settings": {}}, may={0: may})
+    found = {e.claim: e for e in judge(law().of_request(toy(1), asked))}
+    assert (found["support"].verdict, found["lossless"].verdict) == (support, lossless)
+    assert found["same-as-plain"].verdict == HOLDS
+    if lossless == REFUTED:
+        assert found["lossless"].total_variation == 0.25 and found["lossless"].witness.sequence == "0"
+
+
+def test_a_rare_text_that_no_way_of_cutting_allows_refutes_support_alone():
+    rare = law({(0,): 2.0**-53, (1,): 1 - 2.0**-53})
+    asked = TextsRequest(1, 1, [TIED], rare, facts={"sampling": "speculative", "settings": {}}, may={0: {(1,)}})
+    found = {e.claim: e.verdict for e in judge(rare.of_request(toy(1), asked))}
+    assert found == {"lossless": NOT_CLAIMED, "same-as-plain": HOLDS, "support": REFUTED}
 
 
 def test_a_call_of_which_nothing_else_is_compared_stays_open():

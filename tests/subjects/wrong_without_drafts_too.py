@@ -29,4 +29,12 @@ class WithoutTemperature(Decoder):
         return super().row(model, text, without(settings, "temperature"))
 
 
-right, without_temperature = map(_alike, (Decoder, WithoutTemperature))
+class BelowTies(Decoder):
+    """Keeps a tenth of the mass for all tokens where two are as likely."""
+
+    def row(self, model, text, settings):
+        row, raw = super().row(model, text, settings), model.row(self.prompt + text)
+        return row if len({*raw}) == len(raw) else [0.9 * p + 0.1 / len(row) for p in row]
+
+
+right, without_temperature, below_ties = map(_alike, (Decoder, WithoutTemperature, BelowTies))

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -16,8 +16,10 @@ from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import file_name, write_atomically
 from ....models.forge import PROBLEM_FILE, forge
+from ....models.law import Prefix
 from ....models.problem import Problem, as_json
 from ....models.store import Store
+from ....models.ties import texts_that_may_be
 from ....proofs.audit_claims import judge
 from ....proofs.child_process import ChildProcess
 from ....proofs.interception.digests import changed_since, file_digest
@@ -50,7 +52,7 @@ def _of_the_first(expected: Expected) -> TextMasses | InputError:
     return expected if isinstance(expected, InputError) else expected[0]
 
 
-def rules_out(laws: Sequence[TextMasses], problem: Problem) -> bool:
+def rules_out(laws: Iterable[Collection[Prefix]], problem: Problem) -> bool:
     """Check whether some text has next tokens of probability 0."""
     for texts in laws:
         begun = {text[: n + 1] for text in texts for n in range(len(text))}
@@ -224,9 +226,11 @@ class ExactTexts:
         facts |= {"untold": list(cell.untold)} if cell.untold else {}
         expected = self._expected(cell, self.order)
         clear = [] if isinstance(expected, InputError) else [law for law in expected if not isinstance(law, InputError)]
+        may = self._may_be(cell, expected)
+        if clear or may:
+            facts["zeros"] = rules_out([*clear, *may.values()], cell.problem)
         if clear:
             facts["without_effect"] = self._without_effect(cell, expected)
-            facts["zeros"] = rules_out(clear, cell.problem)
             if found.masses is not None and len(clear) == texts and self._drafts_defined(cell):
                 self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
                                                  self.order)))  # fmt: skip
@@ -235,7 +239,7 @@ class ExactTexts:
         request = TextsRequest(
             cell.tokens, texts, expected, plain,
             (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,
-            facts, bool(cell.settings.get("together")),
+            facts, bool(cell.settings.get("together")), may,
         )  # fmt: skip
         return [self._with_replay(e, cell) for e in judge(found.of_request(cell.problem, request))]
 
@@ -260,6 +264,16 @@ class ExactTexts:
             return text_laws(cell.problem.target, cell.tokens, cell.settings, order)
         except InputError as error:
             return error
+
+    def _may_be(self, cell: TextCell, expected: Expected) -> dict[int, Collection[Prefix]]:
+        """Return the texts that may be written where engines may differ, by the place in a call."""
+        laws = () if isinstance(expected, InputError) else expected
+        may: dict[int, Collection[Prefix]] = {}
+        for slot, (law, settings) in enumerate(zip(laws, requests_of(cell.settings))):
+            if isinstance(law, InputError):
+                texts = texts_that_may_be(cell.problem.target, cell.tokens, settings, self.order)
+                may |= {} if texts is None else {slot: texts}
+        return may
 
     def _drafts_defined(self, cell: TextCell) -> bool:
         """Check whether the draft has a law, too. Without one no known mistake is compared."""

@@ -101,8 +101,8 @@ def _on_tied_drafts(request: TextCell, pair: Problem) -> Iterator[TextCell]:
 
 def _shows_tied(request: TextCell, order: Sequence[str]) -> bool:
     right = _law(in_order(Decoder, order), request.plain)
-    wrong = right and _law(in_order(DraftsAnotherOfTheTied, order), request, clear=False)
-    return bool(right and wrong) and distance(right, wrong) >= TOLD
+    wrong = _law(in_order(DraftsAnotherOfTheTied, order), request, clear=False)
+    return right is not None and wrong is not None and distance(right, wrong) >= TOLD
 
 
 def _cutting(cell: TextCell) -> dict[str, Any]:
