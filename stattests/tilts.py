@@ -167,7 +167,8 @@ class Allowance(NamedTuple):
 def allowance(measured: Sequence[DriftExcess], margin: float, errors: float) -> Allowance:
     """Return so many times the mean excess, plus so many of its standard errors, or 0 if that is less.
 
-    Of a set both signs count: it is bet on in both directions.
+    Of a set both signs count: it is bet on in both directions. It is an estimate, whose own error no rate of false
+    alarms includes.
     Raises: InputError for fewer than two rows.
     """
     if len(measured) < 2:
