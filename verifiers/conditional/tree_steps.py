@@ -91,8 +91,11 @@ class TreeSteps(Steps):
 
     @cached_property
     def first(self) -> Array:
-        """Return the place of the first sibling with the same token, [N, G + 1]."""
-        return firsts(self.parents, self.tokens)[0]
+        """Return the place of the first sibling with the same token, [N, G + 1].
+
+        What follows equal siblings is together only where their places are one in ``parents``.
+        """
+        return firsts(self.parents, self.tokens, together=False)[0]
 
     @cached_property
     def twice(self) -> Array:
@@ -112,12 +115,15 @@ def found(ids: Array, parents: Array, tokens: Array) -> Array:
     return (ids[np.arange(len(ids))[:, None], parents] == tokens[..., None]).argmax(-1)
 
 
-def firsts(parents: Array, tokens: Array) -> tuple[Array, Array]:
-    """Return the place of the first sibling with each token, [N, G + 1], and parents that are such places, [N, G]."""
+def firsts(parents: Array, tokens: Array, together: bool = True) -> tuple[Array, Array]:
+    """Return the place of the first sibling with each token, [N, G + 1], and parents that are such places, [N, G].
+
+    together: whether what follows equal siblings counts as siblings; else parents stay as they are.
+    """
     every, merged = np.arange(len(tokens)), parents.copy()
     first = np.tile(np.arange(tokens.shape[1] + 1), (len(tokens), 1))
     for k in range(tokens.shape[1]):
-        merged[:, k] = first[every, parents[:, k]]
+        merged[:, k] = first[every, parents[:, k]] if together else parents[:, k]
         same = (merged[:, :k] == merged[:, k, None]) & (tokens[:, :k] == tokens[:, k, None]) & (tokens[:, :k] >= 0)
         if k:
             first[:, k + 1] = np.where(same.any(1), same.argmax(1) + 1, k + 1)

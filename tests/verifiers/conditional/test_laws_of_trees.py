@@ -12,6 +12,7 @@ from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, ragged
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
+from draftproof.reports.audits.steps import bets
 from draftproof.tests.verifiers.conditional.dense import pair_rows
 from draftproof.verifiers.conditional.sparse import LISTED, reduced
 from draftproof.verifiers.conditional.steps import Steps
@@ -251,3 +252,31 @@ def test_few_listed_tokens_leave_the_law_within_its_bounds(name, how):
         assert (probabilities(law, whole) <= np.exp(sum(tree_bounds(law, few, 0.0))) * (1 + 1e-9)).all()
         close = np.exp(sum(tree_bounds(law, whole, 0.0)))
         assert close == pytest.approx(probabilities(law, whole), rel=1e-9, abs=1e-12)
+
+
+def bet_means(name, problem, epsilon=0.0):
+    """Return the mean of each bet against a rule on each tree of a problem, the largest over the trees."""
+    law, reference = TREE_RULES[name], TREE_REFERENCES[name]
+    steps, cases = every_outcome(problem)
+    laws = {tree: law_of(partial(emitted_under, reference.verify, tree)) for tree in dict(cases)}
+    chances = np.array([as_float(laws[tree].get(text, 0)) for tree, text in cases])
+    found = bets.bets_on_steps(law, bets.tree_hypotheses(name, problem.tree.how), steps, epsilon)
+    won = np.where(chances > 0, np.exp(np.where(found.possible, found.logs, np.inf)), 0.0) * chances
+    spoken_of, trees = set(apart(problem, law, cases)), {}
+    for k, (tree, _) in enumerate(cases):
+        if k in spoken_of:
+            trees.setdefault(tree, []).append(k)
+    return max((float(won[:, some].sum(1).max()) for some in trees.values()), default=0.0)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_no_bet_on_a_tree_gains_on_average_under_its_rule(name):
+    """On rows with zeros, ties and rows alike, where tokens may go on together or apart."""
+    for problem in PROBLEMS:
+        if problem.tree.how in TREE_REFERENCES[name].drafts:
+            assert bet_means(name, problem) <= 1 + 1e-12, problem.name
+
+
+def test_a_bet_on_trees_that_gains_on_average_is_found_out(monkeypatch):
+    monkeypatch.setattr(bets, "tree_bounds", lambda law, *rest: tree_bounds(TREE_RULES["naive"], *rest))
+    assert bet_means("spec-infer", PROBLEMS[0]) > 1.01
