@@ -99,11 +99,11 @@ def nuclei_by_two_sums(*arguments):
     return place
 
 
-@pytest.mark.parametrize(("alarms", "runs"), [(by_sets, 200), (by_tilts, 200), (by_draws, 100), (by_nights, 40)])
+@pytest.mark.parametrize(("alarms", "runs"), [(by_sets, 100), (by_tilts, 100), (by_draws, 50), (by_nights, 20)])
 def test_a_right_source_is_refuted_no_more_often_than_stated_whenever_one_stops(alarms, runs):
     assert alarms(runs) <= binom.isf(1e-6, runs, ALPHA)
 
 
 def test_bets_that_gain_on_average_refute_a_right_source_more_often():
-    assert by_tilts(20, [BOUNDARY], 2000, nuclei_by_two_sums) > binom.isf(1e-6, 20, ALPHA)
-    assert by_tilts(20, [BOUNDARY], 2000) <= binom.isf(1e-6, 20, ALPHA)
+    assert by_tilts(12, [BOUNDARY], 2000, nuclei_by_two_sums) > binom.isf(1e-6, 12, ALPHA)
+    assert by_tilts(12, [BOUNDARY], 2000) <= binom.isf(1e-6, 12, ALPHA)

@@ -56,7 +56,7 @@ class Bet(NamedTuple):
         return float((np.exp(self.logs[:, possible]) * self.chances[possible]).sum(1).max(initial=0.0))
 
 
-def cases(kind, drafted=3):
+def cases(kind, drafted=2):
     """Return steps with rows of a kind, padded with tokens of probability 0, and drafts that their rows can draw."""
     rng = np.random.default_rng(3)
     some = [row for row in ROWS[kind] if len(row) <= V]
