@@ -28,7 +28,8 @@ from .loading import load
 from .outcomes import Outcome, Raised
 from .ruled import RuledTracer, before_the_call
 from .serving import Server
-from .slots import MOST_TOGETHER, laws_by_slot
+from .slots import MOST_AFTERWARDS, MOST_CHOICES_AFTERWARDS, MOST_TOGETHER, laws_by_slot
+from .tracer import MOST_CHOICES
 
 SEEDS = 0x2AAA_AAAA, 0x5555_5555
 """What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""
@@ -133,9 +134,10 @@ class FollowedDecoder:
             note_logprobs(self.logprobs, outcome, [*map(float, reported)])
         return outcome
 
-    def explored(self) -> Explored:
-        """Explore the call."""
-        return explore.explore(self.call, self.exploration, kind=partial(RuledTracer, clear=self.make_first))
+    def explored(self, most_choices: int = MOST_CHOICES) -> Explored:
+        """Explore the call. most_choices: as of ``Tracer``."""
+        kind = partial(RuledTracer, clear=self.make_first, most_choices=most_choices)
+        return explore.explore(self.call, self.exploration, kind=kind)
 
     def make_first(self) -> None:
         """Make all earlier requests but the last with real random numbers, always the same ones.
@@ -211,12 +213,16 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     alone = _laws_alone(followed) if len(requests_of(followed.settings)) > 1 else []
     if lawless := next((one for one in alone if one.law is None), None):
         return _facts(followed, replace(lawless, reason=f"a request alone: {lawless.reason}")) | {"law": None}
-    if prod(one.paths for one in alone) <= MOST_TOGETHER:
+    ways = prod(one.paths for one in alone)
+    if ways <= MOST_TOGETHER:
         found, parts = followed.explored(), []
     else:
         parts, stopped = laws_by_slot(followed.call, followed.exploration, [one.law or {} for one in alone])
         found = _together([part.found for part in parts])
         found.reason = found.reason or stopped
+        if found.reason is None and ways <= MOST_AFTERWARDS:
+            whole = followed.explored(MOST_CHOICES_AFTERWARDS)
+            found, parts = (whole, []) if whole.law is not None else (found, parts)
     answer = _facts(followed, found) | {"each_alone": [_encoded(one.law) for one in alone]}
     if found.law is None:
         return answer | {"law": None, "seen": followed.seen()}

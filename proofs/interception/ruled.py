@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .exploration import Exploration
-from .tracer import Tracer, active
+from .tracer import MOST_CHOICES, Tracer, active
 
 SAME_ANSWERS = 32
 """Times in a row that a question, or two by turns, get the same answer. So code that draws until it is content ends."""
@@ -18,12 +18,15 @@ class RuledTracer(Tracer):
 
     rule: the number of the rule; None: decisions branch as usual.
     clear: what is done before each call, without the tracer, so that what other calls left is gone.
+    most_choices: as of ``Tracer``.
     cancel_at: after so many further random numbers the call is cancelled; None: it is not.
     """
 
-    def __init__(self, exploration: Exploration, clear: Callable[[], None] = lambda: None):
+    def __init__(
+        self, exploration: Exploration, clear: Callable[[], None] = lambda: None, most_choices: int = MOST_CHOICES
+    ):
         super().__init__(exploration)
-        self.clear = clear
+        self.clear, self.most_choices = clear, most_choices
         self.rule: int | None = None
         self.cancel_at: int | None = None
         self.row = 0

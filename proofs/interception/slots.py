@@ -37,6 +37,15 @@ MOST_PATHS = 2_000
 MOST_TOGETHER = 1_000
 """Product of the numbers of paths of each request alone up to which the law of all of them together is followed."""
 
+MOST_AFTERWARDS = 14_000
+"""The same product up to which all are followed together once no request was seen to depend on another one.
+
+Three requests of three tokens at V = 2 and gamma 2 have 13,824, which take a fast decoder half a minute.
+"""
+
+MOST_CHOICES_AFTERWARDS = 240_000
+"""Largest number of random choices on all of these paths."""
+
 OFF = 1e-6
 """Total variation from the law of a request alone from which on it is measured again, thoroughly."""
 

@@ -84,7 +84,7 @@ class Tracer(Branching):
     between_levels: what may hide between the levels at which races were looked at, all paths together.
     whole_from: entries of a row from which on a number that meets it is looked up in it as a whole.
     most_numbers, long_path, most_values, most_cuts: limits of one path (``MAX_NUMBERS_PER_PATH``, ``LONG_PATH``,
-      ``MOST_VALUES``), and of the comparisons of one number.
+      ``MOST_VALUES``), and of the comparisons of one number. most_choices: the limit of all (``MOST_CHOICES``).
     numbers: random numbers on the paths that were replayed. retracing: whether a recorded path is traced again.
     races: those of the path, by their place in it.
     shares_noise: whether races that share noise are looked at together, after all paths (``shared_noise``).
@@ -98,6 +98,7 @@ class Tracer(Branching):
     most_numbers: float = MAX_NUMBERS_PER_PATH
     long_path: float = LONG_PATH
     most_values = MOST_VALUES
+    most_choices = MOST_CHOICES
     most_cuts: float = math.inf
 
     def __init__(self, exploration: Exploration):
@@ -154,8 +155,8 @@ class Tracer(Branching):
         self.paths += 1
         self.mind_the_time()
         self.choices += len(self.pending[0][0])
-        if self.choices > MOST_CHOICES:
-            self.give_up(f"more than {MOST_CHOICES:,} random choices, on {self.paths:,} ways they can fall")
+        if self.choices > self.most_choices:
+            self.give_up(f"more than {self.most_choices:,} random choices, on {self.paths:,} ways they can fall")
         if self.paths > MAX_PATHS_PER_CALL:
             self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
         return super().begin()

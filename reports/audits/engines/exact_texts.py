@@ -39,6 +39,9 @@ from .cells import TextCell
 DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 """The claims that decide the verdict on a decoder. If one is refuted, a diagnosis is looked for."""
 
+MOST_COMPARED = 1_000
+"""Number of paths of several requests together up to which known mistakes are compared, each of which has as many."""
+
 WHAT = "distributions of a decoder's outputs"
 """What a checkpoint's rows are of."""
 
@@ -231,7 +234,8 @@ class ExactTexts:
             facts["zeros"] = rules_out([*clear, *may.values()], cell.problem)
         if clear:
             facts["without_effect"] = self._without_effect(cell, expected)
-            if found.masses is not None and len(clear) == texts and self._drafts_defined(cell):
+            few = texts == 1 or found.paths <= MOST_COMPARED
+            if found.masses is not None and few and len(clear) == texts and self._drafts_defined(cell):
                 self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found,
                                                  self.order)))  # fmt: skip
         if plain is not None and plain.paths > 1 and found.measured:

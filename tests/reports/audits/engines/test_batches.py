@@ -18,6 +18,7 @@ from draftproof.verifiers.verdicts import Strength
 pytestmark = pytest.mark.engine
 SUBJECTS = Path(__file__).parents[3] / "subjects"
 THREE = {"prompt": [1], "together": [{"prompt": [0]}, {"prompt": [0, 1]}]}
+FOUR = {**THREE, "together": [*THREE["together"], {"prompt": [1, 1]}]}
 ENDING = {"prompt": [1], "together": [{"eos": [0]}, {"temperature": 0.5}, {"prompt": [0]}]}
 GREEDY = {"together": [{"temperature": 0}, {"temperature": 0.5}, {}, {"prompt": [0]}]}
 EIGHT = {"prompt": [1], "together": [{"temperature": 0}, {"eos": [0]}, {"prompt": [0, 1, 1]}, {"temperature": 0.5},
@@ -52,7 +53,7 @@ def test_a_slot_that_depends_on_another_is_refuted_and_said(name, settings, toke
 
 @pytest.mark.parametrize(
     ("sample", "settings", "tokens"),
-    [("right_decoders.py:R05", THREE, 3),
+    [("batched_decoders.py:draining", GREEDY, 2),
      *(pytest.param(f"batched_decoders.py:{name}", THREE, 3, marks=pytest.mark.long)
        for name in ("whole_blocks", "draining")),
      *(pytest.param(f"right_decoders.py:{name}", THREE, 3, marks=pytest.mark.long) for name in RIGHT_DECODERS)],
@@ -63,11 +64,21 @@ def test_a_right_batch_in_an_odd_style_holds(sample, settings, tokens):
     assert report.verdict == verdict and {*verdicts.values()} == {"holds"}
 
 
-def test_three_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
-    report, verdicts = audited("", THREE, 3, ENGINES["draftproof-reference"])
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "verdict"), [("right", "holds"), ("without_temperature", "refuted")])
+def test_three_requests_with_v_2_and_gamma_2_are_followed_together_exactly(name, verdict):
+    settings = {**THREE, "temperature": 0.5}
+    report, _ = audited(f"{SUBJECTS / 'wrong_without_drafts_too.py'}:{name}", settings, 3)
+    assert report.verdict == verdict
+    assert {(e.law.exactness, e.detail.drawn) for e in report.evidence} == {(Strength.LATTICE, 0)}
+    assert max(e.law.paths for e in report.evidence) == 24**3
+
+
+def test_four_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
+    report, verdicts = audited("", FOUR, 3, ENGINES["draftproof-reference"])
     assert report.verdict == "holds" and {*verdicts.values()} == {"holds"}
     assert {e.law.exactness for e in report.evidence} == {Strength.BY_CALLS}
-    assert max(e.detail.calls for e in report.evidence) < 10_000  # all together: more than 120,000 ways
+    assert max(e.detail.calls for e in report.evidence) < 15_000  # all together: 331,776 ways
     assert {e.detail.drawn for e in report.evidence} == {DRAWN}
     assert max(e.total_variation or 0 for e in report.evidence) < 1e-12
     (said,) = [one for one in report.not_examined if one.startswith("what other requests of a call may draw")]
