@@ -90,6 +90,51 @@ class _Content(pickle._Pickler):
         return NotImplemented if parts is None else (tuple, parts)
 
 
+class Look:
+    """One look at many values, whose digests tell each from what it was at an earlier look in this process.
+
+    It takes a tenth of the time of ``content_digest``: what it has seen of a class or a function it does not write
+    again. Sets that are equal and were made in another order have other digests.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[Any, str]] = {}
+
+    def digest(self, value: Any) -> str:
+        """Return the digest of one value. Raises: as ``content_digest``."""
+        try:
+            return _Glance(self).digest(value)
+        except (ValueError, RecursionError):  # it contains itself
+            return content_digest(value)
+
+
+class _Glance(pickle.Pickler):
+    def __init__(self, look: Look) -> None:
+        self.written, self._look = io.BytesIO(), look
+        super().__init__(self.written, 4)
+        self.fast = True
+
+    def digest(self, value: Any) -> str:
+        self.dump(value)
+        return _hash(self.written.getvalue())
+
+    def reducer_override(self, obj: Any) -> Any:
+        if obj is str or obj is tuple:  # by which the others are written
+            return NotImplemented
+        if not (inspect.isclass(obj) or inspect.isfunction(obj)):
+            parts = _parts(obj)
+            return NotImplemented if parts is None else (tuple, parts)
+        seen, key = self._look.seen, id(obj)
+        if key not in seen:
+            seen[key] = obj, "within itself"
+            try:
+                seen[key] = obj, _Glance(self._look).digest(_parts(obj))
+            except BaseException:
+                del seen[key]
+                raise
+        return str, (seen[key][1],)
+
+
 def _parts(value: Any) -> tuple[Any, ...] | None:
     """Return what stands for a value that is not pickled as it is, or None."""
     kind = type(value)
@@ -100,7 +145,7 @@ def _parts(value: Any) -> tuple[Any, ...] | None:
     if isinstance(value, np.ndarray):
         content = value.tolist() if value.dtype.hasobject else value.tobytes()
         return "array", kind, str(value.dtype), value.shape, content, getattr(value, "__dict__", None)
-    if {_name(c) for c in kind.__mro__} & GENERATORS:
+    if _is_generator(kind):
         return _generator(value)
     if isinstance(value, types.ModuleType):
         return "module", _module(value.__name__)
@@ -140,6 +185,11 @@ def _suspended(value: Any) -> tuple[Any, ...] | None:
         frame = value.gi_frame
         return "suspended", value.gi_code, frame and frame.f_lasti, frame and {**frame.f_locals}
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_generator(kind: type) -> bool:
+    return not {_name(c) for c in kind.__mro__}.isdisjoint(GENERATORS)
 
 
 def _generator(value: Any) -> tuple[Any, ...]:
@@ -242,7 +292,12 @@ def _is_not_python(module: str) -> bool:
     path = getattr(sys.modules.get(module), "__file__", None)
     if path is None:
         return module in sys.builtin_module_names and module != "builtins"
-    return path.endswith(tuple(EXTENSION_SUFFIXES)) or is_standard(Path(path).resolve())
+    return path.endswith(tuple(EXTENSION_SUFFIXES)) or _is_standard(path)
+
+
+@functools.lru_cache(maxsize=16384)
+def _is_standard(file: str) -> bool:
+    return is_standard(Path(file).resolve())
 
 
 def is_standard(path: Path) -> bool:
@@ -281,7 +336,13 @@ def _version(module: str) -> str:
 
 @functools.cache
 def _version_of(package: str) -> str:
-    return ",".join(f"{name} {version(name)}" for name in distributions_of(package))
+    return ",".join(f"{name} {number}" for name, number in _versions_of(package).items())
+
+
+@functools.cache
+def _versions_of(package: str) -> dict[str, str]:
+    """Return the versions of the distributions that bring a package, by name."""
+    return {name: version(name) for name in distributions_of(package)}
 
 
 def loaded_parts() -> dict[str, str]:
@@ -300,8 +361,8 @@ def _parts_of(modules: int) -> dict[str, str]:
         if not isinstance(file, str) or not Path(file).is_file():
             continue
         if installed & {*Path(file).parts}:
-            parts |= {known: version(known) for known in distributions_of(name.partition(".")[0])}
-        elif not is_standard(Path(file).resolve()):
+            parts |= _versions_of(name.partition(".")[0])
+        elif not _is_standard(file):
             parts[file] = file_digest(file)
     return parts
 

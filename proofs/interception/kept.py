@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .digests import ATOMS, carried, content_digest
+from .digests import ATOMS, Look, carried
 from .reads import is_library
 
 REPEATED = 3, 3, 1
@@ -33,7 +33,8 @@ def changing(function: Any, repetitions: Iterable[Callable[[], object]]) -> list
         for times in REPEATED:
             for _ in range(times):
                 repeat()
-            looks.append([(name, _digest(value)) for name, value in _values(function, functions)])
+            look = Look()
+            looks.append([(name, _digest(value, look)) for name, value in _values(function, functions)])
         for before, after in itertools.pairwise(looks):
             changed |= {name for name, _ in {*after} - {*before}}
     return sorted(changed)
@@ -90,10 +91,10 @@ def _in_other_modules(function: types.FunctionType) -> Iterator[tuple[str, Any]]
         yield from ((f"{cache.__name__}.cache_info", tuple(cache.cache_info())) for cache in caches)
 
 
-def _digest(value: Any) -> str:
+def _digest(value: Any, look: Look) -> str:
     if type(value) in ATOMS:
         return repr(value)
     try:
-        return content_digest(value)
+        return look.digest(value)
     except Exception:  # third-party objects decide what happens when one looks at them
         return "cannot be inspected"

@@ -1,9 +1,11 @@
 """The digest of a foreign function changes with what the function is made of, and with nothing else."""
 
+import itertools
 import os
 import subprocess
 import sys
 from importlib.metadata import packages_distributions
+from typing import ClassVar
 
 import pytest
 
@@ -62,12 +64,12 @@ def found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    def digest(text, library=LIBRARY):
+    def digest(text, library=LIBRARY, by=digest_of):
         (tmp_path / "library.py").write_text(library)
         (tmp_path / "subject.py").write_text(f"import functools, library\nimport numpy as np\n{text}\n")
         for name in ("library", "subject"):
             sys.modules.pop(name, None)
-        return digest_of(loading.load("subject:verify"))
+        return by(loading.load("subject:verify"))
 
     yield digest
     for name in ("library", "subject"):
@@ -100,6 +102,38 @@ def test_what_a_function_is_made_of_is_in_its_digest(found, text, one, two):
     assert found(text.replace("{}", str(two))) not in (first, UNKNOWN)
     if "library" in text:
         assert found(text.replace("{}", str(one)), LIBRARY + "# changed") != first
+
+
+@pytest.mark.parametrize(("text", "one", "two"), BOUND)
+def test_a_look_tells_the_same_apart(found, text, one, two):
+    first, again, other = (
+        found(text.replace("{}", str(kept)), by=lambda f: digests.Look().digest(f)) for kept in (one, one, two)
+    )
+    assert first == again != other
+
+
+def test_a_look_sees_what_changes_within_what_it_has_seen():
+    """A class is written once in a look, here first within a function: what changes in it shows all the same."""
+
+    class Holder:
+        kept: ClassVar = [0]
+
+    def use():
+        return Holder, looped
+
+    looped: list = [0]
+    looped.append(looped)
+    values = use, Holder, {"use": use}, looped
+    looks = []
+    for held in (Holder.kept, looped):
+        look = digests.Look()
+        looks.append([look.digest(value) for value in values])
+        held[0] = 1
+    look = digests.Look()
+    looks.append([look.digest(value) for value in values])
+    assert [[a == b for a, b in zip(*two)] for two in itertools.pairwise(looks)] == [
+        [False, False, False, True], [False, True, False, False],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [
