@@ -7,6 +7,7 @@ from draftproof.models.errors import RunFailed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import session
+from draftproof.tests.choices import long_unless
 from draftproof.tests.refusals import one_line
 from draftproof.tests.subjects import hostile
 
@@ -78,7 +79,7 @@ def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_t
 QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
 
 
-@pytest.mark.parametrize("name", STAYED)
+@pytest.mark.parametrize("name", long_unless(STAYED, [*STAYED][::2]))
 def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_names_it(name, monkeypatch):
     monkeypatch.setattr(session, "REAL_CALLS", 300)
     verdict, kind, *texts = STAYED[name]

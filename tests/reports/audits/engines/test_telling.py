@@ -236,8 +236,14 @@ def test_a_stop_behind_an_end_token_of_a_run_is_told_apart_also_where_the_likeli
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("name, settings", [("exactly_k", {"top_k": 2}), ("last_of_the_tied", {"top_p": 0.9}),
-                                            ("last_of_the_tied", {"temperature": 0})])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, settings",
+    [
+        pytest.param("exactly_k", {"top_k": 2}, marks=pytest.mark.long),
+        ("last_of_the_tied", {"top_p": 0.9}),
+        ("last_of_the_tied", {"temperature": 0}),
+    ],
+)
 def test_a_decoder_that_breaks_ties_in_another_way_with_a_draft_is_refuted_by_the_tie_alone(name, settings):
     engine = planted(name, settings=(*settings,))
     report = audit_engine(engine, levels=("exact",), settings=settings, tokens=2)

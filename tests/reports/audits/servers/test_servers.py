@@ -16,6 +16,7 @@ from draftproof.reports.audits.servers.remarks import findings
 from draftproof.reports.audits.servers.requests import KINDS
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.pages.summary import summaries
+from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.audits.servers.three import THREE
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_parts import fits_a_terminal
@@ -70,7 +71,7 @@ SHOWN_BY = {
 NOT_BY = {"prompt-of-32": "alone", "equal-choices": "seeds", "one-seed": "stop"}
 
 
-@pytest.mark.parametrize("loop", SHOWN_BY)
+@pytest.mark.parametrize("loop", long_unless(SHOWN_BY, [*SHOWN_BY][::2]))
 def test_a_wrong_loop_is_refuted_by_the_requests_that_show_it_and_by_no_others(loop, audited, target):
     kind = SHOWN_BY[loop]
     with serving(THREE, loop, seed=3) as server:
