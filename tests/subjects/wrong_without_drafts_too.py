@@ -38,3 +38,10 @@ class BelowTies(Decoder):
 
 
 right, without_temperature, below_ties = map(_alike, (Decoder, WithoutTemperature, BelowTies))
+
+
+def at_most_two(target, draft, start, tokens, gamma, seeds, **settings):
+    """A right decoder that has slots for two requests."""
+    if len(requests_of(settings)) > 2:
+        raise ValueError("3 requests, 2 slots")
+    yield from right(target, draft, start, tokens, gamma, seeds, **settings)

@@ -134,3 +134,11 @@ def test_a_request_next_to_one_whose_cut_is_within_rounding_is_judged_by_its_law
         assert report.reading.endswith(f"{part} same-as-plain alone")
         why = f"request {1 + (first is COLD)}: top_k 1 cuts between tokens that are as likely, where engines may differ"
         assert any(f"which tokens a cut-off must keep: {why}" in one for one in report.not_examined)
+
+
+def test_a_batch_larger_than_the_slots_is_one_line_in_its_cell():
+    sample = f"{SUBJECTS / 'wrong_without_drafts_too.py'}:at_most_two"
+    report, _ = audited(sample, THREE, 2)
+    assert report.verdict == "error" and report.failure["message"].count("\n") == 0
+    assert {e.detail.reason for e in report.evidence} == {"it raises ValueError: 3 requests, 2 slots"}
+    assert audited(sample, {"together": [{}]}, 2)[0].verdict == "holds"
