@@ -46,11 +46,11 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
         return self if isinstance(self, WideDetail) else None
 
     @property
-    def by_calls(self) -> "DrivenDetail | TextLawDetail | None":
+    def by_calls(self) -> "DrivenDetail | TextLawDetail | WideDetail | None":
         """Return the detail if it speaks of a law that was found by calls."""
-        if isinstance(self, TextLawDetail) and not self.confirmations:
+        if isinstance(self, TextLawDetail | WideDetail) and not self.confirmations:
             return None
-        return self if isinstance(self, DrivenDetail | TextLawDetail) else None
+        return self if isinstance(self, DrivenDetail | TextLawDetail | WideDetail) else None
 
 
 class Rounding(Struct, frozen=True, omit_defaults=True):
@@ -130,6 +130,7 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     ids_drafted, ids_emitted: how many different ones were drafted, and emitted by calls.
     mass_not_called: of tokens without such a call. mass_unknown: of outcomes that are not known.
     allowed_to_look_ups, look_ups_explained: what of the bound is for running sums, by the rule and by the theorem.
+    missed, confirmations: of a draw by chunk and token, as of DrivenDetail.
     """
 
     ids_called: int
@@ -140,6 +141,8 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     allowed_to_look_ups: float
     look_ups_explained: float
     mass_unknown: float | None = None
+    missed: float = 0.0
+    confirmations: int = 0
 
 
 class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):

@@ -34,6 +34,12 @@ LEAST_SHARE = (100, 16)
 TURNS = 4
 """Number of rows, or blocks, of which one has all special indices, or all replays."""
 
+INSIDE = 240
+"""Indices drawn by weight over all chunks of a vocabulary: what so many calls miss is in the resolution of the law."""
+
+MISSED_INSIDE = 1 - 1e-4 ** (1 / INSIDE)
+"""Share of the draws that they may have missed: of a larger one they would have met some with probability 1 - 1e-4."""
+
 LIKELIEST_INSIDE = 3
 """Indices of a row in a chunk of the vocabulary that are called whatever the chunk's probability."""
 
@@ -91,13 +97,14 @@ class CalledIds:
         return [*sorted(first), *sorted(others - first - {row.base})]
 
     def inside(self, row: RowDraw, start: int, chance: float) -> set[int]:
-        """Choose indices of a row over a chunk: the likeliest, live tokens, one at random, others by weight.
+        """Choose indices of a row over a chunk: its ends, the likeliest, live tokens, one at random, others by weight.
 
         start: the chunk's first token. chance: its probability, the share that it has of those drawn by weight.
         """
         live = [t - start for t in self.live if 0 <= t - start < len(row.weights) and row.weights[t - start] > 0]
-        by_weight = self._by_weight(row, math.ceil(chance * sum(FURTHER)))
-        return {*_ranked(row)[:LIKELIEST_INSIDE].tolist(), *live, *by_weight, *self.others(row, 1)}
+        by_weight = self._by_weight(row, math.ceil(chance * INSIDE))
+        ends = int(row.possible[0]), int(row.possible[-1])
+        return {*ends, *_ranked(row)[:LIKELIEST_INSIDE].tolist(), *live, *by_weight, *self.others(row, 1)}
 
     def others(self, row: RowDraw, count: int) -> list[int]:
         """Choose so many at random."""

@@ -1,7 +1,8 @@
 """Draws in two levels on wide problems: a chunk of the vocabulary first, then a token in it.
 
 The project's batched verifiers draw so. The path is traced once for each chunk, for the weights inside it, and calls
-with plain numbers confirm tokens. Most tokens of most chunks are not called, so such a law is by calls.
+with plain numbers confirm tokens: the ends of each chunk among them, and INSIDE by weight. Most tokens are not called,
+so such a law is by calls, and what they may have missed is in its resolution.
 """
 
 from collections.abc import Callable
@@ -22,10 +23,15 @@ Plain = Callable[[list[RowDraw], dict[int, int]], Outcome]
 
 
 class ChunksLaw(NamedTuple):
-    """The row that a path's two draws make up, and the probability of the tokens that no call led to."""
+    """The row that a path's two draws make up.
+
+    not_called: probability of the tokens that no call led to. own: outcomes that are not the token drawn, with their
+    probabilities; where there are any, tokens that were not called are no part of the row.
+    """
 
     row: RowLaw
     not_called: float
+    own: list[tuple[Outcome, float]]
 
 
 def law_of_chunks(
@@ -55,6 +61,7 @@ def _traced(
     first, second = (tracer.rows.index(row) for row in rows)
     path, chunks = list(tracer.path), rows[0].possible
     weights, total, confirmed, mass = np.zeros(tracer.vocabulary), rows[0].weights.sum(), 0, 0.0
+    called, own = np.zeros(tracer.vocabulary, dtype=bool), list[tuple[Outcome, float]]()
     for chunk in map(int, chunks):
         tracer.path = list(path)
         tracer.retrace({first: chunk}, nested=True)
@@ -66,13 +73,22 @@ def _traced(
         start, possible = emitted[-1] - inside.base, inside.possible
         if not 0 <= start + possible[0] <= start + possible[-1] < tracer.vocabulary:
             return None
-        ends = {int(possible[0]), int(possible[-1])} if chunk in (chunks[0], chunks[-1]) else set()
         chance = float(rows[0].weights[chunk] / total)
-        indices = {*ends, *ids_of.inside(inside, start, chance)}
-        if any(plain(tracer.rows, {second: i}) != (*prefix, start + i) for i in indices):
-            return None
         share = inside.weights / inside.weights.sum() * chance
+        indices = sorted(ids_of.inside(inside, start, chance))
+        emitted_by = {i: plain(tracer.rows, {second: i}) for i in indices}
+        unlike = {i: o for i, o in emitted_by.items() if o != (*prefix, start + i)}
+        if unlike and (inside.drawn is None or 2 * len(unlike) > len(indices)):
+            return None
+        own += [(o, probability * float(share[i])) for i, o in unlike.items()]
         weights[start + possible] += share[possible]
-        confirmed, mass = confirmed + len(indices), mass + float(share[sorted(indices)].sum())
+        weights[[start + i for i in unlike]] = 0.0
+        called[[start + i for i in indices]] = True
+        confirmed, mass = confirmed + len(indices) - len(unlike), mass + float(share[indices].sum())
+    kept = probability
+    if own:
+        weights[~called] = 0.0
+        kept *= float(weights.sum())
     look_up = rows[0].look_up or rows[1].look_up
-    return ChunksLaw(RowLaw(prefix, 0, probability, weights, confirmed, look_up), probability * max(1.0 - mass, 0.0))
+    row = RowLaw(prefix, 0, kept, weights, confirmed, look_up)
+    return ChunksLaw(row, probability * max(1.0 - mass, 0.0), own)

@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...models.wide import ALL_CALLED
-from .called_ids import CalledIds
+from .called_ids import MISSED_INSIDE, CalledIds
 from .chunks import law_of_chunks
 from .exploration import Exploration
 from .explore import ENDS, RAISES, Explored, replay
@@ -54,6 +54,7 @@ class WideLaw(Explored):
     unknown: probability of what is not known.
     not_called: probability of the indices that no call led to, given rows included, and of paths that were not traced,
       each of less than ``row_draws.LEAST_PATH``.
+    missed: probability with which an index of a chunk may be treated in another way.
     """
 
     rows: list[RowLaw] = field(default_factory=list)
@@ -61,6 +62,7 @@ class WideLaw(Explored):
     unknown: float = 0.0
     not_called: float = 0.0
     neutral: bool = False
+    missed: float = 0.0
 
 
 class WideCall:
@@ -93,7 +95,7 @@ class WideCall:
             self.points: dict[Outcome, float] = {}
             self.ids: set[int] = set()
             self.rows: list[RowLaw] = []
-            self.unknown = self.not_called = 0.0
+            self.unknown = self.not_called = self.missed = 0.0
             self.why: str | None = None
             self.neutral = self.by_calls = False
             try:
@@ -113,6 +115,7 @@ class WideCall:
             law.between_levels = tracer.between_levels
             law.neutral, law.ids = self.neutral, sorted(self.ids)
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
+            law.missed = self.missed
             return law
         return self._stopped(tracer, DEPENDS, True)
 
@@ -300,8 +303,16 @@ class WideCall:
         found = law_of_chunks(self.call, plain, tracer, rows, outcome, probability, self.ids_of)
         if found is None:
             tracer.give_up("what it emits depends on draws from several rows", True)
-        self.rows.append(found.row)
-        self.not_called += found.not_called
+        for o, mass in found.own:
+            self.points[o] = self.points.get(o, 0.0) + mass
+        if found.own:
+            self.unknown += found.not_called
+            self.why = self.why or f"not every token is treated equally: {found.own[0][0]} is emitted for another one"
+        else:
+            self.not_called += found.not_called
+            self.missed += min(found.not_called, probability * MISSED_INSIDE)
+        if found.row.weights.any():
+            self.rows.append(found.row)
         self.by_calls = True
 
     def _look_at(

@@ -116,6 +116,7 @@ class WideMeasurement(Law):
             "allowed_to_look_ups": self.looked_up, "look_ups_explained": self.looked_up_explained,
             **({"mass_unknown": self.unknown, "reason": self.reason} if self.unknown else {}),
             **({"between_levels": self.between_levels} if self.between_levels else {}),
+            **({"missed": self.missed, "confirmations": self.confirmations} if self.missed else {}),
         }  # fmt: skip
 
     def undecided(self, found: Departure) -> str:

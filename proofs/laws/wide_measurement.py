@@ -11,6 +11,7 @@ from ...models.law import Prefix, prefix_of_key
 from ...models.wide import WideProblem
 from ...models.wide_rows import row_sum
 from ...verifiers.evidence import Strength
+from ..interception.called_ids import INSIDE
 from ..interception.outcomes import decoded
 from ..rounding.rule import (
     Precision,
@@ -91,10 +92,10 @@ class _Blocks:
         self.target, self.draft = tables["target"], tables["draft"]
         self.emitted: dict[Prefix, Row] = {}
         self.malformed: dict[Any, float] = {}
-        self.strays = self.unknown = self.not_called = 0.0
+        self.strays = self.unknown = self.not_called = self.missed = 0.0
         self.looked_up = self.looked_up_explained = self.looked_up_certain = 0.0
         self.entries: dict[Prefix, Row] = {}
-        self.called, self.least = 0, None
+        self.called, self.least, self.confirmations = 0, None, 0
         self.ids: set[int] = set()
 
     def law(self, **about: Any) -> WideMeasurement:
@@ -143,6 +144,8 @@ class _Blocks:
         self.ids |= {i for i in answer["ids"] if 0 <= i < self.problem.vocabulary}
         self.unknown += drafted * answer["unknown"]
         self.not_called += drafted * answer["not_called"]
+        self.missed += drafted * answer["missed"]
+        self.confirmations = INSIDE if self.missed else 0
         return drafted
 
     def _look_up_allowed(

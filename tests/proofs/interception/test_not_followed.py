@@ -6,11 +6,13 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.interception.answers import SLOW
+from draftproof.proofs.interception.called_ids import INSIDE, MISSED_INSIDE
 from draftproof.proofs.interception.wide_laws import BUDGET
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.time_limits import ProcessorTime
+from draftproof.tests.deceivers import ids
 from draftproof.tests.proofs.interception.one_call import wide_law
 from draftproof.tests.subjects import not_followed
 from draftproof.tests.subjects import wide as subjects
@@ -33,6 +35,19 @@ def test_what_is_said_of_each_style(sandbox, name):
     assert (lossless(law).verdict, law.known) == (large, large != not_followed.NO_LAW), law.reason
     assert not law.known or law.exactness == "by-calls"
     assert spent.spent() < SOON
+
+
+def test_of_a_draw_by_chunk_and_token_the_law_is_allowed_what_its_calls_may_have_missed(sandbox):
+    law = wide_law(sandbox, f"{STYLES}:two_levels", wide(32_000, 1))
+    evidence = lossless(law)
+    assert evidence.holds and evidence.bound > law.missed == pytest.approx(MISSED_INSIDE)
+    assert evidence.detail.by_calls.confirmations == INSIDE and law.not_called > 0.5
+
+
+@pytest.mark.parametrize(("vocabulary", "moved"), [(1003, 0.0328), (32_000, 0.000713)])
+def test_a_chunk_in_the_middle_whose_last_token_comes_out_as_another_is_refuted(sandbox, vocabulary, moved):
+    law = wide_law(sandbox, f"{ids.__name__}:middle_parts_one_too_low", wide(vocabulary, 1))
+    assert lossless(law).refuted and moved / 10 < law.total_variation < moved and not law.known
 
 
 @pytest.mark.parametrize("vocabulary", [1003, 32_000])
