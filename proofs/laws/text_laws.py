@@ -194,11 +194,12 @@ class TextsLaw(Law):
 
         Where engines may differ, the mass of texts that are ruled out however cuts fall is less than it.
         """
-        expected, ruled_out = self.asked.expected, self.support
+        expected = self.asked.expected
         if isinstance(expected, InputError):
             return self._against(str(expected))
-        if self.asked.may and ruled_out.size and ruled_out.size > self.explained:
-            return ruled_out._replace(tolerance=self.tolerance, explained=self.explained, stated=False)
+        ruled_out = self.support._replace(tolerance=self.tolerance, explained=self.explained, stated=False)
+        if self.asked.may and ruled_out.refutes:
+            return ruled_out
         return self._but_unclear(self._against(lambda slots: independent_texts(self.clear, slots), among=self.clear))
 
     @cached_property
