@@ -123,9 +123,8 @@ def test_a_mutant_is_refuted_by_its_law(name, algorithm, form, problem):
 
 @pytest.mark.parametrize(
     ("name", "form", "shown_by"),
-    [("", "", None),
-     *(pytest.param(*case, marks=pytest.mark.long) for case in (
-         ("placeholder_ignored", "", "others of other lengths"),
+    [*(pytest.param(*case, marks=pytest.mark.long) for case in (
+         ("", "", None), ("placeholder_ignored", "", "others of other lengths"),
          ("seed_of_the_slot", "keyed", "the same row in another slot"), ("", "keyed", None)))],
 )  # fmt: skip
 def test_requests_of_a_batch_influence_each_other_in_mutants_alone(name, form, shown_by, monkeypatch):

@@ -212,7 +212,9 @@ def law(kind, cell):
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("name, verdict", [("cut_by_the_first", "refuted"), ("reference", "holds")])
+@pytest.mark.parametrize(
+    "name, verdict", [pytest.param("cut_by_the_first", "refuted", marks=pytest.mark.long), ("reference", "holds")]
+)
 def test_a_mistake_about_a_batch_that_the_usual_pair_clears_is_refuted(name, verdict):
     engine = planted(name, settings=("top_k", "top_p", "together"))
     before = audit_engine(engine, [decoder_problem()], levels=("exact",), settings=BATCHES[0], tokens=2)

@@ -41,6 +41,7 @@ def test_where_every_problem_takes_too_long_or_a_call_does_not_end_it_is_an_erro
     assert report.findings["never-returned"] in report.failure["message"]
 
 
+@pytest.mark.long
 def test_one_call_that_waits_for_a_rare_token_is_no_error_of_the_audit():
     """A loop that draws until a token survives: 3e7 rounds for the first draft block, on which the convention is
     tried."""

@@ -77,6 +77,7 @@ def test_what_goes_wrong_in_batches_of_three_is_refuted_at_those_levels_alone(lo
     assert shown.problem == "4 in flight" and " --sweep " in shown.replay and shown.witness.expected == "0"
 
 
+@pytest.mark.long
 def test_a_fault_without_impossible_outputs_is_refuted_by_evidence(swept, monkeypatch):
     monkeypatch.setattr("draftproof.reports.audits.servers.sweep.SETTINGS", SETTINGS[:3])
     report = swept("first-temperature", samples=300)
@@ -100,7 +101,7 @@ def test_drafts_are_counted_by_the_servers_metrics_and_nothing_drafted_is_said(s
 
 
 def test_a_level_with_answers_that_were_asked_for_again_is_undecided(swept):
-    report = swept("busy", samples=150, at_once=2)
+    report = swept("busy", samples=80, at_once=2)
     assert report.verdict == "inconclusive" and any(level["missed"] for level in report.server["levels"])
     assert "undecided with" in report.reading
     assert all(e.bound is None for e, level in zip(report.evidence, report.server["levels"]) if level["missed"])

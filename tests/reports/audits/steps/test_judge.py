@@ -182,6 +182,7 @@ def test_a_fault_at_one_place_that_no_hypothesis_explains_ends_no_audit(tmp_path
     assert [e.refuted for e in evidence_of(judge, {}) if e.claim == "batch"] == [False]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("simulated")
 def test_limits_count_the_steps_that_are_judged_and_all_of_them(tmp_path):
     def rarely_drafted(step):
