@@ -136,6 +136,19 @@ def test_a_look_sees_what_changes_within_what_it_has_seen():
     ]  # fmt: skip
 
 
+def test_in_a_look_a_set_of_objects_that_is_made_again_is_the_same():
+    """Their order in it is that of their addresses."""
+
+    class Request:
+        def __init__(self, number):
+            self.number = number
+
+    kept = [[Request(number) for number in range(6)] for _ in range(9)]
+    looks = {digests.Look().digest({"running": {*some}, "done": frozenset(some)}) for some in (*kept, kept[0][::-1])}
+    other = digests.Look().digest({"running": {*kept[0][1:]}, "done": frozenset(kept[0])})
+    assert len(looks) == 1 and other not in looks
+
+
 @pytest.mark.parametrize("text", [
     "verify = library.Locked()",
     "verify = library.made(library.Locked())",
