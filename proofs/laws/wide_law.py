@@ -282,7 +282,8 @@ class WideMeasurement(Law):
         entry = LawEntry("E[tau]", f"{optimum:.12g}", f"{accepted:.12g}")
         detail = {"expected_accepted": entry.observed, "optimum": entry.expected,
                   "tokens_per_call_lost": optimum - accepted if short else 0.0}  # fmt: skip
-        return Departure(abs(accepted - optimum), tolerance, slack, lambda: self.shown(entry), slack, lambda: detail,
+        bound = slack + self.problem.gamma * self.missed
+        return Departure(abs(accepted - optimum), tolerance, slack, lambda: self.shown(entry), bound, lambda: detail,
                          "E[tau] off by")  # fmt: skip
 
     def expected_accepted(self) -> float:

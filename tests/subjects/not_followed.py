@@ -63,6 +63,12 @@ two_levels = _in_two_levels(lambda inside, rng: rng.choice(len(inside), p=inside
 two_levels_evenly_inside = _in_two_levels(lambda inside, rng: rng.choice(np.flatnonzero(inside)))
 
 
+def two_levels_that_drop_a_draft(target, draft, tokens, rng):
+    """Return the draft's last token alone in place of a block that ends with one of three rare ids."""
+    emitted = two_levels(target, draft, tokens, rng)
+    return emitted[:-1] if len(emitted) > len(tokens) and emitted[-1] in (4011, 4012, 4013) else emitted
+
+
 def _sorting(mistaken=lambda token: token):
     @_verifying
     def verify(weights, rng):

@@ -4,7 +4,7 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import wide
-from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.audit_claims import lossless, optimal
 from draftproof.proofs.interception.answers import SLOW
 from draftproof.proofs.interception.called_ids import INSIDE, MISSED_INSIDE
 from draftproof.proofs.interception.wide_laws import BUDGET
@@ -42,6 +42,12 @@ def test_of_a_draw_by_chunk_and_token_the_law_is_allowed_what_its_calls_may_have
     evidence = lossless(law)
     assert evidence.holds and evidence.bound > law.missed == pytest.approx(MISSED_INSIDE)
     assert evidence.detail.by_calls.confirmations == INSIDE and law.not_called > 0.5
+
+
+def test_drafts_that_its_calls_may_have_missed_the_loss_of_are_in_the_bound_on_accepted_tokens_too(sandbox):
+    law = wide_law(sandbox, f"{STYLES}:two_levels_that_drop_a_draft", wide(5003, 1))
+    evidence = optimal(law)
+    assert evidence.holds and evidence.bound > law.missed == pytest.approx(MISSED_INSIDE)
 
 
 @pytest.mark.parametrize(("vocabulary", "moved"), [(1003, 0.0328), (32_000, 0.000713)])
