@@ -139,7 +139,14 @@ def siblings_rows() -> tuple[Row, Row]:
     return target, draft
 
 
-def multi_round(target: Row, draft: Row, add: Add) -> tuple[np.ndarray, np.ndarray]:
+class Level(NamedTuple):
+    """What a rule makes of siblings: how often each token is accepted, and emitted after all were rejected."""
+
+    accepted: Row
+    rest: Row
+
+
+def multi_round(target: Row, draft: Row, add: Add) -> Level:
     """Return how often each token is accepted among equal siblings, and how often drawn after all were rejected.
 
     The rows are computed in float32 as ``verifiers/trees`` does; drafts, coins and the last draw are exact.
@@ -152,23 +159,27 @@ def multi_round(target: Row, draft: Row, add: Add) -> tuple[np.ndarray, np.ndarr
         accepted, reached = accepted + kept, reached - kept.sum()
         rest = np.maximum(left - draft, np.float32(0))
         left = rest / add(rest)
-    return accepted, reached * left / left.sum(dtype=np.float64)
+    return Level(accepted, reached * left / left.sum(dtype=np.float64))
 
 
-def multi_round_deviation(target: Row, draft: Row, add: Add) -> float:
-    """Return at least the total variation of ``GAMMA`` levels whose rows are all these, completed by the target.
+def level_deviation(target: Row, level: Level, levels: int) -> float:
+    """Return at least the total variation of so many levels whose rows are all these, completed by the target.
 
     Tokens count as two: those that come out more often than they should, and the others.
     """
-    exact = target / target.sum(dtype=np.float64)
-    accepted, rest = multi_round(target, draft, add)
-    more = accepted + rest > exact
-    parts = [[float(row[~more].sum()), float(row[more].sum())] for row in (accepted, rest, exact)]
+    exact = target / target.sum(dtype=float)
+    more = level.accepted + level.rest > exact
+    parts = [[float(row[~more].sum()), float(row[more].sum())] for row in (level.accepted, level.rest, exact)]
     off = 0.0
-    for text in itertools.product((0, 1), repeat=GAMMA):
+    for text in itertools.product((0, 1), repeat=levels):
         goes_on, ended, right = 1.0, 0.0, 1.0
         for kind in text:
             ended = ended * parts[2][kind] + goes_on * parts[1][kind]
             goes_on, right = goes_on * parts[0][kind], right * parts[2][kind]
         off += abs(goes_on + ended - right)
     return off / 2
+
+
+def multi_round_deviation(target: Row, draft: Row, add: Add) -> float:
+    """Return at least the total variation of ``GAMMA`` levels of multi-round rejection."""
+    return level_deviation(target, multi_round(target, draft, add), GAMMA)

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from draftproof.corpus.site.rounding_search import VOCABULARY, Add, Row, in_order, in_pairs, kept_lengths
+from draftproof.corpus.site.rounding_search import (
+    VOCABULARY,
+    Add,
+    Level,
+    Row,
+    in_order,
+    in_pairs,
+    kept_lengths,
+)
 from draftproof.verifiers.trees import k_seq, list_gumbel
 
 ONE = np.float32(1)
@@ -189,13 +197,6 @@ def sibling_rows(made: Siblings, steps: int) -> tuple[Row, Row]:
     return target, draft
 
 
-class Level(NamedTuple):
-    """What a rule makes of siblings: how often each token is accepted, and emitted after all were rejected."""
-
-    accepted: Row
-    rest: Row
-
-
 def by_rejection(target: Row, draft: Row, siblings: int, weighted: bool = False) -> Level:
     """Return what multi-round rejection makes of siblings, or traversal verification with its weight."""
     left, weight, reached, accepted = target, ONE, 1.0, np.zeros(len(target))
@@ -238,21 +239,3 @@ def by_list_matching(target: Row, draft: Row, siblings: int) -> Level:
         accepted, rest = accepted + law * inside, rest + law * ~inside
     missing = 1 - (accepted + rest).sum()
     return Level(accepted, rest + missing * target)
-
-
-def level_deviation(target: Row, level: Level, levels: int) -> float:
-    """Return at least the total variation of so many levels whose rows are all these, completed by the target.
-
-    Tokens count as two: those that come out more often than they should, and the others.
-    """
-    exact = target / target.sum(dtype=float)
-    more = level.accepted + level.rest > exact
-    parts = [[float(row[~more].sum()), float(row[more].sum())] for row in (level.accepted, level.rest, exact)]
-    off = 0.0
-    for text in itertools.product((0, 1), repeat=levels):
-        goes_on, ended, right = 1.0, 0.0, 1.0
-        for kind in text:
-            ended = ended * parts[2][kind] + goes_on * parts[1][kind]
-            goes_on, right = goes_on * parts[0][kind], right * parts[2][kind]
-        off += abs(goes_on + ended - right)
-    return off / 2

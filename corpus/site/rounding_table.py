@@ -205,7 +205,7 @@ def on_siblings(rule: Callable[..., short.Level], levels: int, *made: Any, sibli
 
     def deviation(steps: int) -> float:
         target, draft = short.sibling_rows(short.Siblings(*made), steps)
-        return short.level_deviation(target, rule(target, draft, siblings), levels)
+        return search.level_deviation(target, rule(target, draft, siblings), levels)
 
     return deviation
 

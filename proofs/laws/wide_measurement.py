@@ -144,7 +144,7 @@ class _Blocks:
         self.ids |= {i for i in answer["ids"] if 0 <= i < self.problem.vocabulary}
         self.unknown += drafted * answer["unknown"]
         self.not_called += drafted * answer["not_called"]
-        self.missed += drafted * answer["missed"]
+        self.missed += drafted * answer.get("missed", 0.0)
         self.confirmations = INSIDE if self.missed else 0
         return drafted
 
