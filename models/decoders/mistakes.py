@@ -83,6 +83,26 @@ class DraftsAnotherOfTheTied(Decoder):
         return super().accepts(p, q, token) if q[token] else p[token] > 0
 
 
+class BonusOfTheTied(Decoder):
+    """A decoder that takes the first of tokens that are as likely, but for the bonus token behind a draft the last.
+
+    last: whether it is the other way round. alike: whether the bonus token is taken as the others are, which is right.
+    """
+
+    last, alike = False, False
+
+    def target_row(self, text: Prefix, place: int) -> Row:
+        return self._taken(text, self.last)
+
+    def bonus(self, text: Prefix, place: int) -> int:
+        return self.chance.draw(self._taken(text, self.last != (place > 0 and not self.alike)))
+
+    def _taken(self, text: Prefix, last: bool) -> Row:
+        row = self.target.row(self.prompt + text)
+        moved = [float(p) * (1 + last * token * CLEARLY) for token, p in enumerate(row)]
+        return modified(moved, TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts), self.order)
+
+
 class BehindThePrompt(Decoder):
     """A decoder that draws its first token without a draft, as many engines do, and drafts the likeliest tokens."""
 

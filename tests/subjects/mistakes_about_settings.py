@@ -2,7 +2,13 @@
 
 import random
 
-from draftproof.models.decoders.mistakes import BehindThePrompt, DraftsAnotherOfTheTied, in_order, mistakes_of
+from draftproof.models.decoders.mistakes import (
+    BehindThePrompt,
+    BonusOfTheTied,
+    DraftsAnotherOfTheTied,
+    in_order,
+    mistakes_of,
+)
 from draftproof.models.decoders.mutants import OnOneSide, StopsBeforeEos, without
 from draftproof.models.decoders.reference import Decoder, decoder_of, pair_in
 from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
@@ -53,6 +59,37 @@ class LastOfTheTied(Decoder):
 
 exactly_k, last_of_the_tied = map(decoder_of, (ExactlyK, LastOfTheTied))
 drafts_another_of_the_tied = decoder_of(DraftsAnotherOfTheTied)
+
+
+class BonusOfTheFirst(BonusOfTheTied):
+    """A decoder that takes the last of tokens that are as likely, but for the bonus token the first."""
+
+    last = True
+
+
+class TheLastAlways(BonusOfTheFirst):
+    """A right decoder that takes the last of tokens that are as likely."""
+
+    alike = True
+
+
+def _with_its_kind(kind):
+    """Make a decoder that is of the kind without drafts, too."""
+
+    def decode(target, draft, start, tokens, gamma, seeds, **settings):
+        models = pair_in(target)
+        for seed in seeds:
+            one = kind(models[0], draft and models[1], tokens, gamma, settings, RandomChance(random.Random(seed)))
+            while not one.over:
+                one.step()
+            yield list(one.text)
+
+    return decode
+
+
+bonus_of_the_last, bonus_of_the_first, the_last_always = map(
+    _with_its_kind, (BonusOfTheTied, BonusOfTheFirst, TheLastAlways)
+)
 
 
 def uniform(target, draft, start, tokens, gamma, seeds, **settings):

@@ -6,7 +6,15 @@ from fractions import Fraction
 from itertools import chain, islice
 from typing import Any
 
-from ....models.decoders.mistakes import OF_HISTORY, RANKED, SIDES, DraftsAnotherOfTheTied, in_order, mistakes_of
+from ....models.decoders.mistakes import (
+    OF_HISTORY,
+    RANKED,
+    SIDES,
+    BonusOfTheTied,
+    DraftsAnotherOfTheTied,
+    in_order,
+    mistakes_of,
+)
 from ....models.decoders.reference import Decoder
 from ....models.decoding_settings import DRAFT, ORDERS, PLAIN, NoTextLaw, one_text_law, requests_of
 from ....models.law import Markov, Model
@@ -70,7 +78,8 @@ def tied_requests(cell: TextCell, order: Sequence[str]) -> list[TextCell]:
 
     On the first pair the target's rows are cut so. Engines may differ there, but not with speculation and without. On
     the second one the draft's are, which changes no law: drafts that are cut in another way than the rows they are
-    verified by would show. Where the largest score is taken, they change no text, and the second pair is left out.
+    verified by would show. Where the largest score is taken, they change no text, and the second pair is left out; the
+    first one has drafts that are accepted, if any are, so that bonus tokens are cut, too.
     """
     greedy = cell.settings.get("temperature") == 0
     if len(requests_of(cell.settings)) > 1 or not (greedy or {*RANKED} & {*cell.settings}):
@@ -78,6 +87,9 @@ def tied_requests(cell: TextCell, order: Sequence[str]) -> list[TextCell]:
     asked = cell._replace(settings=_cutting(cell))
     pairs = [pair for pair in map(tied_pair, range(MOST_PAIRS)) if _cut_by_ties(pair.target, asked, order)]
     of_target = [asked._replace(problem=pair) for pair in pairs if _defined(pair.draft, asked, order)]
+    if greedy and cell.sampling == DRAFT:
+        drafts = [one for request in of_target[:1] for one in _with_other_drafts(request, order)]
+        of_target = sorted(drafts, key=lambda request: -_bonus_shown(request, order))
     drafted = pairs[:1] if cell.sampling == DRAFT and not greedy else []
     of_drafts = (request for pair in drafted for request in _on_tied_drafts(asked, pair) if _shows_tied(request, order))
     return [*of_target[:1], *islice(of_drafts, 1)]
@@ -97,6 +109,26 @@ def _on_tied_drafts(request: TextCell, pair: Problem) -> Iterator[TextCell]:
     for number in range(MOST_PAIRS):
         target, name = drawn_pair(number).target, pair.name.replace("tied", f"tied-drafts-{number}")
         yield request._replace(problem=Problem(3, 2, target, pair.target, name))
+
+
+def _with_other_drafts(request: TextCell, order: Sequence[str]) -> Iterator[TextCell]:
+    """Yield a request on a tied pair, then with the drafts of drawn pairs."""
+    pair = request.problem
+    yield request
+    for number in range(MOST_PAIRS):
+        other = request._replace(problem=Problem(3, 2, pair.target, drawn_pair(number).draft, f"{pair.name}-{number}"))
+        if _defined(other.problem.draft, other, order):
+            yield other
+
+
+def _bonus_shown(request: TextCell, order: Sequence[str]) -> int:
+    """Return of how many of two ways to take one of the likeliest another bonus token would show."""
+    shown = 0
+    for last in (False, True):
+        kinds = [type("", (BonusOfTheTied,), {"last": last, "alike": alike}) for alike in (True, False)]
+        right, wrong = (_law(in_order(kind, order), request, clear=False) for kind in kinds)
+        shown += right is not None and wrong is not None and distance(right, wrong) >= TOLD
+    return shown
 
 
 def _shows_tied(request: TextCell, order: Sequence[str]) -> bool:

@@ -259,6 +259,14 @@ def test_a_decoder_that_breaks_ties_in_another_way_with_a_draft_is_refuted_by_th
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("name, verdict", [("bonus_of_the_last", "refuted"), ("bonus_of_the_first", "refuted"),
+                                           ("the_last_always", "holds")])  # fmt: skip
+def test_at_temperature_0_a_tie_is_cut_in_bonus_tokens_too_whichever_of_the_tied_an_engine_takes(name, verdict):
+    report = audit_engine(planted(name), levels=("exact",), settings={"temperature": 0}, tokens=3)
+    assert report.verdict == verdict
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize("settings", [{"top_k": 2}, {"top_p": 0.9}], ids=str)
 def test_a_decoder_that_drafts_another_one_of_the_tied_than_it_verifies_by_is_refuted_on_a_tie_of_the_draft(settings):
     engine = planted("drafts_another_of_the_tied", settings=(*settings,))
