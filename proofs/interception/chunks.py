@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .called_ids import CalledIds
-from .following import following_once
+from .following import LEFT_PATH, following_once
 from .outcomes import Outcome, Raised
 from .row_draws import RowDraw, RowLaw, WideTracer
 
@@ -80,6 +80,8 @@ def _traced(
         unlike = {i: o for i, o in emitted_by.items() if o != (*prefix, start + i)}
         if unlike and (inside.drawn is None or 2 * len(unlike) > len(indices)):
             return None
+        if any(isinstance(o, Raised) and o.error == LEFT_PATH for o in unlike.values()):
+            return None  # behind such a token it draws more numbers: what it emits then is not known
         own += [(o, probability * float(share[i])) for i, o in unlike.items()]
         weights[start + possible] += share[possible]
         weights[[start + i for i in unlike]] = 0.0

@@ -69,6 +69,18 @@ def two_levels_that_drop_a_draft(target, draft, tokens, rng):
     return emitted[:-1] if len(emitted) > len(tokens) and emitted[-1] in (4011, 4012, 4013) else emitted
 
 
+@_verifying
+def pairs_and_a_number_that_decides_nothing(weights, rng):
+    """Draw a pair of tokens by its weight, and one of the two; behind id 6 one more number, which is right."""
+    sums = np.add.reduceat(weights, range(0, len(weights), 2))
+    start = 2 * int(rng.choice(len(sums), p=sums / sums.sum()))
+    inside = weights[start : start + 2]
+    token = start + int(rng.choice(len(inside), p=inside / inside.sum()))
+    if token == 6 and rng.random() < 0.5:
+        return token
+    return token
+
+
 def _sorting(mistaken=lambda token: token):
     @_verifying
     def verify(weights, rng):

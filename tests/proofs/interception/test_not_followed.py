@@ -44,6 +44,12 @@ def test_of_a_draw_by_chunk_and_token_the_law_is_allowed_what_its_calls_may_have
     assert evidence.detail.by_calls.confirmations == INSIDE and law.not_called > 0.5
 
 
+def test_a_token_of_a_chunk_behind_which_more_numbers_are_drawn_leaves_the_law_open(sandbox):
+    """Every token of pairs is called, so that nothing else is unknown."""
+    law = wide_law(sandbox, f"{STYLES}:pairs_and_a_number_that_decides_nothing", wide(1003, 1))
+    assert (lossless(law).verdict, law.known) == ("no-evidence", False)
+
+
 def test_drafts_that_its_calls_may_have_missed_the_loss_of_are_in_the_bound_on_accepted_tokens_too(sandbox):
     law = wide_law(sandbox, f"{STYLES}:two_levels_that_drop_a_draft", wide(5003, 1))
     evidence = optimal(law)
