@@ -44,6 +44,9 @@ BATCH_TOKENS = 2
 TIED_DRAFTS = "drafts that keep another one of tokens as likely than they are verified by"
 """What the mistake of ``DraftsAnotherOfTheTied`` is called."""
 
+TIED = "another of the tokens that are as likely where a cut falls between them"
+"""What is said of mistakes about ties where no request is cut so: of batches, driven engines and pairs of the user."""
+
 PROMPT = [1, 0, 0]
 """The prompt with which settings of the history are asked too."""
 
@@ -93,6 +96,13 @@ def tied_requests(cell: TextCell, order: Sequence[str]) -> list[TextCell]:
     drafted = pairs[:1] if cell.sampling == DRAFT and not greedy else []
     of_drafts = (request for pair in drafted for request in _on_tied_drafts(asked, pair) if _shows_tied(request, order))
     return [*of_target[:1], *islice(of_drafts, 1)]
+
+
+def _of_ties(request: TextCell, tied: Sequence[TextCell]) -> list[str]:
+    """Return the mistake about ties that no request shows. tied: those that are cut between equally likely tokens."""
+    requests = requests_of(request.settings)
+    cut = any("top_k" in one or one.get("top_p", 1) < 1 or one.get("temperature") == 0 for one in requests)
+    return [TIED] if cut and not tied else []
 
 
 def _cut_by_ties(model: Model, request: TextCell, order: Sequence[str]) -> bool:
@@ -242,9 +252,11 @@ def told_apart(engine: Engine, cells: Sequence[TextCell], own: bool) -> list[Tex
     if own:
         apart = {name for cell in cells for name in told_by(cell, order) or ()}
         left = [name for name in _names(first, order) if name not in apart]
-        return [first._replace(untold=tuple(left)), *others]
+        tied = [cell for cell in cells if _cut_by_ties(cell.problem.target, cell, order)]
+        return [first._replace(untold=(*left, *_of_ties(first, tied))), *others]
     chosen, left = telling_requests(first, order, engine.settings or (), alone=bool(engine.driver))
     tied = [] if engine.driver else tied_requests(first, order)
+    left += _of_ties(first, tied)
     if tied and first.sampling == DRAFT and first.settings.get("temperature") != 0 and len(tied) < 2:
         left = [*left, TIED_DRAFTS]
     return [chosen[0]._replace(untold=tuple(left)), *chosen[1:], *tied, *others]

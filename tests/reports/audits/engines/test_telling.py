@@ -21,6 +21,7 @@ from draftproof.proofs.laws.text_masses import distance
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.cells import TextCell, decoder_problem, kept_problem
 from draftproof.reports.audits.engines.telling import (
+    TIED,
     TIED_DRAFTS,
     TOLD,
     mistakes_by_request,
@@ -114,11 +115,21 @@ def test_settings_that_do_not_rank_tokens_are_asked_of_no_tie(settings):
 
 
 def test_requests_stay_as_they_are_without_speculation_and_on_pairs_of_the_user():
-    for cell in (asked({"top_k": 2}, PLAIN), asked({}), asked({"top_k": 2, "n": 2}), asked({"top_p": 1.0})):
+    for cell in (asked({"top_k": 2}, PLAIN), asked({}), asked({"top_p": 1.0})):
         assert told_apart(REFERENCE, [cell], own=False) == [cell]
     own = asked({"top_k": 2, "top_p": 0.9})._replace(problem=kept_problem("reversed-V4-gamma3"))
     (same,) = told_apart(REFERENCE, [own], own=True)
-    assert same._replace(untold=()) == own and "top_p before top_k" in same.untold
+    assert same._replace(untold=()) == own and "top_p before top_k" in same.untold and TIED in same.untold
+    (tied,) = told_apart(REFERENCE, tied_requests(asked({"top_k": 2}), ORDER)[:1], own=True)
+    assert TIED not in tied.untold
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 2, "n": 2}, {"temperature": 0, "n": 2}])
+def test_a_batch_is_asked_of_no_tie_and_that_is_named(settings):
+    (cell,) = told_apart(REFERENCE, [asked(settings)], own=False)
+    assert cell.untold == (TIED,)
+    report = audit_engine(REFERENCE, levels=("exact",), settings=settings, tokens=2)
+    assert report.verdict == "holds" and any(TIED in sentence for sentence in report.not_examined)
 
 
 def test_a_driven_engine_is_asked_once_on_the_pair_that_tells_most():
@@ -126,6 +137,7 @@ def test_a_driven_engine_is_asked_once_on_the_pair_that_tells_most():
     driven = driven or Engine("driven", "", "", driver="some.driver", order="draftproof-reference")
     settings = {"top_k": 2, "top_p": 0.9}
     (only,) = told_apart(driven, [asked(settings)], own=False)
+    assert TIED in only.untold
     assert len(only.untold) < len({*mistakes_of(settings, ORDER)} - told_by(asked(settings), ORDER))
 
 
