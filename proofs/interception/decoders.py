@@ -3,6 +3,7 @@
 import inspect
 import json
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -205,8 +206,10 @@ def use_without_settings(decode: Callable, server: Server, request: Mapping[str,
 def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     """Return the law of what one call yields, or why there is none.
 
-    Several texts have a law together if it has few paths. Else each has its law, given what the others drew.
+    Several texts have a law together if it has few paths. Else each has its law, given what the others drew, and all
+    have one together if there is time to follow it in the first half of the request's.
     """
+    half_of_the_time = time.process_time() + followed.server.limits.timeout / 2
     warm = followed.call()
     if isinstance(warm, Raised):
         return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
@@ -221,6 +224,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
         found = _together([part.found for part in parts])
         found.reason = found.reason or stopped
         if found.reason is None and ways <= MOST_AFTERWARDS:
+            followed.exploration.until = half_of_the_time
             whole = followed.explored(MOST_CHOICES_AFTERWARDS)
             found, parts = (whole, []) if whole.law is not None else (found, parts)
     answer = _facts(followed, found) | {"each_alone": [_encoded(one.law) for one in alone]}

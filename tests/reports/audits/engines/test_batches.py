@@ -25,9 +25,9 @@ EIGHT = {"prompt": [1], "together": [{"temperature": 0}, {"eos": [0]}, {"prompt"
                                      {"prompt": [0]}, {"stop": [[1, 0]]}, {}]}  # fmt: skip
 
 
-def audited(sample, settings, tokens, engine=None):
+def audited(sample, settings, tokens, engine=None, **limits):
     engine = engine or Engine("batch", "planted", sample, follows=True, forged=False)
-    report = audit_engine(engine, [long_problem()], levels=("exact",), settings=settings, tokens=tokens)
+    report = audit_engine(engine, [long_problem()], levels=("exact",), settings=settings, tokens=tokens, **limits)
     return report, {e.claim: str(e.verdict) for e in report.evidence}
 
 
@@ -72,6 +72,12 @@ def test_three_requests_with_v_2_and_gamma_2_are_followed_together_exactly(name,
     assert report.verdict == verdict
     assert {(e.law.exactness, e.detail.drawn) for e in report.evidence} == {(Strength.LATTICE, 0)}
     assert max(e.law.paths for e in report.evidence) == 24**3
+
+
+@pytest.mark.long
+def test_where_there_is_no_time_for_all_together_the_laws_by_slot_stay():
+    report, _ = audited(f"{SUBJECTS / 'wrong_without_drafts_too.py'}:right", THREE, 3, timeout=30)
+    assert report.verdict == "holds" and Strength.BY_CALLS in {e.law.exactness for e in report.evidence}
 
 
 def test_four_requests_are_judged_by_few_calls_and_no_law_is_called_exact():
