@@ -112,12 +112,6 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{name}: {text}")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """Return one worker more than there are cores: a fifth of its time a test waits, for a limit or a server."""
-    return (os.cpu_count() or 1) + 1
-
-
 LEFT = pytest.StashKey[Counter]()
 """How many tests are not run in this session, by reason."""
 
