@@ -146,20 +146,21 @@ class Level(NamedTuple):
     rest: Row
 
 
-def multi_round(target: Row, draft: Row, add: Add) -> Level:
-    """Return how often each token is accepted among equal siblings, and how often drawn after all were rejected.
+def by_rejection(target: Row, draft: Row, siblings: int, add: Add) -> Level:
+    """Return what multi-round rejection makes of siblings.
 
     The rows are computed in float32 as ``verifiers/trees`` does; drafts, coins and the last draw are exact.
     """
-    left, reached, accepted, drafted = target, 1.0, np.zeros(len(target)), draft > 0
-    for _ in range(SIBLINGS):
-        coins = np.zeros(len(target))
-        coins[drafted] = np.minimum(left[drafted] / draft[drafted], np.float32(1))
-        kept = reached * draft * coins
+    left, reached, accepted = target, 1.0, np.zeros(len(target))
+    for _ in range(siblings):
+        ratios = np.divide(left, draft, out=np.zeros_like(left), where=draft > 0)
+        kept = reached * draft.astype(float) * np.minimum(ratios, np.float32(1))
         accepted, reached = accepted + kept, reached - kept.sum()
         rest = np.maximum(left - draft, np.float32(0))
-        left = rest / add(rest)
-    return Level(accepted, reached * left / left.sum(dtype=np.float64))
+        if not (total := add(rest)):
+            break
+        left = rest / total
+    return Level(accepted, reached * left / left.sum(dtype=float))
 
 
 def level_deviation(target: Row, level: Level, levels: int) -> float:
@@ -182,4 +183,4 @@ def level_deviation(target: Row, level: Level, levels: int) -> float:
 
 def multi_round_deviation(target: Row, draft: Row, add: Add) -> float:
     """Return at least the total variation of ``GAMMA`` levels of multi-round rejection."""
-    return level_deviation(target, multi_round(target, draft, add), GAMMA)
+    return level_deviation(target, by_rejection(target, draft, SIBLINGS, add), GAMMA)

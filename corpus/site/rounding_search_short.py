@@ -12,15 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from draftproof.corpus.site.rounding_search import (
-    VOCABULARY,
-    Add,
-    Level,
-    Row,
-    in_order,
-    in_pairs,
-    kept_lengths,
-)
+from draftproof.corpus.site.rounding_search import VOCABULARY, Add, Level, Row, in_order, in_pairs, kept_lengths
 from draftproof.verifiers.trees import k_seq, list_gumbel
 
 ONE = np.float32(1)
@@ -195,22 +187,6 @@ def sibling_rows(made: Siblings, steps: int) -> tuple[Row, Row]:
         row[-2] = math.floor((left - float(row[-3])) * 2**22) / 2**22
         row[-1] = left - float(row[-3]) - float(row[-2])
     return target, draft
-
-
-def by_rejection(target: Row, draft: Row, siblings: int, weighted: bool = False) -> Level:
-    """Return what multi-round rejection makes of siblings, or traversal verification with its weight."""
-    left, weight, reached, accepted = target, ONE, 1.0, np.zeros(len(target))
-    for _ in range(siblings):
-        ratios = np.divide(left, draft, out=np.zeros_like(left), where=draft > 0)
-        kept = reached * draft.astype(float) * np.minimum(weight * ratios if weighted else ratios, ONE)
-        accepted, reached = accepted + kept, reached - kept.sum()
-        rest = np.maximum((weight * left if weighted else left) - draft, np.float32(0))
-        if not (total := in_order(rest)):
-            break
-        if weighted:
-            weight = np.minimum(total / ((total + ONE) - weight), ONE)
-        left = rest / total
-    return Level(accepted, reached * left / left.sum(dtype=float))
 
 
 def by_k_seq(target: Row, draft: Row, siblings: int) -> Level:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from draftproof.corpus.site import rounding_search as search
 from draftproof.corpus.site import rounding_search_short as short
 from draftproof.corpus.site import rounding_table
 from draftproof.corpus.site.rounding_search import VOCABULARY, in_order, in_pairs
@@ -109,7 +110,8 @@ def test_a_bound_that_is_too_small_by_a_planted_factor_is_below_what_the_search_
                                   "block verification, gamma 8"])  # fmt: skip
 def test_sums_that_are_off_by_more_than_rounding_exceed_the_bounds(rule, monkeypatch):
     """Each sum is a hundredth too large."""
-    monkeypatch.setattr(short, "in_order", lambda row: in_order(row) * np.float32(1.01))
+    for module in (search, short):
+        monkeypatch.setattr(module, "in_order", lambda row: in_order(row) * np.float32(1.01))
     for order in rounding_table.ORDERS[:-1]:
         assert rounding_table.SEARCHED[rule](18) > rounding_table.worst_bound(rule, "float32", order)
 
