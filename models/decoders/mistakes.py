@@ -6,7 +6,7 @@ from typing import Any
 
 from ...verifiers.arithmetic import normalised
 from ..decoding_settings import AMBIGUOUS, CUTS, DRAFT, TextRequest, ended, modified
-from ..law import Prefix
+from ..law import Model, Prefix
 from . import mutants
 from .mutants import OnOneSide, without
 from .reference import Decoder, DrawnToken, Row
@@ -56,7 +56,14 @@ class InAnotherOrder(OnOneSide):
         return modified(self.target.row(self.prompt + text), asked, self.wrong_order)
 
 
-class DraftedWithout(Decoder):
+class DraftedByAnotherRow(Decoder):
+    """A decoder that accepts a drafted token that its draft row rules out wherever the target may write it."""
+
+    def accepts(self, p: Row, q: Row, token: int) -> bool:
+        return super().accepts(p, q, token) if q[token] else p[token] > 0
+
+
+class DraftedWithout(DraftedByAnotherRow):
     """A decoder that draws drafted tokens without some settings, and verifies by draft rows that have them."""
 
     lost: tuple[str, ...] = ()
@@ -65,42 +72,40 @@ class DraftedWithout(Decoder):
         assert self.draft is not None
         return self.row(self.draft, text, without(self.settings, *self.lost))
 
-    def accepts(self, p: Row, q: Row, token: int) -> bool:
-        return super().accepts(p, q, token) if q[token] else p[token] > 0
+
+def row_with_ties_cut(decoder: Decoder, model: Model, text: Prefix, keep_last: bool) -> Row:
+    """Return a row under the settings where the first or the last of equally likely tokens stay under a cut."""
+    row = model.row(decoder.prompt + text)
+    moved = [float(p) * (1 + keep_last * token * CLEARLY) for token, p in enumerate(row)]
+    asked = TextRequest(decoder.prompt, text, decoder.tokens, decoder.settings, decoder.doubts)
+    return modified(moved, asked, decoder.order)
 
 
-class DraftsAnotherOfTheTied(Decoder):
+class DraftsAnotherOfTheTied(DraftedByAnotherRow):
     """A decoder that draws drafted tokens as if the last of those that are as likely stayed under a cut-off."""
 
     def sampled_row(self, text: Prefix) -> Row:
         assert self.draft is not None
-        moved = [float(p) * (1 + token * CLEARLY) for token, p in enumerate(self.draft.row(self.prompt + text))]
-        stay = modified(moved, TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts), self.order)
+        stay = row_with_ties_cut(self, self.draft, text, keep_last=True)
         whole = self.row(self.draft, text, without(self.settings, *RANKED))
         return normalised([p if kept else 0.0 for p, kept in zip(whole, stay, strict=True)])
 
-    def accepts(self, p: Row, q: Row, token: int) -> bool:
-        return super().accepts(p, q, token) if q[token] else p[token] > 0
-
 
 class BonusOfTheTied(Decoder):
-    """A decoder that takes the first of tokens that are as likely, but for the bonus token behind a draft the last.
+    """A decoder that takes the first of equally likely tokens, but the last one as the bonus token behind a draft.
 
-    last: whether it is the other way round. alike: whether the bonus token is taken as the others are, which is right.
+    keeps_last: whether it takes the last one, and the first as the bonus token. same_bonus: whether the bonus token is
+    chosen like the others, which is right.
     """
 
-    last, alike = False, False
+    keeps_last, same_bonus = False, False
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        return self._taken(text, self.last)
+        return row_with_ties_cut(self, self.target, text, self.keeps_last)
 
     def bonus(self, text: Prefix, place: int) -> int:
-        return self.chance.draw(self._taken(text, self.last != (place > 0 and not self.alike)))
-
-    def _taken(self, text: Prefix, last: bool) -> Row:
-        row = self.target.row(self.prompt + text)
-        moved = [float(p) * (1 + last * token * CLEARLY) for token, p in enumerate(row)]
-        return modified(moved, TextRequest(self.prompt, text, self.tokens, self.settings, self.doubts), self.order)
+        other = place > 0 and not self.same_bonus
+        return self.chance.draw(row_with_ties_cut(self, self.target, text, self.keeps_last != other))
 
 
 class BehindThePrompt(Decoder):

@@ -64,13 +64,13 @@ drafts_another_of_the_tied = decoder_of(DraftsAnotherOfTheTied)
 class BonusOfTheFirst(BonusOfTheTied):
     """A decoder that takes the last of tokens that are as likely, but for the bonus token the first."""
 
-    last = True
+    keeps_last = True
 
 
 class TheLastAlways(BonusOfTheFirst):
     """A right decoder that takes the last of tokens that are as likely."""
 
-    alike = True
+    same_bonus = True
 
 
 def _with_its_kind(kind):

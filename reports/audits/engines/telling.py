@@ -132,10 +132,10 @@ def _with_other_drafts(request: TextCell, order: Sequence[str]) -> Iterator[Text
 
 
 def _bonus_shown(request: TextCell, order: Sequence[str]) -> int:
-    """Return of how many of two ways to take one of the likeliest another bonus token would show."""
+    """Return in how many of two engines another bonus token would show: they take the first or the last of the tied."""
     shown = 0
     for last in (False, True):
-        kinds = [type("", (BonusOfTheTied,), {"last": last, "alike": alike}) for alike in (True, False)]
+        kinds = [type("", (BonusOfTheTied,), {"keeps_last": last, "same_bonus": same}) for same in (True, False)]
         right, wrong = (_law(in_order(kind, order), request, clear=False) for kind in kinds)
         shown += right is not None and wrong is not None and distance(right, wrong) >= TOLD
     return shown
