@@ -287,15 +287,27 @@ def one_text_law(
     model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str], doubts: list[bool] | None = None
 ) -> dict[Prefix, float]:
     """Return the law of one text: text -> probability. doubts: as of ``TextRequest``."""
-    prompt, law = tuple(settings.get("prompt") or ()), {}
+    prompt = tuple(settings.get("prompt") or ())
+
+    def row_after(text: Prefix) -> Row:
+        return modified(model.row(prompt + text), TextRequest(prompt, text, tokens, settings, doubts), order)
+
+    return law_of_rows(row_after, tokens, settings)
+
+
+def law_of_rows(row_after: Callable[[Prefix], Row], tokens: int, settings: Mapping[str, Any]) -> dict[Prefix, float]:
+    """Return the law of one text: text -> the product of its tokens' probabilities.
+
+    row_after: function from a text to the probabilities of its next token. tokens: the cap of a text.
+    """
+    law: dict[Prefix, float] = {}
     open_texts: list[tuple[Prefix, float]] = [((), 1.0)]
     while open_texts:
         text, mass = open_texts.pop()
         if ended(text, tokens, settings):
             law[text] = mass
-            continue
-        row = modified(model.row(prompt + text), TextRequest(prompt, text, tokens, settings, doubts), order)
-        open_texts += [((*text, token), mass * p) for token, p in enumerate(row) if p]
+        else:
+            open_texts += [((*text, token), mass * p) for token, p in enumerate(row_after(text)) if p]
     return law
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from .decoding_settings import AMBIGUOUS, NoTextLaw, TextRequest, ended, modified
+from .decoding_settings import AMBIGUOUS, NoTextLaw, Row, TextRequest, law_of_rows, modified
 from .law import Model, Prefix
 
 MOST_WAYS = 3**6
@@ -21,32 +21,31 @@ def texts_that_may_be(
 
     For the arguments see ``decoding_settings.one_text_law``.
     """
-    prompt, texts = tuple(settings.get("prompt") or ()), set[Prefix]()
-    open_texts: list[Prefix] = [()]
-    while open_texts:
-        text = open_texts.pop()
-        if ended(text, tokens, settings):
-            texts.add(text)
-            continue
-        try:
-            stay = _may_stay(model.row(prompt + text), TextRequest(prompt, text, tokens, settings, []), order)
-        except NoTextLaw:
-            stay = None
-        if stay is None:
-            return None
-        open_texts += [(*text, token) for token in stay]
-    return frozenset(texts)
+    prompt = tuple(settings.get("prompt") or ())
+
+    def row_after(text: Prefix) -> Row:
+        row = model.row(prompt + text)
+        stay = _may_stay(row, TextRequest(prompt, text, tokens, settings, []), order)
+        return [float(token in stay) for token in range(len(row))]
+
+    try:
+        return frozenset(law_of_rows(row_after, tokens, settings))
+    except NoTextLaw:
+        return None
 
 
-def _may_stay(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> set[int] | None:
-    """Return the tokens that may be written next: those that stay where the row and thresholds move within rounding."""
+def _may_stay(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> set[int]:
+    """Return the tokens that may be written next: those that stay where the row and thresholds move within rounding.
+
+    Raises: NoTextLaw, also where there are more ways than MOST_WAYS.
+    """
     doubts: list[bool] = []
     stay = _staying(row, request._replace(doubts=doubts), order)
     if not doubts:
         return stay
     cuts = [name for name in THRESHOLDS if request.settings.get(name)]
     if 3 ** (len(row) + len(cuts)) > MOST_WAYS:
-        return None
+        raise NoTextLaw(f"cuts of a row may fall in more than {MOST_WAYS} ways")
     for factors in _factors(len(row) + len(cuts), request.settings):
         moved = [float(p) * factor for p, factor in zip(row, factors)]
         cut = {name: request.settings[name] * factor for name, factor in zip(cuts, factors[len(row) :])}
