@@ -6,6 +6,7 @@ from typing import Any
 from ...models.decoding_settings import PLAIN
 from ...verifiers.details import TextLawDetail
 from ...verifiers.evidence import Evidence, without_smallest
+from .positions import counted
 
 
 def nothing_drafted(evidence: Sequence[Evidence]) -> bool:
@@ -25,8 +26,8 @@ def by_plain_alone(evidence: Sequence[Evidence]) -> str:
     of_law = [e for e in evidence if e.claim == "lossless" and isinstance(e.detail, TextLawDetail) and e.detail.why]
     own = sum(e.own_alone for e in of_law)
     calls = len(of_law) - own
-    said = [f"{own} request{'s' * (own > 1)}"] if own else []
-    said += [f"part of {calls} call{'s' * (calls > 1)}"] if calls else []
+    said = [counted(own, "request")] if own else []
+    said += [f"part of {counted(calls, 'call')}"] if calls else []
     return f"; {' and '.join(said)} by same-as-plain alone" if said else ""
 
 

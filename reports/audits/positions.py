@@ -48,6 +48,11 @@ def _pairs(sets: Sets) -> set[tuple[int, int]]:
     return {(a, b) for one in sets for a, b in combinations(sorted(one), 2)}
 
 
+def counted(number: int, what: str) -> str:
+    """Return the number and the noun, in the plural unless it is one."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def ranges(sizes: Iterable[int]) -> str:
     """Return whole numbers as ranges: 2 to 5, 8, 127 to 129."""
     runs: list[list[int]] = []

@@ -12,7 +12,7 @@ from ...proofs.time_limits import NOT_REACHED
 from ...verifiers.details import Detail, TextLawDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .drafts import by_plain_alone, compared_with_itself, drafts_seen, nothing_drafted, of_levels
-from .positions import decided_positions, ranges
+from .positions import counted, decided_positions, ranges
 from .scope_table import ScopeRow, scope_rows
 
 
@@ -389,8 +389,3 @@ def regions_covered(report: Run) -> str:
 def _covered(report: Run) -> str:
     said = regions_covered(report)
     return f"; input regions covered: {said}" if said else ""
-
-
-def counted(number: int, what: str) -> str:
-    """Return the number and the noun, in the plural unless it is one."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
