@@ -95,13 +95,14 @@ class _Blocks:
         self.strays = self.unknown = self.not_called = self.missed = 0.0
         self.looked_up = self.looked_up_explained = self.looked_up_certain = 0.0
         self.entries: dict[Prefix, Row] = {}
-        self.called, self.least, self.confirmations = 0, None, 0
+        self.called, self.least = 0, None
         self.ids: set[int] = set()
 
     def law(self, **about: Any) -> WideMeasurement:
         """Return the law of all blocks."""
         known = {name: value for name, value in vars(self).items() if name not in ("used", "entries")}
-        return WideMeasurement(**known, looked_up_entries=self.entries, **about)
+        confirmations = INSIDE if self.missed else 0
+        return WideMeasurement(**known, looked_up_entries=self.entries, confirmations=confirmations, **about)
 
     def add(self, answer: Mapping[str, Any], rows: list[Row]) -> float:
         """Add the law given one draft block; returns the probability with which that is drafted."""
@@ -145,7 +146,6 @@ class _Blocks:
         self.unknown += drafted * answer["unknown"]
         self.not_called += drafted * answer["not_called"]
         self.missed += drafted * answer.get("missed", 0.0)
-        self.confirmations = INSIDE if self.missed else 0
         return drafted
 
     def _look_up_allowed(
