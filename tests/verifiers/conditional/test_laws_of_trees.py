@@ -271,7 +271,7 @@ def bet_means(name, problem, epsilon=0.0):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_no_bet_on_a_tree_gains_on_average_under_its_rule(name):
-    """On rows with zeros, ties and rows alike, where tokens may go on together or apart."""
+    """On rows with zeros, with ties, and equal rows of both models; equal siblings are merged or kept apart."""
     for problem in PROBLEMS:
         if problem.tree.how in TREE_REFERENCES[name].drafts:
             assert bet_means(name, problem) <= 1 + 1e-12, problem.name
