@@ -13,11 +13,11 @@ from .sources import GOLDEN
 FURTHER = (24, 24)
 """Further indices of a long row: those that take turns over rows and draft blocks, and those drawn by weight."""
 
-FURTHER_OF_LARGE = (12, 12)
-"""The same over the largest vocabularies, where calls take longest."""
+FURTHER_OF_SEVERAL = (12, 12)
+"""The same where there are several draft blocks or rows, and over the largest vocabularies, where calls take longest."""
 
-FURTHER_OF_SEVERAL = (8, 2)
-"""The same where there are several draft blocks."""
+FURTHER_OF_MANY = (8, 2)
+"""The same where there are many draft blocks."""
 
 FEW_FURTHER = 4
 """Further indices of a row of a problem that differs from an earlier one in some weights alone."""
@@ -25,14 +25,17 @@ FEW_FURTHER = 4
 LARGE = 100_000
 """Vocabulary from which on it is one of the largest."""
 
-SEVERAL_BLOCKS = 16
-"""Draft blocks from which on special indices take turns too, and replays at the ends of what a path allows."""
+TURNS = 4
+"""Number of rows, or paths, of which one has all special indices, or all replays, where they take turns."""
+
+SEVERAL_BLOCKS = TURNS
+"""Draft blocks from which on they do: each row of a block then has them on one block of so many."""
+
+MANY_BLOCKS = 16
+"""Draft blocks from which on fewer further indices are called."""
 
 LEAST_SHARE = (100, 16)
 """Indices of a short row that each draft block calls at least, of several blocks or of many: they take turns."""
-
-TURNS = 4
-"""Number of rows, or blocks, of which one has all special indices, or all replays."""
 
 INSIDE = 240
 """Indices drawn by weight over all chunks of a vocabulary: what so many calls miss is in the resolution of the law."""
@@ -62,16 +65,20 @@ class CalledIds:
     def __init__(self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, brief: bool,
                  every: bool = False):  # fmt: skip
         self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
-        self.brief, self.every, self.several = brief, every, blocks >= SEVERAL_BLOCKS
-        alone = FURTHER_OF_LARGE if vocabulary >= LARGE else FURTHER
-        self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else alone
+        self.brief, self.every, self.many = brief, every, blocks >= MANY_BLOCKS
+        self.several = blocks >= SEVERAL_BLOCKS or vocabulary >= LARGE
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
         self.rows = 0
 
     @property
+    def brief_now(self) -> bool:
+        """Return whether the next row has few special indices, and its path few replays: another row has them all."""
+        return (self.several or self.rows >= TURNS) and (self.number + self.rows) % TURNS > 0
+
+    @property
     def replays(self) -> int | None:
-        """Return how often each path of the block is replayed; None for as often as without turns."""
-        return 1 if self.several and self.number % TURNS else None
+        """Return how often the path before the next row is replayed; None for as often as without turns."""
+        return 1 if self.brief_now else None
 
     def of(self, row: RowDraw) -> list[int]:
         """Choose indices of the next row: all of a short one, else special ones and others that take turns."""
@@ -79,11 +86,12 @@ class CalledIds:
         if self.brief:
             chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
         elif len(possible) <= ALL_CALLED:
-            chosen = possible if self.every or len(possible) <= LEAST_SHARE[self.several] else self._share(row)
+            chosen = possible if self.every or len(possible) <= LEAST_SHARE[self.many] else self._share(row)
         else:
-            taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
-            chosen = [*self._special(row), *self._scattered(possible, taken)]
-            chosen += self._by_weight(row, self.by_weight)
+            turns = self.several or self.rows >= TURNS
+            further, by_weight = FURTHER_OF_MANY if self.many else FURTHER_OF_SEVERAL if turns else FURTHER
+            taken = (self.number + self.blocks * (k + self.rows * further) for k in range(further))
+            chosen = [*self._special(row), *self._scattered(possible, taken), *self._by_weight(row, by_weight)]
         self.rows += 1
         ids = sorted({int(i) for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
         self.draw.shuffle(ids)  # where time ends the calls
@@ -125,16 +133,16 @@ class CalledIds:
 
     def _share(self, row: RowDraw) -> list[int]:
         """Return this draft block's share of the ids: all blocks together call each, and each the special ones."""
-        count = max(LEAST_SHARE[self.several], math.ceil(len(row.weights) / self.blocks))
+        count = max(LEAST_SHARE[self.many], math.ceil(len(row.weights) / self.blocks))
         turn = range(self.number * count, (self.number + 1) * count)
         return [*self._special(row), *self._scattered(np.arange(len(row.weights)), turn)]
 
     def _special(self, row: RowDraw) -> list[int]:
-        """Return the indices that code may take for others; of several draft blocks some have all, the others a few."""
+        """Return the indices that code may take for others; where rows take turns some have all, the others a few."""
         possible, size = row.possible, len(row.weights)
         chosen = [0, size - 1, *self.live, *range(self.vocabulary, size), int(row.weights.argmax())]
         chosen.append(int(possible[row.weights[possible].argmin()]))
-        if self.several and (self.number + self.rows) % TURNS:
+        if self.brief_now:
             return chosen
         chosen += [self.vocabulary - 1, *DRAFTED_IDS, *range(max(size - 3, 0), size)]
         for power in (7, 8, 10, 12, 15, 16, 17):
