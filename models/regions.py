@@ -49,7 +49,7 @@ KEPT = Path(__file__).with_name("coverage.json")
 """The effects on the problems of every audit, computed beforehand: that takes as long as some of their laws."""
 
 VISIBLE = 1e-12
-"""The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding.rule``)."""
+"""The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding``)."""
 
 TINY = (Fraction(1, 10**8), Fraction(1, 10**5), Fraction(1, 100), Fraction(1, 10))
 LEVELS = (*TINY, Fraction(1, 2), *(1 - e for e in reversed(TINY)))

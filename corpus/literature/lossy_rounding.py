@@ -11,7 +11,7 @@ from draftproof.corpus.literature.shares_rounding import truncated_cost
 from draftproof.models.law import Prefix
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
-from draftproof.proofs.rounding.theorem import SURE, both, growth, running_sum_bound
+from draftproof.proofs.rounding.token_and_block import SURE, both, growth, running_sum_bound
 from draftproof.proofs.rounding.tree_rules import hierarchical_cost, levels_of, tree_size
 from draftproof.verifiers.trees import lossy_steps
 from draftproof.verifiers.trees.draft_tree import IID

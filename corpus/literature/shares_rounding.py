@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
-from draftproof.proofs.rounding.theorem import SURE, both, growth, sum_error
+from draftproof.proofs.rounding.token_and_block import SURE, both, growth, sum_error
 from draftproof.proofs.rounding.tree_rules import TreeSize, choice_by_shares, inverse, law_of_drafts_off, tree_size
 from draftproof.verifiers.arithmetic import Row, ratio
 from draftproof.verifiers.trees.global_resolution import FEW_SWEEPS, weighed

@@ -3,7 +3,7 @@
 import math
 
 from draftproof.models.problem import Problem
-from draftproof.proofs.rounding.theorem import SURE, both, growth, running_sum_bound
+from draftproof.proofs.rounding.token_and_block import SURE, both, growth, running_sum_bound
 from draftproof.proofs.rounding.tree_rules import inverse
 
 

@@ -39,7 +39,7 @@ site.add_command(zoo)
 @click.option("--workers", type=click.IntRange(1), help="Audits at a time; as many as there are processors by default.")
 def engines(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | None) -> None:
     """Audit every adapter and engine that is there, and write the page of engines."""
-    from draftproof.corpus.site.surveying import write_page
+    from draftproof.corpus.site.survey_command import write_page
 
     if unexpected := write_page(out, seeds, only, workers):
         stop(unexpected, REFUTED)

@@ -59,7 +59,7 @@ BY_NUMBERS = {"text": "text", "support": "impossible tokens", "batch": "batches"
 """Fields of the details that each type of numbers has its own of, and how they are called."""
 
 
-class SurveyRow(NamedTuple):
+class SurveyRow(Struct, frozen=True):
     """One adapter, engine or server in one type of numbers.
 
     version: of the engine. rule: what was run. claims: what it says of itself.

@@ -1,6 +1,6 @@
 """Rules of engines that do not keep the target's law by design: how far the first token is from it, by temperature.
 
-``python -m draftproof.corpus.site.surveying --lossy`` puts the table into the survey of the page. Both are closed
+``python -m draftproof.corpus.site.survey_command --lossy`` puts the table into the survey of the page. Both are closed
 forms: Medusa's two functions are called for each draft token (``medusa`` unpacked), of SGLang's thresholds the rule is
 written here as its JAX kernel has it, since its CUDA kernel runs nowhere here.
 """

@@ -20,8 +20,16 @@ from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.laws.law import Law
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.rule import EPSILON, HALF
-from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, both, growth, running_sum_bound, sum_depth
+from draftproof.proofs.rounding.rounding_allowed import EPSILON, HALF
+from draftproof.proofs.rounding.token_and_block import (
+    CASCADE,
+    IN_ORDER,
+    PAIRWISE,
+    both,
+    growth,
+    running_sum_bound,
+    sum_depth,
+)
 from draftproof.proofs.rounding.tree_rules import (
     TreeSize,
     hierarchical_bound,

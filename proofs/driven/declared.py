@@ -10,7 +10,7 @@ from ...models.errors import InputError
 from ...models.json_files import convert
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import NotASubject
-from ..rounding.rule import EPSILON
+from ..rounding.rounding_allowed import EPSILON
 from .coordinates import Coordinate, Noise, Uniform
 
 OWN = "own"

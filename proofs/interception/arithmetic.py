@@ -43,7 +43,7 @@ BY_ELEMENT = {
 """Functions of torch that add up no rows."""
 
 IN_TREES = {"sum", "mean"}
-"""Functions of torch that add up rows by a cascade of short sums (``rounding.theorem.sum_depth``)."""
+"""Functions of torch that add up rows by a cascade of short sums (``rounding.token_and_block.sum_depth``)."""
 
 RUNNING = {"cumsum", "logcumsumexp"}
 DIVISIONS = {"div", "divide", "true_divide", "truediv", "itruediv"}

@@ -14,7 +14,7 @@ FURTHER = (24, 24)
 """Further indices of a long row: those that take turns over rows and draft blocks, and those drawn by weight."""
 
 FURTHER_OF_SEVERAL = (12, 12)
-"""The same where there are several draft blocks or rows, and over the largest vocabularies, where calls take longest."""
+"""The same where there are several draft blocks or rows, and over large vocabularies, where calls take longest."""
 
 FURTHER_OF_MANY = (8, 2)
 """The same where there are many draft blocks."""

@@ -12,7 +12,7 @@ from ...models.problem import as_json
 from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.details import LawDetail
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED, EvidenceVerdict, LawEntry, Method, Strength, Witness
-from ..rounding.rule import excused
+from ..rounding.rounding_allowed import excused
 from . import verdict_rule
 
 UNDECIDED = (

@@ -18,7 +18,7 @@ from ...verifiers.registry import reference
 from ...verifiers.trees.draft_tree import CONTEXT, DraftTree
 from ..claims import coupling_bound
 from ..field import QQ, rational
-from ..rounding.rule import draws_trees
+from ..rounding.rounding_allowed import draws_trees
 from . import verdict_rule
 from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .reference_laws import (

@@ -11,7 +11,7 @@ from ...models.rationals import as_float
 from ...verifiers.evidence import Strength
 from ..field import in_field, rational
 from ..interception.outcomes import decoded
-from ..rounding.rule import (
+from ..rounding.rounding_allowed import (
     EPSILON,
     MOST,
     draws_trees,

@@ -15,7 +15,7 @@ def decide(deviation: Any, tolerance: float, explained: float) -> EvidenceVerdic
     """Return holds for what is rounding, refuted for more than any rounding, and no-evidence between the two.
 
     deviation: a total variation, a probability or a difference of E[tau]: a float or a Fraction.
-    tolerance: the deviation that is rounding by every measure of it (``rounding.rule``).
+    tolerance: the deviation that is rounding by every measure of it (``rounding.rounding_allowed``).
     explained: the deviation that may be rounding by one of them; at least the tolerance.
     """
     if deviation <= tolerance:

@@ -14,7 +14,7 @@ from ...models.wide import WideProblem
 from ...models.wide_rows import row_sum
 from ...verifiers.details import LawDetail, WideDetail
 from ...verifiers.evidence import REFUTED, LawEntry, Method, Witness
-from ..rounding.rule import (
+from ..rounding.rounding_allowed import (
     HALF,
     MOST,
     Precision,
@@ -24,7 +24,7 @@ from ..rounding.rule import (
     wide_explained,
     wide_rounding_allowed,
 )
-from ..rounding.theorem import PAIRWISE
+from ..rounding.token_and_block import PAIRWISE
 from . import verdict_rule
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .wide_frontier import Frontier, Row, frontier
@@ -103,8 +103,8 @@ class WideMeasurement(Law):
 
         ids_called: calls that confirmed that tokens are treated alike.
         mass_not_called: mass of tokens without such a call.
-        allowed_to_look_ups: part of the bound for running sums, by the rule (``rounding.rule.look_up_allowed``).
-        look_ups_explained: the same by the theorem (``rounding.rule.look_up_explained``).
+        allowed_to_look_ups: part of the bound for running sums, by ``rounding_allowed.look_up_allowed``.
+        look_ups_explained: the same by ``rounding_allowed.look_up_explained``.
         """
         if not self.tells:
             return super().facts()

@@ -13,7 +13,7 @@ from ...models.wide_rows import row_sum
 from ...verifiers.evidence import Strength
 from ..interception.called_ids import INSIDE
 from ..interception.outcomes import decoded
-from ..rounding.rule import (
+from ..rounding.rounding_allowed import (
     Precision,
     look_up_allowed,
     look_up_entries,

@@ -1,5 +1,11 @@
-"""How far floating point can move a law: by theorems for the reference's formulas, and by a rule for all others.
+"""How far floating point can move a law: theorems for the reference's rules, and what an audit allows of other code.
 
-``theorem``: block and token verification. ``greedy_block``, ``recursive_rejection``, ``tree_rules``: what they name.
-``wide``: rows of a whole vocabulary. ``rule``: what an audit allows, by dtype.
+| rule | bound |
+|---|---|
+| token and block verification | ``token_and_block`` |
+| greedy block verification | ``greedy_block`` |
+| recursive rejection sampling | ``recursive_rejection`` |
+| other rules for trees, a function each | ``tree_rules`` |
+| token and block verification on rows of a whole vocabulary | ``wide`` |
+| any code, by its number type | ``rounding_allowed`` |
 """

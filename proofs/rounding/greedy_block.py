@@ -6,7 +6,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.arithmetic import Row
-from .theorem import ONE, SURE, both, growth
+from .token_and_block import ONE, SURE, both, growth
 
 Weights = list[tuple[float, float, float]]
 """Tokens that can have weight: survival * target, draft, and the weight itself."""
@@ -15,7 +15,7 @@ Weights = list[tuple[float, float, float]]
 def greedy_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
     """Return the total variation by which rounding can move greedy block verification's law on this problem.
 
-    sum over prefixes x of M_s(x) (coin + row) + last_draw, as ``theorem.problem_bound``, with survivals p b / s
+    sum over prefixes x of M_s(x) (coin + row) + last_draw, as ``token_and_block.problem_bound``, with survivals p b / s
     without a minimum and the coin min(E / U, 1), E and U the sums of max(p b - s, 0) and of max(s - p b, 0). The
     completion by the modified target adds nothing.
     Source: ProblemRounding.v, ``greedy_rounding``, sums in order.

@@ -9,7 +9,7 @@ from ...models.problem import Problem
 from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
 from ..laws.tree_laws import drawn_from, row_after
-from .theorem import SURE, both, sum_error
+from .token_and_block import SURE, both, sum_error
 
 Floats = tuple[float, ...]
 

@@ -16,7 +16,7 @@ from ...models.rationals import as_float
 from ...verifiers.arithmetic import ratio
 from ...verifiers.trees.draft_tree import CONTEXT, WITHOUT_REPLACEMENT, Drafting
 from ..laws.tree_laws import Chosen
-from .theorem import SURE, ExactRows, both, growth, problem_bound, running_sum_bound, sum_error
+from .token_and_block import SURE, ExactRows, both, growth, problem_bound, running_sum_bound, sum_error
 
 
 class TreeSize(NamedTuple):

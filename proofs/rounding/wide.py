@@ -1,10 +1,10 @@
-"""How far floating point can move the law on a wide problem: the bounds of ``theorem`` in floats."""
+"""How far floating point can move the law on a wide problem: the bounds of ``token_and_block`` in floats."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...models.law import Prefix
-from .theorem import IN_ORDER, SURE, ExactRows, RoundingStep, block_cost, growth, sum_depth, token_cost
+from .token_and_block import IN_ORDER, SURE, ExactRows, RoundingStep, block_cost, growth, sum_depth, token_cost
 
 if TYPE_CHECKING:
     from numpy import ndarray

@@ -18,7 +18,7 @@ from draftproof.models.regions import KEPT, VISIBLE, contexts, coverage, effects
 from draftproof.models.regions import cells as all_cells
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, total_variation
-from draftproof.proofs.rounding.rule import rounding_allowed
+from draftproof.proofs.rounding.rounding_allowed import rounding_allowed
 from draftproof.tests.models.defects import Defect, Place, bias, block_verifier, token_verifier
 from draftproof.verifiers.arithmetic import residual
 from draftproof.verifiers.registry import reference

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from draftproof.proofs.rounding.rule import look_up_allowed, wide_rounding_allowed
+from draftproof.proofs.rounding.rounding_allowed import look_up_allowed, wide_rounding_allowed
 from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio, token_by_token
 
 

@@ -8,7 +8,7 @@ from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.rationals import as_float
 from draftproof.proofs.laws.reference_laws import output_law, total_variation
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.rounding.rule import rounding_allowed
+from draftproof.proofs.rounding.rounding_allowed import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.choices import long_unless
 from draftproof.verifiers.registry import reference

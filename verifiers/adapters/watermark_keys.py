@@ -1,4 +1,7 @@
-"""Watermarked verifiers: an argument ``key`` decides their noise, and their law is the average over keys."""
+"""Watermarked verifiers: an argument ``key`` decides their noise, and their law is the average over keys.
+
+The claim ``lossless-over-keys`` judges that average (``verifiers.claims``).
+"""
 
 import inspect
 from collections.abc import Callable

@@ -17,7 +17,7 @@ from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
 from ....proofs.interception.digests import UNKNOWN
 from ....proofs.laws.reference_laws import expected_accepted, output_law
-from ....proofs.rounding.rule import sampling_slack
+from ....proofs.rounding.rounding_allowed import sampling_slack
 from ....proofs.sandbox import Sandbox
 from ....stattests.arguments import ALPHA, BETA
 from ....stattests.bounds import tokens_per_call, total_variation_bound

@@ -7,7 +7,7 @@ from typing import Any
 from ....proofs.audit_claims import refuted, verdict
 from ....proofs.laws import verdict_rule
 from ....proofs.laws.small_law import Measurement
-from ....proofs.rounding.rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
+from ....proofs.rounding.rounding_allowed import look_up_at_most, rounding_allowed, wide_rounding_allowed
 from ....verifiers.evidence import REFUTED, Evidence, Method
 
 LAWS = (Method.INTERCEPTION, Method.DRIVING)

@@ -3,7 +3,7 @@
 from ....models.errors import RunFailed
 from ....models.problem import size_of
 from ....proofs.laws.small_law import Measurement
-from ....proofs.rounding.rule import sampling_slack
+from ....proofs.rounding.rounding_allowed import sampling_slack
 from ....stattests.arguments import ALPHA, BETA
 from ....verifiers.details import SamplesDetail
 from ....verifiers.evidence import REFUTED, Evidence, Method

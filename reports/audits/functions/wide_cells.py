@@ -9,7 +9,7 @@ import numpy as np
 from ....models.law import Prefix, prefix_key
 from ....proofs.laws.wide_frontier import cut
 from ....proofs.laws.wide_law import WideMeasurement
-from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
+from ....proofs.rounding.rounding_allowed import MOST, look_up_at_most, wide_rounding_allowed
 from ....stattests.arguments import BETA
 from ....stattests.rounding import deviation
 from ....verifiers.details import SamplesDetail

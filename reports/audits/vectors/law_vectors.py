@@ -9,8 +9,8 @@ from ....models.tree_battery import drawing, ragged
 from ....proofs.field import in_field
 from ....proofs.laws.reference_laws import joint_law, output_law
 from ....proofs.rounding.greedy_block import greedy_bound
-from ....proofs.rounding.rule import LOGARITHMS, explained_by_rounding, rounding_allowed
-from ....proofs.rounding.theorem import growth, problem_bound, token_bound
+from ....proofs.rounding.rounding_allowed import LOGARITHMS, explained_by_rounding, rounding_allowed
+from ....proofs.rounding.token_and_block import growth, problem_bound, token_bound
 from ....verifiers.registry import REFERENCES
 from ....verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT
 from .answers import EPSILON, RULES

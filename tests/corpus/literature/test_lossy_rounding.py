@@ -15,7 +15,7 @@ from draftproof.models.tree_battery import drawing
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.rounding.rule import EPSILON
+from draftproof.proofs.rounding.rounding_allowed import EPSILON
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.proofs.rounding.in_floats import (

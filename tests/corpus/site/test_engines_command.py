@@ -16,7 +16,7 @@ from draftproof.corpus.site.engine_issues import FOLDER, REPORTED, RefutationRec
 from draftproof.corpus.site.engines_page import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
 from draftproof.corpus.site.lossy_engines import thresholds
 from draftproof.corpus.site.survey import SURVEYED
-from draftproof.corpus.site.surveying import merged
+from draftproof.corpus.site.survey_command import merged
 from draftproof.models.errors import InputError
 from draftproof.models.json_files import convert
 from draftproof.reports.audits.report import Report
@@ -99,7 +99,8 @@ EVIDENCE["witness"]["problem"] = {
 
 def line(**verdicts):
     """A line of the page: its verdicts on claims, in one type of numbers."""
-    row = SurveyRow("x", "1", "rule", "", "float32", "", "", "", "how", "", "TV 0.2", "", "", "")._replace(**verdicts)
+    row = SurveyRow("x", "1", "rule", "", "float32", "", "", "", "how", "", "TV 0.2", "", "", "")
+    row = structs.replace(row, **verdicts)
     found = [EngineFinding(name="x", claim="support", witness="1: expected 0, observed 2^-53", problem=None,
                      total_variation=None, replay=None)]  # fmt: skip
     return EngineLine([row], found if verdicts.get("support", "").startswith("refuted") else [])

@@ -16,7 +16,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, growth, sum_depth
+from draftproof.proofs.rounding.token_and_block import CASCADE, IN_ORDER, growth, sum_depth
 from draftproof.tests.subjects.rounded import SHARES
 
 pytestmark = pytest.mark.exact

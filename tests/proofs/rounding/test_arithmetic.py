@@ -17,8 +17,8 @@ from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.recursive_rejection import tree_bound
-from draftproof.proofs.rounding.rule import EPSILON, MOST, precision, wide_explained
-from draftproof.proofs.rounding.theorem import CASCADE, IN_ORDER, PAIRWISE, sum_error
+from draftproof.proofs.rounding.rounding_allowed import EPSILON, MOST, precision, wide_explained
+from draftproof.proofs.rounding.token_and_block import CASCADE, IN_ORDER, PAIRWISE, sum_error
 from draftproof.proofs.rounding.wide import running_sum_cost, running_sum_entries
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.scope import _if_it_computes

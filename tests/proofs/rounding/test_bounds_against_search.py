@@ -11,8 +11,8 @@ from draftproof.models.law import Table
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import QQ, rational
-from draftproof.proofs.rounding import theorem
-from draftproof.proofs.rounding.theorem import growth, problem_bound
+from draftproof.proofs.rounding import token_and_block
+from draftproof.proofs.rounding.token_and_block import growth, problem_bound
 
 pytestmark = pytest.mark.exact
 EPSILON = {"float32": 2.0**-23, "bfloat16": 2.0**-7}
@@ -99,5 +99,5 @@ def test_the_rows_that_round_the_most_exceed_a_quarter_of_the_bound_and_no_more_
 
 
 def test_a_bound_that_grants_too_little_to_sums_is_exceeded(monkeypatch):
-    monkeypatch.setattr(theorem, "growth", lambda unit, n: growth(unit, n) / (8 if n > 10 else 1))
+    monkeypatch.setattr(token_and_block, "growth", lambda unit, n: growth(unit, n) / (8 if n > 10 else 1))
     assert any(found > bound for found, bound in (found_and_bound("float32", x) for x in worst_rows("float32")))

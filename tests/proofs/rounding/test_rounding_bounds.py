@@ -24,8 +24,8 @@ from draftproof.proofs.laws.tree_laws import enumerated_tree_law
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.rounding.greedy_block import greedy_bound
 from draftproof.proofs.rounding.recursive_rejection import tree_bound
-from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed
-from draftproof.proofs.rounding.theorem import (
+from draftproof.proofs.rounding.rounding_allowed import EPSILON, explained_by_rounding, rounding_allowed
+from draftproof.proofs.rounding.token_and_block import (
     IN_ORDER,
     PAIRWISE,
     problem_bound,

@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.law import Table
 from draftproof.models.problem import Problem
 from draftproof.proofs.field import rational
-from draftproof.proofs.rounding.rule import rows_as_they_are
+from draftproof.proofs.rounding.rounding_allowed import rows_as_they_are
 
 pytestmark = pytest.mark.exact
 LARGEST = 2.0**-7

@@ -10,7 +10,7 @@ from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import output_law
 from draftproof.proofs.laws.small_measurement import measured
-from draftproof.proofs.rounding.rule import EPSILON, MOST
+from draftproof.proofs.rounding.rounding_allowed import EPSILON, MOST
 from draftproof.proofs.rounding.tree_rules import THEOREMS, own_bound
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.subject import subject_from

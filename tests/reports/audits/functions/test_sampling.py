@@ -10,7 +10,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import joint_law
 from draftproof.proofs.laws.small_law import Measurement
-from draftproof.proofs.rounding.rule import sampling_slack
+from draftproof.proofs.rounding.rounding_allowed import sampling_slack
 from draftproof.reports.audits import completed_law as completed
 from draftproof.reports.audits.functions.samples import goodness
 from draftproof.stattests.rounding import deviation

@@ -13,7 +13,7 @@ from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.laws.small_measurement import measured
 from draftproof.proofs.laws.wide_law import WideMeasurement
 from draftproof.proofs.laws.wide_measurement import measured_wide
-from draftproof.proofs.rounding.rule import (
+from draftproof.proofs.rounding.rounding_allowed import (
     EPSILON,
     look_up_allowed,
     look_up_at_most,

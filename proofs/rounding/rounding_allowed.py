@@ -1,7 +1,8 @@
-"""What a deviation may be and still be rounding: a total variation, by dtype, by a theorem and by a rule.
+"""The deviation that an audit allows as rounding: a total variation, by dtype, by a theorem and by a yardstick.
 
-``explained_by_rounding`` is a theorem's bound, for the reference's formulas on the very problem. ``rounding_allowed``
-is one epsilon a decision, a yardstick for whatever formulas a function computes. ``verdict_rule`` decides by both;
+``explained_by_rounding`` is a theorem's bound for one verification rule, with the reference's formulas, on the very
+problem (the package's docstring has the module of each rule). ``rounding_allowed`` is one epsilon a decision, whatever
+formulas a function computes. ``verdict_rule`` decides by both;
 beyond ``MOST`` no deviation is excused, whatever made it. The dtype is that of the arithmetic where it is finer than
 the rows' (``precision``).
 """
@@ -16,7 +17,7 @@ from ...models.rationals import as_float
 from ...verifiers.trees.draft_tree import TOP
 from .greedy_block import greedy_bound
 from .recursive_rejection import tree_bound
-from .theorem import (
+from .token_and_block import (
     CASCADE,
     IN_ORDER,
     PAIRWISE,

@@ -1,6 +1,6 @@
 """Run the audits of the page of engines that a folder does not have yet, with fresh seeds, and write the page.
 
-``python -m draftproof.corpus.site.surveying [--lossy] [DIR ..]`` takes reports and seeds of folders into what is
+``python -m draftproof.corpus.site.survey_command [--lossy] [DIR ..]`` takes reports and seeds of folders into what is
 kept here, writes their issues and the page; ``--lossy`` measures its table of lossy rules anew.
 """
 
