@@ -9,7 +9,7 @@ from draftproof.models.wide import DRAFTED_IDS, LEAST_EXCHANGED, WideProblem, ex
 LONGER = ((4, 4), (5, 3), (6, 5), (5003, 4), (32_000, 5), (128_256, 8), (151_936, 3))
 """Vocabularies, beyond those of the longest blocks, over which there are blocks of more than two positions."""
 
-AGREED = {(128_256, 8): (0, 2, 3, 5, 6)}
+AGREED = {(128_256, 8): (0, 2, 5, 6)}
 """Positions of such blocks at which both models agree: code that takes a coin for each of eight has 256 ways, and calls
 over the largest vocabularies take long."""
 
@@ -36,17 +36,12 @@ USUAL_IDS = (2, 198)
 MANY_IDS = (32_000, 50_257, 65_537, 128_256, 151_936, 262_144)
 """Vocabularies of which those are drafted."""
 
-ALL_POWERS = 65_537
-"""The largest vocabulary of which all powers of two are drafted: calls over larger ones take long, and have those from
-2^16 on."""
-
 
 def many_ids(vocabulary: int) -> WideProblem:
     """Return a problem of one position at which special ids, powers of two and the last id can be drafted.
 
     What is emitted after that is nearly certain, so that each costs few calls."""
-    powers = (1 << k for k in range(16 if vocabulary > ALL_POWERS else 0, vocabulary.bit_length()))
-    ids = {*DRAFTED_IDS, *powers, vocabulary - 1}
+    ids = {*DRAFTED_IDS, *(1 << k for k in range(vocabulary.bit_length())), vocabulary - 1}
     live = tuple(sorted(i for i in ids if i < vocabulary))
     return WideProblem(vocabulary, 1, "single", (live,), name=f"wide-ids-V{vocabulary}-gamma1")
 

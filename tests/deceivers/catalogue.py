@@ -100,7 +100,7 @@ WIDE = (
     Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
     Deceiver("ids:draft_of_100", V2000, 0.0019, long=True),
     Deceiver("ids:little_left_is_the_target", LITTLE_LEFT, 0.001992),
-    Deceiver("ids:untested_128001", many_ids(128_256), 0.007931),
+    Deceiver("ids:untested_128001", many_ids(128_256), 0.02457),
     Deceiver("positions:mask_of_32_bits", GAMMA33, 0.04558),
     Deceiver("positions:wide_third", AGAIN, 0.009375),
     Deceiver("positions:wide_thrice", AGAIN, 0.009375),
