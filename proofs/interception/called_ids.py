@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -26,10 +27,11 @@ LARGE = 100_000
 """Vocabulary from which on it is one of the largest."""
 
 TURNS = 4
-"""Number of rows, or paths, of which one has all special indices, or all replays, where they take turns."""
+"""Number of rows after equally many tokens of which the first has all special indices, and its path all replays, where
+they take turns."""
 
 SEVERAL_BLOCKS = TURNS
-"""Draft blocks from which on they do: each row of a block then has them on one block of so many."""
+"""Draft blocks from which on they do."""
 
 MANY_BLOCKS = 16
 """Draft blocks from which on fewer further indices are called."""
@@ -60,20 +62,22 @@ class CalledIds:
     number: of this draft block.
     brief: whether few indices are called, of a problem that differs from an earlier one in some weights alone.
     every: whether all of a short row are, whatever the number of draft blocks.
+    met: tokens before a row -> rows met so far, on all blocks.
     """
 
     def __init__(self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, brief: bool,
-                 every: bool = False):  # fmt: skip
+                 every: bool = False, met: Counter[int] | None = None):  # fmt: skip
         self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
         self.brief, self.every, self.many = brief, every, blocks >= MANY_BLOCKS
         self.several = blocks >= SEVERAL_BLOCKS or vocabulary >= LARGE
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
-        self.rows = 0
+        self.met = Counter[int]() if met is None else met
+        self.rows, self.brief_now = 0, False
 
-    @property
-    def brief_now(self) -> bool:
-        """Return whether the next row has few special indices, and its path few replays: another row has them all."""
-        return (self.several or self.rows >= TURNS) and (self.number + self.rows) % TURNS > 0
+    def take_turn(self, before: int) -> None:
+        """Decide whether the next row, after so many tokens, has few special indices: an earlier one there had all."""
+        self.brief_now = (self.several or self.rows >= TURNS) and self.met[before] % TURNS > 0
+        self.met[before] += 1
 
     @property
     def replays(self) -> int | None:

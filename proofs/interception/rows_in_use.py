@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
@@ -232,6 +233,7 @@ class WideRows:
         self.problem, self.subject, self.called, self.every_id = problem, subject, False, every_id
         self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
+        self._met = Counter[int]()
         self._asked: Prefix | None = None
         self._kept: list[Any] = []
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
@@ -290,7 +292,7 @@ class WideRows:
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
         brief = self.problem.exchanged or self.problem.few_ids
-        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, brief, self.every_id)
+        ids_of = CalledIds(self.problem.vocabulary, live, seed, blocks, number, brief, self.every_id, self._met)
         explored = WideCall(call, exploration, self._until, ids_of, self.most_paths).law()
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]

@@ -140,6 +140,7 @@ class WideCall:
             if len(tracer.path) < len(tracer.script):
                 tracer.differs()
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
+            self.ids_of.take_turn(0 if isinstance(outcome, Raised) else len(outcome))
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
             at = self.exploration.points()[: self.ids_of.replays or (len(ENDS) if several else None)]
             replay(tracer, self.call, outcome, at)

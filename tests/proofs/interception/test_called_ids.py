@@ -1,5 +1,7 @@
 """The ids of rows that calls lead to: all of a short row, and of a long one together most over all draft blocks."""
 
+from collections import Counter
+
 import numpy as np
 
 from draftproof.models.wide import wide_battery
@@ -13,9 +15,11 @@ def called(name):
     """The ids that each draft block calls of a row of all ids of a problem."""
     problem = next(p for p in wide_battery() if p.name == name)
     row = RowDraw(np.ones(problem.vocabulary), 5, 0, lambda index, point: index)
-    count = problem.count(problem.gamma)
+    count, met = problem.count(problem.gamma), Counter()
     for number, block in enumerate(problem.prefixes(problem.gamma)):
-        yield problem, {*CalledIds(problem.vocabulary, block, number, count, number, False).of(row)}
+        ids = CalledIds(problem.vocabulary, block, number, count, number, False, met=met)
+        ids.take_turn(1)
+        yield problem, {*ids.of(row)}
 
 
 def test_every_id_of_a_short_row_is_called_on_one_draft_block_or_another():
@@ -36,3 +40,15 @@ def test_rows_of_many_draft_blocks_share_all_ids_and_some_have_every_special_one
     ids = [each for _, each in called("wide-near-draft-V2000-gamma1")]
     assert len(set.union(*ids)) > 0.6 * 2000 and max(map(len, ids)) < 60
     assert sum(each >= ENDS for each in ids) >= len(ids) // TURNS
+
+
+def test_of_the_rows_after_equally_many_tokens_the_first_of_four_has_every_special_id():
+    """Over the largest vocabularies too: once only the row behind a whole draft had them."""
+    row, met, full = RowDraw(np.ones(200_000), 5, 0, lambda index, point: index), Counter(), {}
+    for number in range(2):
+        ids = CalledIds(200_000, (7,), 0, 2, number, False, met=met)
+        for before in (3, 1, 2, 1, 1, 1):
+            ids.take_turn(before)
+            full.setdefault(before, []).append({*ids.of(row)} >= ENDS | {65_535, 65_536, 65_537})
+            assert (ids.replays is None) == full[before][-1]
+    assert full == {3: [True, False], 2: [True, False], 1: [True, False, False, False, True, False, False, False]}
