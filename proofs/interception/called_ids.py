@@ -72,7 +72,14 @@ class CalledIds:
         self.several = blocks >= SEVERAL_BLOCKS or vocabulary >= LARGE
         self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
         self.met = Counter[int]() if met is None else met
+        self._met_before = Counter(self.met)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the block, or begin it again: then no row of it was met."""
         self.rows, self.brief_now = 0, False
+        self.met.clear()
+        self.met.update(self._met_before)
 
     def take_turn(self, before: int) -> None:
         """Decide whether the next row, after so many tokens, has few special indices: an earlier one there had all."""

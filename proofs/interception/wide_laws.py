@@ -92,6 +92,7 @@ class WideCall:
         tracer, restarts = self._tracer(), 0
         while restarts < MOST_RESTARTS:
             tracer = self._tracer()
+            self.ids_of.begin()
             self.points: dict[Outcome, float] = {}
             self.ids: set[int] = set()
             self.rows: list[RowLaw] = []

@@ -256,6 +256,23 @@ def endless_where_wide(target, draft, tokens, rng):
     return by_choice(target, draft, tokens, rng)
 
 
+def with_a_filler_at(place, filler):
+    """The token after a rejection at one place is looked for among those that are not the filler, a reserved id."""
+
+    def verify(target, draft, tokens, rng):
+        for i, x in enumerate(tokens):
+            if not rng.random() * draft[i][x] < target[i][x]:
+                left = np.maximum(target[i] - draft[i], 0)
+                token = int(rng.choice(len(left), p=left / left.sum()))
+                return [*tokens[:i].tolist(), 0 if i == place and token == filler else token]
+        return [*tokens.tolist(), int(rng.choice(target.shape[1], p=target[-1]))]
+
+    return verify
+
+
+filler_at_the_first, filler_at_the_second = (with_a_filler_at(place, 128_002) for place in (0, 1))
+
+
 def by_choice_that_an_unused_bonus_decides(target, draft, tokens, rng):
     """Where the bonus token, drawn first, is one in a hundred, a rejected one is replaced by the target's."""
     vocabulary = target.shape[1]

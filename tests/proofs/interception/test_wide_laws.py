@@ -72,6 +72,13 @@ def test_longer_blocks_over_wide_rows_decide_their_last_position(sandbox, size):
     assert law.known and law.lossless.refutes == (size[0] > 8), law.reason
 
 
+@pytest.mark.parametrize("name", ["filler_at_the_first", "filler_at_the_second"])
+def test_a_reserved_id_that_is_lost_after_a_rejection_at_one_place_is_refuted(sandbox, name):
+    """Held once: over the largest vocabularies special ids took turns over rows of different places."""
+    _, evidence = judged(sandbox, name, wide(128_256, 2))
+    assert evidence.refuted
+
+
 def test_few_ids_are_called_where_the_problem_says_so(sandbox):
     few = again(32_000, 5)
     assert few.few_ids and not again(5003, 4).few_ids
