@@ -47,6 +47,10 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"rows in {', '.join(others)}")
     if report.end_to_end is None and report.campaign is None and "convention" in report.subject:
         sentences += _of_functions(known, bool(report.subject["convention"].get("program")))
+        if {"batch", "vllm"} & {*report.subject["convention"].get("called_by", ())}:
+            sentences.append(
+                "random numbers that requests of one batch share: each has its own distribution all the same"
+            )
     if "key" in report.findings:
         sentences.append("drafts that the key decides too, here drawn without it, and one key in several calls")
     if report.end_to_end:

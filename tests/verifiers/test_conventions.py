@@ -1,5 +1,7 @@
 """Functions that engines call in another way: recognised, offered, and refuted where they are wrong."""
 
+import re
+
 import pytest
 
 from draftproof.models.battery import drawn
@@ -158,11 +160,19 @@ MIXED = {
     "target": ("one(target_probs[b], ", "one(target_probs[-1], "),
     "drafted": ("enumerate(draft_tokens):\n", "enumerate(np.roll(draft_tokens, 1, axis=0)):\n"),
     "previous": ("    return emitted\n", "    emitted[1:, 0] = emitted[:-1, 0]\n    return emitted\n"),
+    "all accepted": (
+        "    return emitted\n",
+        "    if (emitted[:, -1] >= 0).all():\n        emitted[:, -1] = emitted[0, -1]\n    return emitted\n",
+    ),
+    "none accepted": (
+        "    return emitted\n",
+        "    if (emitted[:, 1:] < 0).all():\n        emitted[:, 0] = emitted[0, 0]\n    return emitted\n",
+    ),
 }
 """Batched functions that are right alone, and mix the requests of a batch."""
 
 
-@pytest.mark.parametrize("name", long_unless((None, *MIXED), {None, "drafted"}))
+@pytest.mark.parametrize("name", long_unless((None, *MIXED), {None, "drafted", "all accepted", "none accepted"}))
 def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
     old, new = MIXED.get(name, ("", ""))
     made = SOURCE.replace(old, new, 1)
@@ -174,10 +184,10 @@ def test_a_batch_of_different_requests_refutes_what_mixes_them(tmp_path, name):
     assert (report.verdict, refuted) == (("refuted", {"batch"}) if name else ("holds", set())), report.evidence
     if name:
         shown = report.shown_refutation()
-        assert shown.witness.why.endswith("of a batch of three requests; right alone")
+        assert re.fullmatch("as the .* of three requests.*; right alone|request . of a batch, .*", shown.witness.why)
         assert "--convention batch --problem" in shown.replay
     else:
-        assert report.subject["batches"] == {"different requests in one call": "3 of 3 slots, on 2 problems"}
+        assert report.subject["batches"] == {"different requests in one call": "5 of 5 batches of three, on 2 problems"}
         assert "several requests in one call" not in report.not_examined and 3 in report.scope.requests_a_call
 
 
@@ -189,11 +199,16 @@ RAGGED = {
     ),
     "start": ("start = int(cu_num_draft_tokens[b]) - count", "start = 0"),
     "bonus": ("bonus_token_ids[b, 0]", "bonus_token_ids[0, 0]"),
+    "without drafts": ("bonus_token_ids[b, 0]", "bonus_token_ids[b, 0] if count else 0"),
+    "none accepted": (
+        "    return out\n",
+        "    if (out[:, 1:] < 0).all():\n        out[:, 0] = out[0, 0]\n    return out\n",
+    ),
 }
 """Functions of vLLM's form that are right alone, and take another request's row, token or bonus token in a batch."""
 
 
-@pytest.mark.parametrize("name", long_unless(RAGGED, {"offset"}))
+@pytest.mark.parametrize("name", long_unless(RAGGED, {"offset", "without drafts", "none accepted"}))
 def test_a_ragged_batch_refutes_what_looks_into_another_request(tmp_path, name):
     made = SOURCE.replace(*RAGGED[name], 1)
     assert name is None or made != SOURCE
@@ -203,7 +218,7 @@ def test_a_ragged_batch_refutes_what_looks_into_another_request(tmp_path, name):
     assert (report.verdict, refuted) == (("refuted", {"batch"}) if name else ("holds", set())), report.evidence
     assert report.subject["convention"]["called_by"] == ["vllm"]
     if not name:
-        assert report.subject["batches"] == {"different requests in one call": "3 of 3 slots, on 2 problems"}
+        assert report.subject["batches"] == {"different requests in one call": "5 of 5 batches of three, on 2 problems"}
 
 
 def test_names_that_say_logits_are_believed_beside_an_option(file):

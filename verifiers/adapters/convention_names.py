@@ -1,6 +1,7 @@
 """Names of calling conventions, and a subject's name with them; the command line reads it without NumPy."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 CONVENTIONS = {
     "logits": "target_logits, draft_logits in place of probabilities; found by these names too",
@@ -12,8 +13,26 @@ CONVENTIONS = {
 }
 """The conventions by name, each in a line."""
 
-SLOTS = ("slot0", "slot1", "slot2")
-"""Places of a request in a batch of three, next to ``batch``; the two others have other rows and drafted tokens."""
+
+class Slot(NamedTuple):
+    """A place of a request in a batch of three. others: whether the drafts of each other one are accepted, for certain.
+
+    words: for a message.
+    """
+
+    place: int
+    others: tuple[bool, bool]
+    words: str
+
+
+SLOTS = {
+    "slot0": Slot(0, (False, True), "first of three requests"),
+    "slot1": Slot(1, (False, True), "second of three requests"),
+    "slot2": Slot(2, (False, True), "last of three requests"),
+    "among-accepted": Slot(1, (True, True), "second of three requests, all drafts of the others accepted"),
+    "among-rejected": Slot(1, (False, False), "second of three requests, the first draft of the others rejected"),
+}
+"""Slots by name, next to ``batch``; the two others have other rows and drafted tokens."""
 
 MARK = "@"
 """Separates a subject's name from its conventions, where they are one text: mine.py:verify@batch,logits."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .calling_convention import ARGUMENT_NAMES, NotASubject, declare, logits_of, softmax
-from .convention_names import CONVENTIONS, SLOTS
+from .convention_names import CONVENTIONS, SLOTS, Slot
 
 PAD = -1
 """A place of a padded result that holds no token. Those at the end of a row are left out."""
@@ -50,7 +50,7 @@ def adapted(function: Any, conventions: Sequence[str]) -> Callable:
     asked = set(conventions)
     if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked - {*SLOTS}) > 1):
         raise NotASubject(f"the calling conventions {' and '.join(conventions)} do not go together")
-    slot = next((SLOTS.index(name) for name in asked if name in SLOTS), None)
+    slot = next((SLOTS[name] for name in asked if name in SLOTS), None)
     call = _ragged(function, slot) if "vllm" in asked else _by_roles(function, asked, slot)
     random = "rng" if "jax" in asked else next((r for r in ("rng", "generator") if r in _parameters(function)), None)
 
@@ -103,13 +103,14 @@ def _role(name: str) -> str:
     return next((role for role in ARGUMENT_NAMES[:2] if row and role.partition("_")[0] in name), "")
 
 
-def _by_roles(function: Callable, asked: set[str], slot: int | None) -> Callable:
+def _by_roles(function: Callable, asked: set[str], slot: Slot | None) -> Callable:
     """Return a call of a function whose arguments are found by their names, or by their places if those say nothing.
 
     slot: of this request in a batch of three; None for a call of its own.
     """
     roles = {name: _role(name.lower()) for name in _parameters(function)}
     by_name = sorted(filter(None, roles.values())) == sorted(ARGUMENT_NAMES)
+    place = slot.place if slot else 0
 
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         drafted = [int(token) for token in tokens]
@@ -126,21 +127,37 @@ def _by_roles(function: Callable, asked: set[str], slot: int | None) -> Callable
         given: dict[str, Any] = dict(zip(ARGUMENT_NAMES, rows))
         named = {name: given[role] for name, role in roles.items() if role} if by_name else {}
         result = function(**named, **more) if by_name else function(*rows, **more)
-        return _emitted(result, drafted, asked, slot or 0)
+        if slot is not None:
+            last = len(target[0]) - 1
+            others = [last] * len(drafted)
+            expected = [[*others, last] if accepted else [0] for accepted in slot.others]
+            _check_others(lambda k: _emitted(result, others, asked, k), slot, expected)
+        return _emitted(result, drafted, asked, place)
 
     return call
 
 
-def _among_others(rows: Sequence[Any], slot: int) -> list[Any]:
-    """Return a batch of three requests with this one in a slot. Of the others one is accepted and one rejected for
-    certain, so that a law has no more paths than alone.
+def _among_others(rows: Sequence[Any], slot: Slot) -> list[Any]:
+    """Return a batch of three requests with this one in a slot. What the others emit is certain, so that a law has no
+    more paths than alone: the last token everywhere, or the first one after a rejection at once.
     """
     last = len(rows[0][0]) - 1
     tokens = rows[2] * 0 + last if hasattr(rows[2], "shape") else [last] * len(rows[2])
     draft = _filled(rows[1], 0.5, 0.5)
-    requests = [(_filled(rows[0], first, 1 - first), draft, tokens) for first in (0.0, 1.0)]
-    requests.insert(slot, tuple(rows))
+    requests = [(_filled(rows[0], float(not kept), float(kept)), draft, tokens) for kept in slot.others]
+    requests.insert(slot.place, tuple(rows))
     return [_stacked(column) for column in zip(*requests)]
+
+
+OTHER_IS_WRONG = "request {} of the batch emitted {}, where {} is certain"
+
+
+def _check_others(emitted: Callable[[int], Any], slot: Slot, expected: Sequence[list[int]]) -> None:
+    """Check what the other requests emitted, which is certain. Raises: ValueError."""
+    for place, wanted in zip([k for k in range(len(slot.others) + 1) if k != slot.place], expected, strict=True):
+        found = [*emitted(place)]
+        if found != wanted:
+            raise ValueError(OTHER_IS_WRONG.format(place, found, wanted))
 
 
 def _filled(rows: Any, first: float, last: float) -> Any:
@@ -201,11 +218,11 @@ def _is_flag(entry: Any) -> bool:
     return isinstance(entry, (bool, np.bool_)) or str(getattr(entry, "dtype", "")) == "torch.bool"
 
 
-def _ragged(function: Callable, slot: int | None) -> Callable:
+def _ragged(function: Callable, slot: Slot | None) -> Callable:
     """Return a call of vLLM's ``rejection_sample``. The bonus token is drawn before, as there.
 
-    slot: of this request among three; None for a batch of one. Of the two others one has a draft more, all accepted for
-      certain, and the last has none: a law has no more paths than alone.
+    slot: of this request among three; None for a batch of one. Others have a draft more, all accepted or all rejected
+      for certain; where they differ, one is accepted and the other has none: a law has no more paths than alone.
     """
     names = _parameters(function)
     wanted = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
@@ -215,12 +232,17 @@ def _ragged(function: Callable, slot: int | None) -> Callable:
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         import torch
 
-        requests = []
+        requests, expected = [], list[list[int]]()
         if slot is not None:
-            rows = _filled(torch.cat([draft[:1], draft]), 0.0, 1.0)
-            one = tokens.new_full((1,), target.shape[1] - 1)
-            requests = [(one.expand(len(rows)), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)]
-        requests.insert(slot or 0, (tokens, target[:-1], draft, torch.multinomial(target[-1], 1)))
+            last = target.shape[1] - 1
+            one, longer = tokens.new_full((1,), last), torch.cat([draft[:1], draft])
+            rejected = one.expand(len(longer)), _filled(longer, 1.0, 0.0), _filled(longer, 0.5, 0.5), one
+            rows = _filled(longer, 0.0, 1.0)
+            accepted, none = (one.expand(len(rows)), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)
+            alike = len({*slot.others}) == 1
+            requests = [accepted if slot.others[0] else rejected] * 2 if alike else [accepted, none]
+            expected = [[0] if request is rejected else [last] * (len(request[0]) + 1) for request in requests]
+        requests.insert(slot.place if slot else 0, (tokens, target[:-1], draft, torch.multinomial(target[-1], 1)))
         counts = [len(drafted) for drafted, *_ in requests]
         drafted, target, draft, bonus = map(torch.cat, zip(*requests))
         about = SimpleNamespace(
@@ -234,6 +256,8 @@ def _ragged(function: Callable, slot: int | None) -> Callable:
             "bonus_token_ids": bonus[:, None].to(torch.int32), "sampling_metadata": about,
         }  # fmt: skip
         output = function(**{name: value for name, value in given.items() if name in names}, **more)
-        return _emitted(output, [], {"batch"}, slot or 0)
+        if slot is not None:
+            _check_others(lambda k: _emitted(output, [], {"batch"}, k), slot, expected)
+        return _emitted(output, [], {"batch"}, slot.place if slot else 0)
 
     return call

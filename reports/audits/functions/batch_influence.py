@@ -1,5 +1,6 @@
 """Influence of a batch's rows on one another: each has to emit what it emits alone."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from ....models.tree_battery import drawing
 from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.laws.small_law import Measurement
 from ....verifiers.adapters.convention_names import SLOTS, named, split
+from ....verifiers.adapters.conventions import OTHER_IS_WRONG
 from ....verifiers.details import Detail
 from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ....verifiers.zoo.catalogue import BATCH_MUTANTS, ZooEntry
@@ -25,6 +27,12 @@ TREES = ((2,), (1, 1), (2, 1), (1, 1, 1, 1))
 """Numbers of children: of 2 and of 4 nodes, two shapes each."""
 
 OF_THREE = "different requests in one call"
+
+OTHERS = 2
+"""Other requests of such a batch."""
+
+WRONG_OTHER = re.compile(OTHER_IS_WRONG.format(r"(\d+)", r"(\[.*?\])", r"(\[.*?\])"))
+"""What a call raises in which another request does not emit what is certain."""
 
 REAL_CALLS = 1000
 """Real calls that the law of a request in a slot has to survive."""
@@ -60,7 +68,7 @@ class BatchInfluence:
         if session.settings.explain:
             session.report.diagnosis += [self._named(BATCH_MUTANTS[name]) for name in answer["explained"]]
         session.report.subject["batches"] = {
-            way: f"{n} batches of {answer['rows']}" for way, n in answer["tried"].items()
+            way: f"{n} batches of {answer['rows'][way]}" for way, n in answer["tried"].items()
         } | dict.fromkeys(answer["not_tried"], NOT_TRIED)
         known = session.report.subject.get("requests_a_call", answer["largest"])
         session.report.subject["requests_a_call"] = min(known, answer["largest"])
@@ -86,18 +94,33 @@ class BatchInfluence:
                     laws = [*map(inside.measure, right)]
                     laws = confirmed_by_real_calls(inside, laws, laws[:1], REAL_CALLS)
                 except RunFailed as failure:
+                    if wrong := WRONG_OTHER.search(str(failure)):
+                        self.in_slots.append(self._of_other(slot, wrong, right[0]))
+                        continue
                     session.report.subject["batches"] = {OF_THREE: f"not tried: {failure}"}
                     return
             tried += all(law.known for law in laws)
             self.in_slots += [self._of_slot(slot, law) for law in laws if refuted(law, "lossless")]
         if tried:
-            session.report.subject["batches"] = {OF_THREE: f"{tried} of {len(SLOTS)} slots, on {len(right)} problems"}
-            session.report.subject["requests_a_call"] = len(SLOTS) if tried == len(SLOTS) else 1
+            session.report.subject["batches"] = {
+                OF_THREE: f"{tried} of {len(SLOTS)} batches of three, on {len(right)} problems"
+            }
+            session.report.subject["requests_a_call"] = OTHERS + 1 if tried == len(SLOTS) else 1
 
     def _of_slot(self, slot: str, law: Measurement) -> Evidence:
         found = judge_claim(law, "lossless")
-        witness = found.witness and replace(found.witness, why=f"in {slot} of a batch of three requests; right alone")
+        witness = found.witness and replace(found.witness, why=f"as the {SLOTS[slot].words}; right alone")
         return replace(found, claim="batch", witness=witness, replay=self.session.replay_of([law.problem]))
+
+    def _of_other(self, slot: str, wrong: re.Match[str], problem: Problem) -> Evidence:
+        """Return the refutation by another request, which is wrong in every call."""
+        place, emitted, certain = wrong.groups()
+        why = f"request {place} of a batch, beside the {SLOTS[slot].words}"
+        return Evidence(
+            claim="batch", method=Method.BATCH, verdict=REFUTED, problem=OF_THREE,
+            witness=Witness(sequence=certain.strip("[]"), expected=certain, observed=emitted, why=why),
+            detail=Detail(dtype=self.session.dtype), replay=self.session.replay_of([problem]),
+        )  # fmt: skip
 
     def _named(self, entry: ZooEntry) -> dict[str, Any]:
         """Return a mutant that explains what every row emitted, among others, exactly."""
