@@ -25,6 +25,15 @@ FEWEST = 2
 SIZE = 8
 """Rows in each batch."""
 
+MANY = 64
+"""Rows of larger batches, which engines process in blocks."""
+
+LARGE = "many others of other lengths"
+"""The way of such a batch."""
+
+BETWEEN_LARGE = 8
+"""Rounds of which one has such a batch: each row is called alone, too."""
+
 COMPARED = 32
 """Batches of an influenced kind that are compared with mutants; of the other kinds there are ``FEWEST``."""
 
@@ -65,20 +74,27 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
     for k in range(ROUNDS):
         if k >= FEWEST and time.process_time() - since > SECONDS:
             break
-        for way in [way for way in tried if way not in influenced]:
+        for way in [way for way in tried if way not in influenced and (way != LARGE or k % BETWEEN_LARGE == 0)]:
             tried[way] += 1
             if one := _influenced(subject, way, WAYS[way](pools, generator)):
                 influenced[way] = one
     shown = [one._asdict() for one in influenced.values()]
     not_tried = [way for way in WAYS if way not in tried]
-    counts = {way: COMPARED if way in influenced else FEWEST for way in tried} if influenced and not trees else {}
+    counts = (
+        {way: COMPARED if way in influenced and way != LARGE else FEWEST for way in tried}
+        if influenced and not trees
+        else {}
+    )
     again = [WAYS[way](pools, generator) for way, count in counts.items() for _ in range(count)]
     names = explained(subject.function.random, again, partial(_emitted, subject))
-    return {"tried": tried, "not_tried": not_tried, "rows": SIZE, "largest": subject.largest,
+    rows = {way: MANY if way == LARGE else SIZE for way in tried}
+    return {"tried": tried, "not_tried": not_tried, "rows": rows, "largest": subject.largest,
             "influenced": shown, "explained": names}  # fmt: skip
 
 
 def _takes(function: Any, way: str) -> bool:
+    if way == LARGE:
+        return getattr(function, "batch", 1) >= MANY
     wants = {
         "placeholders in some": "placeholders",
         "greedy beside sampled": "mixes_greedy",
@@ -100,8 +116,9 @@ def _of_one_length(pools: list[list[Row]], generator: np.random.Generator) -> li
     return _drawn(pools[int(generator.integers(len(pools)))], generator)
 
 
-def _ragged(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
-    return _drawn([row for pool in pools for row in pool], generator)
+def _ragged(pools: list[list[Row]], generator: np.random.Generator, count: int = SIZE) -> list[Row]:
+    rows = [row for pool in pools for row in pool]
+    return _drawn(rows, generator, min(count, len(rows)))
 
 
 def _in_half(change: Callable[[Row, np.random.Generator], Row]) -> "Company":
@@ -132,6 +149,7 @@ Company = Callable[[list[list[Row]], np.random.Generator], list[Row]]
 WAYS: dict[str, Company] = {
     "others of its length": _of_one_length,
     "others of other lengths": _ragged,
+    LARGE: lambda pools, generator: _ragged(pools, generator, MANY),
     "placeholders in some": _in_half(_with_placeholders),
     "greedy beside sampled": _in_half(lambda row, _: row._replace(greedy=True)),
     "the same row in another slot": _one_row_in_two_slots,

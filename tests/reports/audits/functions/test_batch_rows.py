@@ -20,7 +20,8 @@ from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
 
 pytestmark = pytest.mark.interception
 
-OTHERS, RAGGED, PLACEHOLDERS, GREEDY, SLOT, SEEDED = WAYS
+OTHERS, RAGGED, MANY_RAGGED, PLACEHOLDERS, GREEDY, SLOT, SEEDED = WAYS
+ROUNDS = dict.fromkeys(WAYS, 32) | {MANY_RAGGED: 4}
 SHOWN_BY = {
     "B01": OTHERS, "B02": RAGGED, "B03": GREEDY, "B04": RAGGED, "B05": PLACEHOLDERS, "B06": SLOT, "B07": PLACEHOLDERS,
 }  # fmt: skip
@@ -74,10 +75,24 @@ def test_other_mixtures_lost_rows_and_exceptions_are_seen_and_only_the_same_mixt
     assert RAGGED in raised and OTHERS not in raised
 
 
+class InBlocks(batched_rows.Batched):
+    """Answers the rows from the 17th on in the opposite order, where they have several lengths."""
+
+    def together(self, rows):
+        first = super().together(rows[:16])
+        return first if len({len(row.tokens) for row in rows}) == 1 else [*first, *super().together(rows[16:][::-1])]
+
+
+def test_a_mistake_of_large_batches_alone_is_seen_where_the_verifier_takes_as_many_rows():
+    assert answer_of(InBlocks(batched_rows.alone))["ways"] == [MANY_RAGGED]
+    small = type("Small", (batched_rows.Batched,), {"batch": 63})(batched_rows.alone)
+    assert MANY_RAGGED in answer_of(small)["not_tried"]
+
+
 def test_right_batches_are_not_refuted_in_any_company():
     for seed in range(5):
         answer = answer_of(batched_rows.right, seed)
-        assert (answer["tried"], answer["ways"]) == (dict.fromkeys(WAYS, 32), [])
+        assert (answer["tried"], answer["ways"]) == (ROUNDS, [])
         assert answer_of(driven.together, seed)["ways"] == []
 
 
@@ -86,7 +101,8 @@ def test_what_a_verifier_does_not_say_that_it_takes_is_not_tried_and_that_is_sai
         placeholders = mixes_greedy = seeded = False
 
     answer = answer_of(Plain(batched_rows.alone))
-    assert answer["not_tried"] == [PLACEHOLDERS, GREEDY, SEEDED] and {*answer["tried"]} == {OTHERS, RAGGED, SLOT}
+    assert answer["not_tried"] == [PLACEHOLDERS, GREEDY, SEEDED]
+    assert {*answer["tried"]} == {OTHERS, RAGGED, MANY_RAGGED, SLOT}
     report = Report({"name": "x", "source": "x", "batches": {OTHERS: "32 batches of 8", PLACEHOLDERS: NOT_TRIED}})
     assert batch_verdict(report) == "nothing noticed; not tried: placeholders in some"
 
@@ -111,5 +127,7 @@ def test_batches_of_trees_have_several_shapes_and_the_scope_says_how_many_reques
     assert "up to 64 requests a call" in right.scope.says
     assert "several requests in one call" not in right.not_examined
     refuted = [e for e in wrong.evidence if e.refuted and e.claim in wrong.claims]
-    assert {e.claim for e in refuted} == {"batch"} and {e.problem for e in refuted} == {OTHERS, RAGGED, SLOT}
+    assert {e.claim for e in refuted} == {"batch"} and {e.problem for e in refuted} == {
+        OTHERS, RAGGED, MANY_RAGGED, SLOT,
+    }  # fmt: skip
     assert all(e.witness.parents for e in refuted) and '"drafting"' in refuted[0].replay
