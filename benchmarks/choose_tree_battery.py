@@ -24,7 +24,8 @@ AUDITED = (
     (drawn(2, 3, "generic"), (1, 2, 1)), (drawn(2, 2, "generic"), (1, 4)),
     (drawn(2, 1, "generic"), (5,)), (drawn(5, 1, "generic"), (5,)), (drawn(2, 3, "generic"), (2, 2, 2)),
     (drawn(2, 4, "generic"), (1, 1, 1, 2)), (drawn(2, 5, "generic"), (1, 1, 1, 1, 1)),
-    (drawn(2, 3, "late-one-hot-draft"), (2, 2, 4)), (drawn(3, 3, "generic"), (1, 1, 1)), (drawn(3, 3, "generic"), (1, 1, 2)),
+    (drawn(2, 3, "late-one-hot-draft"), (2, 2, 4)),
+    (drawn(3, 3, "generic"), (1, 1, 1)), (drawn(3, 3, "generic"), (1, 1, 2)),
 )  # fmt: skip
 """More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly.
 
@@ -46,7 +47,8 @@ RAGGED = (
 
 DEPTH_FIRST = (
     (drawn(2, 2, "generic"), (-1, 0, -1)), (drawn(2, 2, "generic"), (-1, 0, -1, 2)),
-    (drawn(2, 3, "generic"), (-1, 0, 1, -1, 3)), (drawn(2, 2, "generic"), (-1, 0, 0, -1)), (drawn(3, 2, "generic"), (-1, 0, -1)),
+    (drawn(2, 3, "generic"), (-1, 0, 1, -1, 3)), (drawn(2, 2, "generic"), (-1, 0, 0, -1)),
+    (drawn(3, 2, "generic"), (-1, 0, -1)),
 )  # fmt: skip
 """The same of trees whose nodes stand depth first: the children of a node are not next to each other."""
 

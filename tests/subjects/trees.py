@@ -28,16 +28,18 @@ def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, p
     return [first, int(rng.choice(2, p=target_probs[1]))]
 
 
-def recursive_rejection(row_at_a_leaf=None, sure=None):
+def recursive_rejection(row_at_a_leaf=None, sure=None, left=None, children_of=None):
     """Make a verifier of trees without replacement.
 
     row_at_a_leaf: (node, depth, parents, tokens) -> the target's row that is drawn from.
     sure: (which sibling, q(x), depth) -> whether it is accepted outright.
+    left: (p, q, x, depth) -> weights after a rejection. children_of: (parents, node) -> children in their order.
     """
 
     def verify(target_probs, draft_probs, draft_tokens, parents, rng):
         emitted, node = [], -1
-        while len(children := np.flatnonzero(parents == node)):
+        listed = children_of or (lambda parents, node: np.flatnonzero(parents == node))
+        while len(children := listed(parents, node)):
             p = target_probs[node + 1]
             for k, n in enumerate(children):
                 x, q = draft_tokens[n], draft_probs[n]
@@ -45,7 +47,7 @@ def recursive_rejection(row_at_a_leaf=None, sure=None):
                     emitted.append(int(x))
                     node = n
                     break
-                rest = np.maximum(p - q, 0)
+                rest = left(p, q, x, len(emitted)) if left else np.maximum(p - q, 0)
                 p = rest / rest.sum() if rest.sum() > 0 else p
             else:
                 return [*emitted, int(rng.choice(len(p), p=p))]
@@ -68,6 +70,25 @@ small_drafts_accepted_outright = recursive_rejection(sure=lambda k, q, depth: q 
 bonus_of_the_parent_at_depth_3 = recursive_rejection(
     lambda node, depth, parents, tokens: (parents[node] if depth == 3 else node) + 1
 )
+drafted_token_removed_at_depth_3 = recursive_rejection(
+    left=lambda p, q, x, depth: p * (np.arange(len(p)) != x) if depth == 2 else np.maximum(p - q, 0)
+)
+
+
+@lambda children_of: recursive_rejection(children_of=children_of)
+def siblings_behind_one_path(parents, node):
+    """Right level by level, and depth first where the elder sibling has one path below it."""
+    if (np.diff(parents) >= 0).all():
+        return np.flatnonzero(parents == node)
+    children, n = [], node + 1
+    while n < len(parents) and parents[n] in (node, *children):
+        children.append(n)
+        n += 1
+        while n < len(parents) and parents[n] == n - 1:
+            n += 1
+    return children
+
+
 a_buffer_of_nine_rows = recursive_rejection(lambda node, depth, parents, tokens: min(node + 1, 8))
 node_indices_of_five_bits = recursive_rejection(lambda node, depth, parents, tokens: node % 32 + 1)
 

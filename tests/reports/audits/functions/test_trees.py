@@ -217,7 +217,7 @@ def test_every_number_of_children_is_drawn_where_rows_depend_on_the_text_and_siz
         uneven = {p.tree.parents for p in own if p.tree.parents and not p.tree.depth_first}
         assert uneven == {(-1, -1, 0), (-1, -1, 1), (-1, -1, 0, 0, 1), (-1, -1, 1, 2)}, how
         depth_first = {p.tree.parents for p in own if p.tree.depth_first}
-        assert depth_first == {(-1, 0, -1), (-1, 0, -1, 2), (-1, 0, 1, -1, 3)}, how
+        assert depth_first == {(-1, 0, -1), (-1, 0, -1, 2), (-1, 0, 0, -1), (-1, 0, 1, -1, 3)}, how
     runs_out = drawing(DEEPER, 3, 2, how=WITHOUT_REPLACEMENT)
     problem = in_field(runs_out)
     every = law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance).tokens)
@@ -242,7 +242,7 @@ MISTAKES_OF_A_SHAPE = {
     "fifth_sibling_accepted_outright": (5,), "fourth_token_of_a_path_accepted_outright": (1, 1, 1, 2),
     "fifth_token_of_a_path_accepted_outright": (1, 1, 1, 1, 1), "a_buffer_of_nine_rows": (2, 2, 4),
     "node_indices_of_five_bits": (2, 2, 2, 2, 2), "rows_by_token": (2, 2, 2),
-    "flat_rows_by_an_index_of_seven_bits": (3, 3, 3),
+    "flat_rows_by_an_index_of_seven_bits": (3, 3, 3), "drafted_token_removed_at_depth_3": (1, 1, 1),
 }  # fmt: skip
 
 
@@ -260,6 +260,7 @@ UNEVEN = [p for p in tree_audit_battery((WITHOUT_REPLACEMENT,)) if p.tree.parent
     ("wrong", "problems"),
     [
         ("children_by_bisection", [ragged(PAIR, -1, 0, -1, 2)]),
+        ("siblings_behind_one_path", [ragged(PAIR, -1, 0, 0, -1)]),
         ("small_drafts_accepted_outright", small_probabilities(IID)),
         ("younger_first_where_ragged", UNEVEN),
         (TREE_MUTANTS["T06"].target, own_tree_problems(1)[:3]),
