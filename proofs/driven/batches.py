@@ -62,13 +62,15 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
 
     problems: of one vocabulary, of several lengths. Trees of several shapes with as many nodes are of one length.
     """
-    generator, since = np.random.default_rng([seed, 4]), time.process_time()
+    generator, large = (np.random.default_rng([seed, k]) for k in (4, 5))
+    since = time.process_time()
     of_length: dict[int, list[Row]] = {}
     trees = any(not problem.tree.chain for problem in problems)
     for k, problem in enumerate(problems):
         for row in _pool(subject, problem, [seed, k]):
             of_length.setdefault(len(row.tokens), []).append(row)
     pools = [*of_length.values()]
+    company = lambda way: WAYS[way](pools, large if way == LARGE else generator)  # noqa: E731
     tried = {way: 0 for way in WAYS if _takes(subject.function, way)}
     influenced: dict[str, Influence] = {}
     for k in range(ROUNDS):
@@ -76,16 +78,13 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
             break
         for way in [way for way in tried if way not in influenced and (way != LARGE or k % BETWEEN_LARGE == 0)]:
             tried[way] += 1
-            if one := _influenced(subject, way, WAYS[way](pools, generator)):
+            if one := _influenced(subject, way, company(way)):
                 influenced[way] = one
     shown = [one._asdict() for one in influenced.values()]
     not_tried = [way for way in WAYS if way not in tried]
-    counts = (
-        {way: COMPARED if way in influenced and way != LARGE else FEWEST for way in tried}
-        if influenced and not trees
-        else {}
-    )
-    again = [WAYS[way](pools, generator) for way, count in counts.items() for _ in range(count)]
+    compared = [way for way in tried if influenced and not trees]
+    counts = {way: COMPARED if way in influenced and way != LARGE else FEWEST for way in compared}
+    again = [company(way) for way, count in counts.items() for _ in range(count)]
     names = explained(subject.function.random, again, partial(_emitted, subject))
     rows = {way: MANY if way == LARGE else SIZE for way in tried}
     return {"tried": tried, "not_tried": not_tried, "rows": rows, "largest": subject.largest,
@@ -149,11 +148,11 @@ Company = Callable[[list[list[Row]], np.random.Generator], list[Row]]
 WAYS: dict[str, Company] = {
     "others of its length": _of_one_length,
     "others of other lengths": _ragged,
-    LARGE: lambda pools, generator: _ragged(pools, generator, MANY),
     "placeholders in some": _in_half(_with_placeholders),
     "greedy beside sampled": _in_half(lambda row, _: row._replace(greedy=True)),
     "the same row in another slot": _one_row_in_two_slots,
     "a generator of its own in some": _in_half(lambda row, g: row._replace(seed=int(g.integers(2**31)))),
+    LARGE: lambda pools, generator: _ragged(pools, generator, MANY),
 }
 """Company in which a row has to emit what it emits alone, each in the order drawn and in the opposite one."""
 
