@@ -121,7 +121,7 @@ def below_title(page: str, sentence: str) -> str:
 
 def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    text = (SITE / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
+    text = (SITE / "survey.md").read_text(encoding="utf-8").replace("](engines/", "](path:../corpus/site/engines/")
     verdicts = [line.split(" | ")[3] for line in text.split("\n## ")[1].splitlines() if line.startswith("| `")]
     wrong = sum(verdict.startswith("Refuted") for verdict in verdicts)
     return below_title(text, f"{wrong} of {len(verdicts)} refuted.")

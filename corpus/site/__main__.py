@@ -29,7 +29,7 @@ site.add_command(zoo)
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Audit each that is there, and write the page: DIR/engines.md, engines.html, issue texts in DIR/engines. "
+    help="Audit each that is there, and write the page: DIR/survey.md, engines.html, issue texts in DIR/engines. "
     "Reports that DIR has are used again, those of draftproof server URL --json DIR/NAME.json too.",
 )
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N",

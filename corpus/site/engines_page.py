@@ -1,6 +1,6 @@
 """The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports.
 
-``python -m draftproof.corpus.site.engines_page`` writes engines.md here from the survey that is kept beside issues.
+``python -m draftproof.corpus.site.engines_page`` writes survey.md here from the survey that is kept beside issues.
 """
 
 import json
@@ -364,10 +364,10 @@ def write(
     runs: Mapping[str, SurveyRun],
     seeds: Sequence[SeedCount] = (),
 ) -> list[Path]:
-    """Write engines.md, engines.html, the survey and engines/NAME-CLAIM.md into the folder; what was written."""
+    """Write survey.md, engines.html, the survey and engines/NAME-CLAIM.md into the folder; what was written."""
     survey, issues = survey_of(reports, runs, seeds)
     texts = {
-        "engines.md": markdown(survey),
+        "survey.md": markdown(survey),
         "engines.html": html(survey),
         f"engines/{SURVEY}": json.dumps(to_builtins(survey), indent=1, ensure_ascii=False) + "\n",
         **{f"engines/{key}.md": text for key, text in issues.items()},
@@ -384,4 +384,4 @@ def kept_survey() -> Survey:
 
 
 if __name__ == "__main__":
-    write_atomically(FOLDER.parent / "engines.md", markdown(kept_survey()))
+    write_atomically(FOLDER.parent / "survey.md", markdown(kept_survey()))

@@ -108,7 +108,7 @@ def take_in(folder: Path) -> None:
 def keep(survey: Survey) -> None:
     """Write the survey that is kept here, and its page."""
     write_atomically(FOLDER / SURVEY, json.dumps(to_builtins(survey), indent=1, ensure_ascii=False) + "\n")
-    write_atomically(FOLDER.parent / "engines.md", markdown(survey))
+    write_atomically(FOLDER.parent / "survey.md", markdown(survey))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 | token and block verification | ``token_and_block`` |
 | greedy block verification | ``greedy_block`` |
 | recursive rejection sampling | ``recursive_rejection`` |
-| other rules for trees, a function each | ``tree_rules`` |
+| traversal, multi-round, k-SEQ, transport, hierarchical, list matching: a function each | ``tree_rules`` |
 | token and block verification on rows of a whole vocabulary | ``wide`` |
 | any code, by its number type | ``rounding_allowed`` |
 """

@@ -15,7 +15,7 @@ Rows = Mapping[Prefix, "ndarray"]
 def wide_bound(target: Rows, draft: Rows, epsilon: float, lattice: float, off: float, order: str = IN_ORDER) -> float:
     """Return the total variation by which rounding can move block or token verification's law, whichever is more.
 
-    ``theorem.problem_bound`` and ``token_bound`` in floats; the last token is drawn by its weights.
+    ``token_and_block.problem_bound`` and ``token_bound`` in floats; the last token is drawn by its weights.
     target, draft: prefix that can be drafted -> row, [V]. order: of sums over the vocabulary.
     Source: ProblemRounding.v, ``problem_rounding``; TreeRounding.v, ``token_rounding``.
     """

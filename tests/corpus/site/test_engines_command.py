@@ -124,7 +124,7 @@ def test_a_sentence_is_no_stronger_than_the_verdicts_and_the_worst_stand_first()
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
 def test_the_page_of_this_version_is_made_of_the_survey_beside_its_issues():
-    assert markdown(kept_survey()) == (FOLDER.parent / "engines.md").read_text(encoding="utf-8")
+    assert markdown(kept_survey()) == (FOLDER.parent / "survey.md").read_text(encoding="utf-8")
 
 
 def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
@@ -162,7 +162,7 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     assert "seed   1  sglang-block                  error        it ended" in done.output
     again = run(*words, "4")
     assert again.exit_code == 1 and len(made) == 6 and "1 verdicts are not as they are known to be" in again.output
-    page = (written / "engines.md").read_text()
+    page = (written / "survey.md").read_text()
     assert "- sglang-block: refuted with 1 of 3 fresh seeds, 1 otherwise than known (code this code, " in page
     assert "vllm-ascend-block: refuted with 3 of 3 fresh seeds, 0 otherwise" in (written / "engines.html").read_text()
     monkeypatch.setattr(surveys, "code_digest", lambda declared: "other code")
@@ -203,7 +203,7 @@ def without(text, reported=REPORTED):
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
 def test_each_refuted_row_of_the_page_has_an_issue_a_mend_and_a_reproduction_of_20_lines_without_this_project():
-    text = (FOLDER.parent / "engines.md").read_text()
+    text = (FOLDER.parent / "survey.md").read_text()
     listed = re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M)
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
     refuted = {row[0].strip("| `") for row in rows if row[3].startswith("Refuted")}
