@@ -28,9 +28,6 @@ SIZE = 8
 MANY = 64
 """Rows of larger batches, which engines process in blocks."""
 
-LARGE = "many others of other lengths"
-"""The way of such a batch."""
-
 BETWEEN_LARGE = 8
 """Rounds of which one has such a batch: each row is called alone, too."""
 
@@ -62,7 +59,7 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
 
     problems: of one vocabulary, of several lengths. Trees of several shapes with as many nodes are of one length.
     """
-    generator, large = (np.random.default_rng([seed, k]) for k in (4, 5))
+    generators = {rows: np.random.default_rng([seed, k]) for k, rows in ((4, SIZE), (5, MANY))}
     since = time.process_time()
     of_length: dict[int, list[Row]] = {}
     trees = any(not problem.tree.chain for problem in problems)
@@ -70,36 +67,26 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
         for row in _pool(subject, problem, [seed, k]):
             of_length.setdefault(len(row.tokens), []).append(row)
     pools = [*of_length.values()]
-    company = lambda way: WAYS[way](pools, large if way == LARGE else generator)  # noqa: E731
-    tried = {way: 0 for way in WAYS if _takes(subject.function, way)}
+    tried = {name: 0 for name, way in WAYS.items() if way.suits(subject.function)}
     influenced: dict[str, Influence] = {}
     for k in range(ROUNDS):
         if k >= FEWEST and time.process_time() - since > SECONDS:
             break
-        for way in [way for way in tried if way not in influenced and (way != LARGE or k % BETWEEN_LARGE == 0)]:
-            tried[way] += 1
-            if one := _influenced(subject, way, company(way)):
-                influenced[way] = one
+        for name in [name for name in tried if name not in influenced and k % WAYS[name].between == 0]:
+            tried[name] += 1
+            if one := _influenced(subject, name, WAYS[name].drawn(pools, generators)):
+                influenced[name] = one
     shown = [one._asdict() for one in influenced.values()]
-    not_tried = [way for way in WAYS if way not in tried]
-    compared = [way for way in tried if influenced and not trees]
-    counts = {way: COMPARED if way in influenced and way != LARGE else FEWEST for way in compared}
-    again = [company(way) for way, count in counts.items() for _ in range(count)]
+    not_tried = [name for name in WAYS if name not in tried]
+    again = [
+        WAYS[name].drawn(pools, generators)
+        for name in (tried if influenced and not trees else ())
+        for _ in range(COMPARED if name in influenced and WAYS[name].rows == SIZE else FEWEST)
+    ]
     names = explained(subject.function.random, again, partial(_emitted, subject))
-    rows = {way: MANY if way == LARGE else SIZE for way in tried}
+    rows = {name: WAYS[name].rows for name in tried}
     return {"tried": tried, "not_tried": not_tried, "rows": rows, "largest": subject.largest,
             "influenced": shown, "explained": names}  # fmt: skip
-
-
-def _takes(function: Any, way: str) -> bool:
-    if way == LARGE:
-        return getattr(function, "batch", 1) >= MANY
-    wants = {
-        "placeholders in some": "placeholders",
-        "greedy beside sampled": "mixes_greedy",
-        "a generator of its own in some": "seeded",
-    }
-    return way not in wants or bool(getattr(function, wants[way], False))
 
 
 def _pool(subject: DrivenObject, problem: Problem, seed: Sequence[int]) -> list[Row]:
@@ -145,14 +132,39 @@ def _one_row_in_two_slots(pools: list[list[Row]], generator: np.random.Generator
 
 Company = Callable[[list[list[Row]], np.random.Generator], list[Row]]
 
-WAYS: dict[str, Company] = {
-    "others of its length": _of_one_length,
-    "others of other lengths": _ragged,
-    "placeholders in some": _in_half(_with_placeholders),
-    "greedy beside sampled": _in_half(lambda row, _: row._replace(greedy=True)),
-    "the same row in another slot": _one_row_in_two_slots,
-    "a generator of its own in some": _in_half(lambda row, g: row._replace(seed=int(g.integers(2**31)))),
-    LARGE: lambda pools, generator: _ragged(pools, generator, MANY),
+
+class BatchKind(NamedTuple):
+    """A kind of batch.
+
+    company: the function that draws its rows. wants: the attribute of a verifier that takes it, if not all do.
+    rows: how many. between: rounds of which one has such a batch.
+    """
+
+    company: Company
+    wants: str = ""
+    rows: int = SIZE
+    between: int = 1
+
+    def suits(self, function: Any) -> bool:
+        """Return whether a verifier says that it takes such a batch."""
+        large = self.rows > SIZE and getattr(function, "batch", 1) < self.rows
+        return not large and (not self.wants or bool(getattr(function, self.wants, False)))
+
+    def drawn(self, pools: list[list[Row]], generators: Mapping[int, np.random.Generator]) -> list[Row]:
+        """Draw a batch. generators: by the number of rows."""
+        return self.company(pools, generators[self.rows])
+
+
+WAYS = {
+    "others of its length": BatchKind(_of_one_length),
+    "others of other lengths": BatchKind(_ragged),
+    "placeholders in some": BatchKind(_in_half(_with_placeholders), "placeholders"),
+    "greedy beside sampled": BatchKind(_in_half(lambda row, _: row._replace(greedy=True)), "mixes_greedy"),
+    "the same row in another slot": BatchKind(_one_row_in_two_slots),
+    "a generator of its own in some": BatchKind(
+        _in_half(lambda row, g: row._replace(seed=int(g.integers(2**31)))), "seeded"
+    ),
+    "many others of other lengths": BatchKind(partial(_ragged, count=MANY), rows=MANY, between=BETWEEN_LARGE),
 }
 """Company in which a row has to emit what it emits alone, each in the order drawn and in the opposite one."""
 

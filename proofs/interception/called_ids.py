@@ -81,9 +81,14 @@ class CalledIds:
         self.met.clear()
         self.met.update(self._met_before)
 
+    @property
+    def turns(self) -> bool:
+        """Return whether special indices, and replays, take turns over the next rows."""
+        return self.several or self.rows >= TURNS
+
     def take_turn(self, before: int) -> None:
         """Decide whether the next row, after so many tokens, has few special indices: an earlier one there had all."""
-        self.brief_now = (self.several or self.rows >= TURNS) and self.met[before] % TURNS > 0
+        self.brief_now = self.turns and self.met[before] % TURNS > 0
         self.met[before] += 1
 
     @property
@@ -99,8 +104,7 @@ class CalledIds:
         elif len(possible) <= ALL_CALLED:
             chosen = possible if self.every or len(possible) <= LEAST_SHARE[self.many] else self._share(row)
         else:
-            turns = self.several or self.rows >= TURNS
-            further, by_weight = FURTHER_OF_MANY if self.many else FURTHER_OF_SEVERAL if turns else FURTHER
+            further, by_weight = FURTHER_OF_MANY if self.many else FURTHER_OF_SEVERAL if self.turns else FURTHER
             taken = (self.number + self.blocks * (k + self.rows * further) for k in range(further))
             chosen = [*self._special(row), *self._scattered(possible, taken), *self._by_weight(row, by_weight)]
         self.rows += 1

@@ -115,8 +115,9 @@ def _by_roles(function: Callable, asked: set[str], slot: Slot | None) -> Callabl
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         drafted = [int(token) for token in tokens]
         rows = [target, draft, tokens]
+        certain: list[list[int]] = []
         if slot is not None:
-            rows = _among_others(rows, slot)
+            rows, certain = _among_others(rows, slot)
         elif "batch" in asked:
             rows = [row[None] if hasattr(row, "shape") else [row] for row in rows]
         rows[:2] = map(_logits, rows[:2]) if "logits" in asked else rows[:2]
@@ -128,33 +129,34 @@ def _by_roles(function: Callable, asked: set[str], slot: Slot | None) -> Callabl
         named = {name: given[role] for name, role in roles.items() if role} if by_name else {}
         result = function(**named, **more) if by_name else function(*rows, **more)
         if slot is not None:
-            last = len(target[0]) - 1
-            others = [last] * len(drafted)
-            expected = [[*others, last] if accepted else [0] for accepted in slot.others]
-            _check_others(lambda k: _emitted(result, others, asked, k), slot, expected)
+            others = [len(target[0]) - 1] * len(drafted)
+            _check_others(lambda k: _emitted(result, others, asked, k), slot, certain)
         return _emitted(result, drafted, asked, place)
 
     return call
 
 
-def _among_others(rows: Sequence[Any], slot: Slot) -> list[Any]:
-    """Return a batch of three requests with this one in a slot. What the others emit is certain, so that a law has no
-    more paths than alone: the last token everywhere, or the first one after a rejection at once.
+def _among_others(rows: Sequence[Any], slot: Slot) -> tuple[list[Any], list[list[int]]]:
+    """Return a batch of three requests with this one in a slot, and what the two others emit.
+
+    That is certain, so that a law has no more paths than alone: the last token everywhere, or the first one after a
+    rejection at once.
     """
     last = len(rows[0][0]) - 1
     tokens = rows[2] * 0 + last if hasattr(rows[2], "shape") else [last] * len(rows[2])
     draft = _filled(rows[1], 0.5, 0.5)
     requests = [(_filled(rows[0], float(not kept), float(kept)), draft, tokens) for kept in slot.others]
     requests.insert(slot.place, tuple(rows))
-    return [_stacked(column) for column in zip(*requests)]
+    certain = [[last] * (len(tokens) + 1) if kept else [0] for kept in slot.others]
+    return [_stacked(column) for column in zip(*requests)], certain
 
 
 OTHER_IS_WRONG = "request {} of the batch emitted {}, where {} is certain"
 
 
-def _check_others(emitted: Callable[[int], Any], slot: Slot, expected: Sequence[list[int]]) -> None:
-    """Check what the other requests emitted, which is certain. Raises: ValueError."""
-    for place, wanted in zip([k for k in range(len(slot.others) + 1) if k != slot.place], expected, strict=True):
+def _check_others(emitted: Callable[[int], Any], slot: Slot, certain: Sequence[list[int]]) -> None:
+    """Check that the other requests emitted what is certain. Raises: ValueError."""
+    for place, wanted in zip([k for k in range(len(slot.others) + 1) if k != slot.place], certain, strict=True):
         found = [*emitted(place)]
         if found != wanted:
             raise ValueError(OTHER_IS_WRONG.format(place, found, wanted))
@@ -221,8 +223,7 @@ def _is_flag(entry: Any) -> bool:
 def _ragged(function: Callable, slot: Slot | None) -> Callable:
     """Return a call of vLLM's ``rejection_sample``. The bonus token is drawn before, as there.
 
-    slot: of this request among three; None for a batch of one. Others have a draft more, all accepted or all rejected
-      for certain; where they differ, one is accepted and the other has none: a law has no more paths than alone.
+    slot: of this request among three; None for a batch of one.
     """
     names = _parameters(function)
     wanted = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
@@ -232,16 +233,7 @@ def _ragged(function: Callable, slot: Slot | None) -> Callable:
     def call(target: Any, draft: Any, tokens: Any, more: dict[str, Any]) -> Any:
         import torch
 
-        requests, expected = [], list[list[int]]()
-        if slot is not None:
-            last = target.shape[1] - 1
-            one, longer = tokens.new_full((1,), last), torch.cat([draft[:1], draft])
-            rejected = one.expand(len(longer)), _filled(longer, 1.0, 0.0), _filled(longer, 0.5, 0.5), one
-            rows = _filled(longer, 0.0, 1.0)
-            accepted, none = (one.expand(len(rows)), rows, rows, one), (tokens[:0], rows[:0], rows[:0], one)
-            alike = len({*slot.others}) == 1
-            requests = [accepted if slot.others[0] else rejected] * 2 if alike else [accepted, none]
-            expected = [[0] if request is rejected else [last] * (len(request[0]) + 1) for request in requests]
+        requests, certain = _other_ragged(slot, draft, tokens) if slot else ([], [])
         requests.insert(slot.place if slot else 0, (tokens, target[:-1], draft, torch.multinomial(target[-1], 1)))
         counts = [len(drafted) for drafted, *_ in requests]
         drafted, target, draft, bonus = map(torch.cat, zip(*requests))
@@ -257,7 +249,26 @@ def _ragged(function: Callable, slot: Slot | None) -> Callable:
         }  # fmt: skip
         output = function(**{name: value for name, value in given.items() if name in names}, **more)
         if slot is not None:
-            _check_others(lambda k: _emitted(output, [], {"batch"}, k), slot, expected)
+            _check_others(lambda k: _emitted(output, [], {"batch"}, k), slot, certain)
         return _emitted(output, [], {"batch"}, slot.place if slot else 0)
 
     return call
+
+
+def _other_ragged(slot: Slot, draft: Any, tokens: Any) -> tuple[list[Any], list[list[int]]]:
+    """Return the two other requests of a batch in vLLM's form, and what they emit for certain.
+
+    Each has a draft token more than this one, all accepted or all rejected. If one should be accepted and the other
+    rejected, the second has no draft tokens instead.
+    """
+    import torch
+
+    last, longer = draft.shape[1] - 1, torch.cat([draft[:1], draft])
+    bonus = tokens.new_full((1,), last)
+    drafted, sure = bonus.expand(len(longer)), _filled(longer, 0.0, 1.0)
+    accepted = (drafted, sure, sure, bonus), [last] * (len(longer) + 1)
+    rejected = (drafted, _filled(longer, 1.0, 0.0), _filled(longer, 0.5, 0.5), bonus), [0]
+    without_drafts = (tokens[:0], sure[:0], sure[:0], bonus), [last]
+    first, second = slot.others
+    others = [accepted, without_drafts] if first != second else [accepted if first else rejected] * 2
+    return [request for request, _ in others], [certain for _, certain in others]

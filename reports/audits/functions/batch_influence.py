@@ -28,8 +28,8 @@ TREES = ((2,), (1, 1), (2, 1), (1, 1, 1, 1))
 
 OF_THREE = "different requests in one call"
 
-OTHERS = 2
-"""Other requests of such a batch."""
+REQUESTS = 3
+"""Requests of such a batch."""
 
 WRONG_OTHER = re.compile(OTHER_IS_WRONG.format(r"(\d+)", r"(\[.*?\])", r"(\[.*?\])"))
 """What a call raises in which another request does not emit what is certain."""
@@ -105,7 +105,7 @@ class BatchInfluence:
             session.report.subject["batches"] = {
                 OF_THREE: f"{tried} of {len(SLOTS)} batches of three, on {len(right)} problems"
             }
-            session.report.subject["requests_a_call"] = OTHERS + 1 if tried == len(SLOTS) else 1
+            session.report.subject["requests_a_call"] = REQUESTS if tried == len(SLOTS) else 1
 
     def _of_slot(self, slot: str, law: Measurement) -> Evidence:
         found = judge_claim(law, "lossless")
