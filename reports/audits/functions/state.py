@@ -5,27 +5,24 @@ same random numbers: on twins that share draft tokens but not rows, on all draft
 on one block or tree of each other size. ``CHECKS`` says where, and what is compared there.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn
 from ....models.companions import on_a_tie
 from ....models.errors import RunFailed
 from ....models.law import Prefix
-from ....models.problem import Problem
 from ....models.related import twins
 from ....proofs.audit_claims import refuted
 from ....proofs.interception import reads
-from ....proofs.interception.outcomes import Raised, Walk, decoded_walk
+from ....proofs.interception.outcomes import Raised, Walk
 from ....proofs.laws.small_law import Measurement
-from ....proofs.sandbox import Sandbox
 from ....verifiers.trees.draft_tree import TOP
-from ..sandboxed import probe_problems, sandbox_of
 from .differences import Difference, asked, described_call, shown_by, some_of
 from .driven_state import withdraw_for_driven_state
+from .fresh_process import STAGE, FreshProcess, Repeated, Variants, measured_again
 from .session import FunctionSession, of_each_size, size_drafted
 
 MOST_PATHS = 24
@@ -52,44 +49,18 @@ TWINS_OF_LARGE = "nearer", "other-target"
 ALONE = drawn(2, 2, "generic")
 """The problem that is repeated where all those of the audit are wide."""
 
-MOST_VARIABLES = 8
-"""Variables of the environment up to which the fresh process has other values: code that reads more copies them all."""
-
-NEEDED = {"PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"}
-"""Variables of the environment that a process needs in order to start."""
-
-
-@dataclass
-class Repeated:
-    """A problem's law in one process, and the replays with plain numbers that confirmed it.
-
-    only: the draft blocks that were called; None for all.
-    """
-
-    measurement: Measurement
-    walks: dict[Prefix, list[Walk]] = field(default_factory=dict)
-    only: list[Prefix] | None = None
-
-    @property
-    def stateful(self) -> bool:
-        """Check whether the calls of this law did not repeat themselves."""
-        return "state" in self.measurement.findings
-
-    @property
-    def calls(self) -> list[tuple[Prefix, Walk]]:
-        """Return its replays with their draft blocks."""
-        return [(block, walk) for block, walks in self.walks.items() for walk in walks]
-
 
 @dataclass
 class Repetition:
     """A set of laws to compare: of each original in the audit, and of it and its twins when measured again.
 
+    fresh: the process in other surroundings.
     reads: what calls have asked of their surroundings by now. calls: how many were made.
     """
 
     session: FunctionSession
     groups: list[tuple[Measurement, list[Repeated]]]
+    fresh: FreshProcess
     reads: list[reads.Read]
     calls: int
 
@@ -113,7 +84,7 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
     known = [m for m in laws if m.known]
     if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
         return laws
-    session.settings.progress("calling it again in another environment", 0, 1)
+    session.settings.progress(STAGE, 0, 1)
     problem, found = ALONE, Examined(None)
     try:
         for original in _originals(session, known) or [session.measure(ALONE)]:
@@ -181,38 +152,39 @@ def _examined(
     """
     problem = original.problem
     problems = [problem, *twins(problem)]
-    here = [_repeated(session, session.sandbox, p, only) for p in problems]
-    if only is None:
-        laws += [r.measurement for r in here[1:]]
-    session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
-    unknown = _unknown(here)
-    if unknown or not here[0].walks:
-        text = f"on {problem.name} and its variants, after {original.paths} paths were followed: {unknown}"
-        return Examined(text, not any(r.stateful for r in here))
-    others = [(m, group) for m, group in _other_sizes(session, known, original)]
-    groups = [(original, here), *((m, group) for m, group in others if all(r.walks for r in group))]
-    for m, group in others:
-        stateful = any(r.stateful for r in group)
-        if stateful or len(groups) == 1:
-            return Examined(f"on {m.problem.name} and its variants: {_unknown(group)}", not stateful)
-    repetition = Repetition(session, groups, *_reads_of(session))
-    reasons = [_noticed(session, difference) for check in CHECKS for difference in check.differences(repetition)]
+    variants = [Variants(original, problems, only), *_other_sizes(session, known, original)]
+    with FreshProcess(session, variants, _reads_of(session)[0]) as fresh:
+        here = [measured_again(session, session.sandbox, p, only) for p in problems]
+        if only is None:
+            laws += [r.measurement for r in here[1:]]
+        session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
+        unknown = _unknown(here)
+        if unknown or not here[0].walks:
+            text = f"on {problem.name} and its variants, after {original.paths} paths were followed: {unknown}"
+            return Examined(text, not any(r.stateful for r in here))
+        others = [
+            (one.original, [measured_again(session, session.sandbox, p, one.only) for p in one.problems])
+            for one in variants[1:]
+            if session.time.left(SHARE)
+        ]
+        groups = [(original, here), *((m, group) for m, group in others if all(r.walks for r in group))]
+        for m, group in others:
+            stateful = any(r.stateful for r in group)
+            if stateful or len(groups) == 1:
+                return Examined(f"on {m.problem.name} and its variants: {_unknown(group)}", not stateful)
+        repetition = Repetition(session, groups, fresh, *_reads_of(session))
+        reasons = [_noticed(session, difference) for check in CHECKS for difference in check.differences(repetition)]
     return Examined(next(iter(reasons), None))
 
 
-def _other_sizes(
-    session: FunctionSession, known: Sequence[Measurement], original: Measurement
-) -> Iterator[tuple[Measurement, list[Repeated]]]:
-    """Measure one problem of each other size (drafted tokens, gamma), with two twins, on its most telling draft block.
+def _other_sizes(session: FunctionSession, known: Sequence[Measurement], original: Measurement) -> list[Variants]:
+    """Return one problem of each other size (drafted tokens, gamma), with two twins and its most telling draft block.
 
-    The cheapest are measured first, as long as there is time.
+    The cheapest come first: they are measured as long as there is time.
     """
     sizes = [m for size, m in of_each_size(known).items() if size[0] and size != size_drafted(original)]
-    for m in sorted(sizes, key=lambda m: session.took.get(m.problem.name, 0.0) / len(m.blocks)):
-        if session.time.left(SHARE):
-            only = _telling(m, 1)
-            problems = m.problem, *twins(m.problem, *TWINS_OF_LARGE)
-            yield m, [_repeated(session, session.sandbox, p, only) for p in problems]
+    sizes.sort(key=lambda m: session.took.get(m.problem.name, 0.0) / len(m.blocks))
+    return [Variants(m, [m.problem, *twins(m.problem, *TWINS_OF_LARGE)], _telling(m, 1)) for m in sizes]
 
 
 def _telling(original: Measurement, texts: int) -> list[Prefix] | None:
@@ -226,21 +198,6 @@ def _telling(original: Measurement, texts: int) -> list[Prefix] | None:
 
 def _unknown(group: Iterable[Repeated]) -> str | None:
     return next((r.measurement.reason for r in group if not r.measurement.known), None)
-
-
-def _repeated(
-    session: FunctionSession, sandbox: Sandbox, problem: Problem, only: list[Prefix] | None = None
-) -> Repeated:
-    walks: dict[Prefix, list[Walk]] = {}
-
-    def kept(answers: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        for answer in answers:
-            if "walks" in answer:
-                walks[tuple(answer["block"])] = [*map(decoded_walk, answer["walks"])]
-            yield answer
-
-    answers = kept(sandbox.law(problem, walks=True, only=only))
-    return Repeated(session.law_from(problem, answers), walks, only)
 
 
 def _at_the_end(all_: Repetition) -> Iterator[Difference]:
@@ -277,51 +234,9 @@ def _in_turn(all_: Repetition) -> Iterator[Difference]:
 
 
 def _elsewhere(all_: Repetition) -> Iterator[Difference]:
-    """Yield the first law or call that differs in a fresh process, asked in the opposite order; in one dtype."""
-    session, settings = all_.session, all_.session.settings
-    if session.dtype != session.subject.dtypes[0]:
-        return
-    given = session.subject.handed_over
-    given = given if given and given["script"] else None  # else imported anew: what it reads then is read again
-    with sandbox_of(
-        session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout, memory=settings.memory,
-        time=session.time, handed_over=given, elsewhere=_flipped({r.key for r in all_.reads if r.key}),
-    ) as sandbox:  # fmt: skip
-        sandbox.start(probe_problems([all_.groups[0][1][1].measurement.problem]))
-        for _, group in reversed(all_.groups):
-            if difference := _there(session, sandbox, group, all_.calls):
-                yield difference
-                return
-
-
-def _there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], made: int) -> Difference | None:
-    """Return what differs in that process on one problem and its twins. made: calls in the process of the audit."""
-    problems = [r.measurement.problem for r in here]
-    for k in (*range(1, len(problems)), 0):
-        there = _repeated(session, sandbox, problems[k], here[k].only)
-        if there.measurement.known and here[k].measurement.agrees_with(there.measurement):
-            continue
-        turns = [(k, block, walk) for block, walk in here[k].calls]
-        for (_, block, walk), now in zip(turns, sandbox.again(problems, turns)):
-            if walk.shown != now.shown:
-                when = "in a fresh process, with another clock, {}environment and layout of arrays"
-                calls = [
-                    described_call(problems[k], block, walk, f"after {made:,} other calls"),
-                    described_call(problems[k], block, now, when.format("host, ")),
-                ]
-                return shown_by(when.format(""), calls, problems)
-        if not there.measurement.known and not there.stateful:
-            return Difference(
-                f"in a fresh process there is no distribution for {problems[k].name}: {there.measurement.reason}", ""
-            )
-        return Difference(f"in a fresh process its distribution on {problems[k].name} differs", problems=problems)
-    return None
-
-
-def _flipped(variables: set[str]) -> dict[str, str | None]:
-    """Return other values of variables that were read, unless all were: none where one is set."""
-    wanted = variables - NEEDED if len(variables) <= MOST_VARIABLES else ()
-    return {variable: None if variable in os.environ else "1" for variable in wanted}
+    """Yield the first law or call that differs in a fresh process, asked in the opposite order."""
+    here = {original.problem.name: group for original, group in all_.groups}
+    yield from islice(all_.fresh.differences(here, all_.calls), 1)
 
 
 def _reading(all_: Repetition) -> Iterator[Difference]:
