@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from typing import Any
 
@@ -29,29 +29,51 @@ class Stopped(Exception):
 class Turns:
     """A limit on the cores that are used: a context manager that at most ``jobs`` threads are in at a time.
 
-    groups: the process groups that these threads have started, and that still run.
+    groups: the process groups that these threads have started, and that still run. waiting: threads that wait to enter.
     Raises: Stopped, on entering, after ``stop``.
     """
 
     def __init__(self, jobs: int):
-        self.groups: set[int] = set()
-        self._free, self._stopped = threading.Semaphore(jobs), False
+        self.jobs, self.groups = jobs, set[int]()
+        self._turn, self._stopped = threading.Condition(), False
+        self._free, self.waiting = jobs, 0
 
     def __enter__(self) -> None:
-        self._free.acquire()
-        if self._stopped:
-            self._free.release()
-            raise Stopped
+        with self._turn:
+            self.waiting += 1
+            self._turn.wait_for(lambda: self._stopped or self._free)
+            self.waiting -= 1
+            self._take()
 
     def __exit__(self, *failure: object) -> None:
-        self._free.release()
+        with self._turn:
+            self._free += 1
+            self._turn.notify_all()
+
+    @contextmanager
+    def when_none_waits(self) -> Iterator[None]:
+        """Enter once there is a core that nobody who enters directly waits for."""
+        with self._turn:
+            self._turn.wait_for(lambda: self._stopped or self._free > self.waiting)
+            self._take()
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     def stop(self) -> None:
         """End what runs, and let nothing else begin."""
-        self._stopped = True
+        with self._turn:
+            self._stopped = True
+            self._turn.notify_all()
         for group in [*self.groups]:
             with suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
+
+    def _take(self) -> None:
+        if self._stopped:
+            raise Stopped
+        self._free -= 1
 
 
 class Copy:
@@ -104,7 +126,8 @@ def _serve(pipe: Any, proofs: Sequence[Proof], parent: int) -> None:
 def side_by_side(proofs: Sequence[Proof], jobs: int, turns: Turns) -> Iterator[ProofRow]:
     """Run the proofs, ``jobs`` at a time, and yield each row as soon as it is there.
 
-    Those by z3 and sympy begin: among them are the longest. turns: those in which Coq compiles too.
+    Coq goes before the others, since one of its files waits for another: the others use the cores that it leaves. Of
+    those by z3 and sympy begin: among them are the longest. turns: those in which Coq compiles too.
     Guarantee: each row is that of ``run``, seconds apart. If a process is killed, its proof ends as an error.
     """
     if jobs == 1 or not CAN_FORK:
@@ -119,7 +142,7 @@ def side_by_side(proofs: Sequence[Proof], jobs: int, turns: Turns) -> Iterator[P
     def take_proofs(copy: Copy) -> None:
         with suppress(IndexError, Stopped):
             while True:
-                with turns:
+                with turns.when_none_waits():
                     row = copy.row(left.popleft())
                 rows.put(row)
 
@@ -128,7 +151,7 @@ def side_by_side(proofs: Sequence[Proof], jobs: int, turns: Turns) -> Iterator[P
             rows.put(row)
 
     work = [threading.Thread(target=take_proofs, args=(copy,), daemon=True) for copy in copies]
-    for thread in (*work, threading.Thread(target=ask_coq, daemon=True)):
+    for thread in (threading.Thread(target=ask_coq, daemon=True), *work):
         thread.start()
     try:
         for _ in proofs:

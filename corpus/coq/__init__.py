@@ -30,7 +30,7 @@ LIBRARY = ("mathcomp/algebra/all_algebra.vo", "mathcomp/algebra_tactics/ring.vo"
 """Files of MathComp and Flocq that the sources need."""
 
 AT_A_TIME = 2
-"""Number of files that are compiled at the same time."""
+"""Number of files that are compiled at the same time, where the caller does not say."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -155,7 +155,7 @@ def out_of_time(errors: str, limit: int) -> str | None:
 
 
 class Build:
-    """The sources in a folder, compiled file by file, two at a time, as theorems of theirs are asked about.
+    """The sources in a folder, compiled file by file, several at a time, as theorems of theirs are asked about.
 
     kept: a folder that gets each file as soon as it is compiled, and from which it is taken the next time, where its
     source, the compiled files it builds on, Coq and MathComp are the same.
@@ -258,7 +258,7 @@ class Build:
         order, known = TopologicalSorter(graph), self.done | self.failed.keys()
         order.prepare()
         total = len(graph.keys() - known)
-        with KeptFiles(self.place, self.kept) as kept, ThreadPoolExecutor(AT_A_TIME) as pool:
+        with KeptFiles(self.place, self.kept) as kept, ThreadPoolExecutor(self.turns.jobs) as pool:
             running: dict[Future[None], str] = {}
             try:
                 while order.is_active():

@@ -83,3 +83,25 @@ def test_after_the_end_what_runs_in_a_turn_is_ended_and_no_other_begins():
         assert running.wait(10) == -signal.SIGKILL
     waiting.join(10)
     assert not waiting.is_alive()
+
+
+def test_coq_takes_the_next_free_core_before_the_others():
+    turns, order = Turns(1), []
+
+    def coq():
+        with turns:
+            order.append("coq")
+
+    def other():
+        with turns.when_none_waits():
+            order.append("other")
+
+    threads = [threading.Thread(target=other), threading.Thread(target=coq)]
+    with turns:
+        for thread in threads:
+            thread.start()
+        while not turns.waiting:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join(10)
+    assert order == ["coq", "other"]
