@@ -88,9 +88,9 @@ def _compared(
     claim: str,
 ) -> dict[str, Any] | None:
     """Return what is said of a mutant that behaves as the verifier; {} if it does not. Return None if that is not
-    known: without a law, or if the uniforms' lattice or missed requests hide the difference, or all that it fails by.
+    known: without a law, or if the uniforms' lattice or missed requests hide every difference, or all that it fails by.
     """
-    worst, fails = 0.0, False
+    worst, fails, hidden = 0.0, False, False
     if claim == "lossless" and all(_hidden(law, claim) for law in chosen):
         return None
     for law in chosen:
@@ -98,10 +98,16 @@ def _compared(
         if mutant is None or not mutant.known:
             return None
         if not law.agrees_with(mutant, min(law.grain, FINE)):
-            return None if law.agrees_with(mutant, law.grain + law.missed) else {}
+            if not law.agrees_with(mutant, law.grain + law.missed):
+                return {}
+            hidden = True
         if claim == "support" and _impossible(law) != _impossible(mutant):
             return {}
         worst = max(worst, law.distance(mutant))
         fails = fails or refuted(mutant, claim)
     about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
-    return about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim} if fails else None
+    return (
+        about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim}
+        if fails and not hidden
+        else None
+    )

@@ -137,3 +137,11 @@ def test_a_mutant_whose_law_is_not_known_or_hidden_by_a_lattice_does_not_count_a
     assert [one["mutant"] for one in same] == ["M01", "M11"]
     # What the lattice alone may move a right law by is no sign of a bug.
     assert diagnose([replace(law, grain=0.11)], entries, lambda e, m: law) == ([], 0, 2)
+
+
+def test_a_difference_that_missed_requests_may_hide_is_looked_for_on_the_other_problems():
+    law, other = law_of(moved=0.1), law_of(moved=0.3)
+    hidden, entries = replace(law, missed=0.3), [MUTANTS["M01"], MUTANTS["M11"]]
+    assert diagnose([hidden], entries, lambda e, m: other) == ([], 0, 2)
+    assert diagnose([hidden, law], entries, lambda e, m: other) == ([], 2, 0)
+    assert diagnose([hidden, law], entries, lambda e, m: other if m is hidden else law) == ([], 0, 2)
