@@ -197,9 +197,20 @@ class Report:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
-        if OUT_OF_TIME in self.findings or nothing_drafted(self.evidence) or compared_with_itself(self.evidence):
+        if self.decides_nothing:
             return ReportVerdict.INCONCLUSIVE
         return ReportVerdict.HOLDS if merged == HOLDS else ReportVerdict.INCONCLUSIVE
+
+    @property
+    def decides_nothing(self) -> str | None:
+        """Return why what holds in it decides nothing; None if it may."""
+        if OUT_OF_TIME in self.findings:
+            return "it had no time for all that it examines"
+        if nothing_drafted(self.evidence):
+            return "nothing shows that tokens were drafted"
+        if compared_with_itself(self.evidence):
+            return "it was compared with its own outputs without speculation alone"
+        return None
 
     @property
     def scope(self) -> ReportScope | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ....proofs.interception.digests import UNKNOWN
 from ....verifiers.adapters.registry import ENGINES
 from ....verifiers.claims import BATCH, LOOP, VARIATION, claims_of
-from ....verifiers.details import TextsDetail
+from ....verifiers.details import TextLawDetail, TextsDetail
 from ....verifiers.evidence import (
     ERROR,
     NO_EVIDENCE,
@@ -72,6 +72,14 @@ def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]
     return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
 
 
+def subjects(got: Collected) -> set[str]:
+    """Return the names and digests of what a part is evidence of."""
+    checks = got.history["checks"] if got.history else ()
+    found = {str(check[name]) for check in checks if check["current"] for name in ("subject", "version")}
+    subject = got.report["subject"] if got.report else {}
+    return found | {str(subject[name]) for name in ("name", "digest") if subject.get(name, UNKNOWN) != UNKNOWN}
+
+
 def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = False) -> EvidenceRow:
     return EvidenceRow(got.id, "", Strength.NONE, verdict, "", counts=counts, why=why)
 
@@ -106,9 +114,9 @@ def _why_not(row: EvidenceRow, group: Sequence[Evidence], requirement: Requireme
         return None
     if requirement.claim == "support" and not any(map(zeros_examined, group)):
         return "no problem of it has a token that the target gives probability 0"
-    if any(isinstance(e.detail, TextsDetail) and e.detail.sampling == "plain" for e in group):
-        return "it was sampled without a draft: that is no speculation"
-    return report.findings.get("another-model")
+    if any(isinstance(e.detail, (TextsDetail, TextLawDetail)) and e.detail.sampling == "plain" for e in group):
+        return "it was examined without a draft: that is no speculation"
+    return report.decides_nothing or report.findings.get("another-model")
 
 
 def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from ....verifiers.evidence import ERROR, HOLDS, REFUTED, Strength
 from ..scope import WIDE_ROUNDING
-from .evidence_rows import EvidenceRow, evidence_rows
+from .evidence_rows import EvidenceRow, evidence_rows, subjects
 from .plan import Collected, Requirement, all_claims, one_of
 
 MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
@@ -22,6 +24,8 @@ VERDICTS = {
 """Verdicts on requirements, and what each means."""
 
 WORST_FIRST = (FAILED, OPEN, SAMPLED, MET)
+
+NOT_NAMED = "the plan does not name it for this requirement, and it refutes the same subject"
 
 Verdict = Annotated[str, one_of(WORST_FIRST)]
 
@@ -98,9 +102,18 @@ class Judged(Requirement, frozen=True, kw_only=True, forbid_unknown_fields=True)
     evidence: list[EvidenceRow]
 
 
-def judged(requirement: Requirement, collected: Iterable[Collected]) -> Judged:
-    """Return a requirement with the rows of all parts that its plan names for it."""
-    rows = [row for got in collected if got.id in requirement.parts for row in evidence_rows(requirement, got)]
+def judged(requirement: Requirement, collected: Sequence[Collected]) -> Judged:
+    """Return a requirement with the rows of all parts that its plan names for it, and what refutes it in others."""
+    named = [got for got in collected if got.id in requirement.parts]
+    rows = [row for got in named for row in evidence_rows(requirement, got)]
+    about = set[str]().union(*map(subjects, named))
+    others = [got for got in collected if got.id not in requirement.parts and about & subjects(got)]
+    rows += [
+        replace(row, counts=False, unplaced=True, why=NOT_NAMED)
+        for got in others
+        for row in evidence_rows(requirement, got)
+        if row.verdict == REFUTED and row.counts
+    ]
     counting = [row for row in rows if row.counts]
     verdict = verdict_of(rows, requirement.detection_limit, requirement.parts)
     return Judged(
@@ -133,7 +146,7 @@ def _reading(verdict: str, counting: Sequence[EvidenceRow]) -> str:
 def _what_would_close(requirement: Requirement, verdict: str, rows: Sequence[EvidenceRow]) -> list[str]:
     if not requirement.parts:
         return ["the plan names no part that is to show it"]
-    silent = silent_parts(rows, requirement.parts)
+    silent = [part for part in silent_parts(rows, requirement.parts) if part in requirement.parts]
     sentences = [
         _closing(row, requirement.detection_limit)
         for row in rows

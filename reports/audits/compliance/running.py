@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .... import __version__
 from ....models.errors import InputError, printable_data
 from ....models.json_files import read_file
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
@@ -121,7 +122,8 @@ def _report(job: Job) -> Report:
     data = printable_data(read_file(dict, job.folder / file))
     try:
         report = Report.from_json(data)
-        if wrong := next(untrue(in_this_version(data), report, ("verdict",)), None):
+        fields = ("verdict", "scope") if report.environment.get("draftproof") == __version__ else ("verdict",)
+        if wrong := next(untrue(in_this_version(data), report, fields), None):
             raise InputError(f"{file}: {wrong}")
         return report
     except (KeyError, TypeError, ValueError, AttributeError) as error:

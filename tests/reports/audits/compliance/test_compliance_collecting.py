@@ -206,12 +206,14 @@ def test_what_draftproof_brings_has_digests_too(kind, options, one, tmp_path):
 def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
     good = got(item()).report
     older = got(item(REFUTED)).report | {"schema_version": "2.1"}
+    whole = report_on(item(), item(problem="q"), environment=digests.environment())
     others = {
         "lie": good | {"verdict": "refuted"},
         "half": {"schema_version": "2.0"},
         "beyond": got(item(total_variation=0.7, bound=0.1)).report,
         "list": [],
         "odd": good | {"seed": "x"},
+        "cut": good | {"scope": whole.as_json()["scope"], "environment": whole.environment},
     }
     for name, data in {"old": older, **others}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(data))
@@ -224,6 +226,7 @@ def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path)
         assert (made[name].state, bool(made[name].report)) == ("failed", False), name
         assert "\n" not in made[name].why
     assert made["lie"].why.endswith("it says refuted, and its evidence says holds")
+    assert made["cut"].why.endswith("scope is not what its evidence gives")
 
 
 def test_an_interrupted_report_is_a_part_that_failed_and_ends_no_run(tmp_path):
