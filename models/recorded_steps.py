@@ -101,8 +101,8 @@ class Recording:
     digest: str
     shards: Sequence[Path]
 
-    sequential = False
-    """Says whether rows behind the first rejected token may be missing."""
+    sequential, other = False, -1
+    """Whether rows behind the first rejected token may be missing; the id of tokens that are not listed, -1: none."""
 
     @classmethod
     @of_kind("DP206")
@@ -173,8 +173,10 @@ def checked_numbers(settings: Any, where: str) -> None:
         value = settings.get(name)
         if value is not None and not (_is_number(value) and value >= -1):
             raise InputError(f"{where}: {name} is {value!r}, expected a number")
+    if int(top_k := settings.get("top_k") or 0) != top_k:
+        raise InputError(f"{where}: top_k is {top_k!r}, expected a whole number")
     bias = settings.get("logit_bias") or {}
-    if not isinstance(bias, dict) or not all(_is_number(b) for b in bias.values()):
+    if not isinstance(bias, dict) or not all(str(t).isdecimal() and _is_number(b) for t, b in bias.items()):
         raise InputError(f"{where}: logit_bias is {bias!r}, expected numbers by token")
 
 
@@ -354,8 +356,7 @@ def _part(
         steps = TreeSteps.of(replace(steps, emitted=np.maximum(place, 0)), parents, header.siblings, certain)
         return StepsPart(index, steps, place >= 0, last < header.vocabulary)
     matches = ((before[:, :gamma] == tokens) | ~seen[:, :gamma]).all(1)
-    cut = final[index] & ((places == (emitted - 1)[:, None]) & (tokens == last[:, None])).any(1)
-    return StepsPart(index, replace(steps, cut=cut), matches, last < header.vocabulary)
+    return StepsPart(index, replace(steps, final=final[index]), matches, last < header.vocabulary)
 
 
 def _found(ids: np.ndarray, tokens: np.ndarray) -> np.ndarray:

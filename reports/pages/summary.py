@@ -106,7 +106,8 @@ def _alone(e: Evidence, deviation: str, bound: str) -> Columns | None:
             how = f"argmax, {d.distinct_tokens:,} tokens of {d.distinct_texts:,} outputs"
             return how, worst, "" if e.bound is None else f"{e.bound:.2g} of the tokens"
         case BettingDetail() as d:
-            return f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", judged
+            shift = f"a shift of a set of tokens by {e.bound:.2g}" if (e.bound or 1) < 1 else ""
+            return f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", TOO_WIDE if d.too_wide else shift
         case EndsDetail() as d:
             return f"ends of {d.texts:,} outputs", f"{d.wrong_ends} wrong", ""
         case BiasDetail():

@@ -8,9 +8,10 @@ from .laws import StepLaw
 from .steps import Array, Steps
 
 
-def drawn(law: StepLaw, steps: Steps, generator: np.random.Generator) -> tuple[Steps, Array]:
+def drawn(law: StepLaw, steps: Steps, generator: np.random.Generator, lumped: int = -1) -> tuple[Steps, Array]:
     """Return the steps with outcomes drawn from a law, and in which of them Y is a token that is listed, [N].
 
+    lumped: the id that a token without probability is read as; -1: each has its own.
     Guarantee: (tau, Y) follows the law, given that Y is listed; where it is not, Y is the token that it was before.
     """
     seen = law.seen(steps)
@@ -33,8 +34,10 @@ def drawn(law: StepLaw, steps: Steps, generator: np.random.Generator) -> tuple[S
     listed = (u < edges[:, -1]) & (total > 0)
     at = np.minimum((u[:, None] >= edges).sum(1), weights.shape[1] - 1)
     y = np.where(listed, rows.ids[np.arange(steps.count), at], steps.last)
+    if lumped >= 0:
+        y = np.where(listed & (rows.target[np.arange(steps.count), at] == 0), lumped, y)
     at_last = (steps.rows.ids == y[:, None, None]).argmax(-1)
-    return replace(steps, emitted=np.where(listed, tau, steps.emitted), last=y, at_last=at_last, cut=None), listed
+    return replace(steps, emitted=np.where(listed, tau, steps.emitted), last=y, at_last=at_last), listed
 
 
 def share(law: StepLaw, steps: Steps, others: Steps) -> None:

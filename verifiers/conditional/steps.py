@@ -54,7 +54,7 @@ class Steps:
     at_token: [N, G], place of X_{i+1} in the list of row i
     at_last: [N, G + 1], place of Y in the list of each row
     counted: whether what is not listed counts Y, too, where it is listed only because it came out
-    cut: [N], whether Y is the token drafted there, and its request may have ended with it; None: in no step
+    final: [N], whether a step's request may have ended with it; None: with no step
     """
 
     vocabulary: int
@@ -66,7 +66,7 @@ class Steps:
     at_token: Array
     at_last: Array
     counted: bool = False
-    cut: Array | None = None
+    final: Array | None = None
 
     @cached_property
     def kept(self) -> dict[Any, Any]:
@@ -105,6 +105,16 @@ class Steps:
     def bonus(self) -> Array:
         """Return in which steps all drafted tokens were accepted, [N]."""
         return self.emitted >= self.lengths
+
+    @cached_property
+    def cut(self) -> Array | None:
+        """Return in which steps Y is the token drafted there, and its request may have ended with it, [N]; None: in
+        none.
+        """
+        if self.final is None:
+            return None
+        there = (np.arange(self.gamma) == self.emitted[:, None]) & (self.tokens == self.last[:, None])
+        return self.final & there.any(1)
 
     @cached_property
     def p(self) -> Array:
@@ -189,7 +199,7 @@ class Steps:
         rows = PairRows(*(values[chosen] for values in self.rows))
         return Steps(
             self.vocabulary, self.lengths[chosen], self.tokens[chosen], self.emitted[chosen], self.last[chosen], rows,
-            self.at_token[chosen], self.at_last[chosen], cut=None if self.cut is None else self.cut[chosen],
+            self.at_token[chosen], self.at_last[chosen], final=None if self.final is None else self.final[chosen],
         )  # fmt: skip
 
 

@@ -173,13 +173,17 @@ def _limit(e: Evidence) -> float | None:
     number = e.limit
     if number is None or isnan(number) or e.detail.too_wide:
         return None
-    if _unit(e) == VARIATION and float(number) >= 1:
+    if _unit(e) in (VARIATION, OTHER_UNITS[Method.BETTING]) and float(number) >= 1:
         return None
     return float(number)
 
 
+OTHER_UNITS = {Method.MEAN: "tokens a call", Method.ARGMAX: "of the tokens", Method.BETTING: "of a set of tokens"}
+"""Units of what samples may leave unseen where that is no total variation: a wrong law may be right on all sets."""
+
+
 def _unit(e: Evidence) -> str:
-    return {Method.MEAN: "tokens a call", Method.ARGMAX: "of the tokens"}.get(e.method, e.unit)
+    return OTHER_UNITS.get(e.method, e.unit)
 
 
 def _row(part: str, dtype: str, strength: Strength, group: Sequence[Evidence], report: Report) -> EvidenceRow:

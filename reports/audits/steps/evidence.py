@@ -66,6 +66,7 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
     if not judge.steps or not (judge.steps.fortune.steps or judge.impossible or judge.greedy):
         return
     witness, fortune = None, judge.steps.fortune
+    fortunes = [fortune]
     name, behaves = RULES[on_chains(judge.rule)].title, next(iter(judge.likely()), None)
     if judge.impossible:
         witness = witness_of(judge.recording, judge.impossible[0], f"never, under {name}", judge.against, behaves)
@@ -77,8 +78,15 @@ def _follows_rule(judge: RecordingJudge, limits: dict[str, int | None]) -> Itera
         shown = judge.shown[0]
         words = f"less often, under {name}, than under: {behaves.title}" if behaves else "less often"
         witness = witness_of(judge.recording, shown, words, judge.against, behaves)
+    elif judge.groups and judge.groups.refuted:
+        what, value = judge.groups.refuted[0]
+        group = judge.groups.purses[what, value]
+        why = next(iter(group.likely()), None)
+        sequence = f"the {group.fortune.steps:,} steps with {what} {value}"
+        witness = Witness(sequence=sequence, expected=name, observed="another rule", why=why)
+        fortunes = [fortune, *(purse.fortune for purse in judge.groups.purses.values())]
     needed = {name: float(n) for name, n in limits.items() if n is not None}
-    detail = _betting(judge, fortune.steps, [fortune], needed)
+    detail = _betting(judge, fortune.steps, fortunes, needed)
     if judge.impossible or judge.differences:
         detail = replace(detail, p_value=0.0)
     yield _made(judge, "follows-rule", witness, detail)
@@ -123,7 +131,7 @@ def _rows(judge: RecordingJudge) -> Iterator[Evidence]:
         )  # fmt: skip
     detail = Detail(dtype=header.dtype, vocabulary=header.vocabulary)
     yield _made(judge, "rows", witness, detail, method=Method.REPORTED, total_variation=rows.worst,
-                bound=ROW_OFF[header.dtype])  # fmt: skip
+                bound=max(ROW_OFF[header.dtype], rows.undecided))  # fmt: skip
 
 
 def _logprobs(judge: RecordingJudge) -> Iterator[Evidence]:

@@ -12,6 +12,7 @@ from ..report import FINDINGS, Report
 from ..settings import Progress, silent
 from .judge import UNKNOWN_RULE
 from .run import audit_steps, opened
+from .shard import NOTHING_EMITTED
 from .trainer import DEVIATIONS, ENOUGH, Rollouts, TrainerSeen, compared
 
 TRAINER = "the trainer's logprobs"
@@ -72,7 +73,7 @@ def gate(
     missing = tuple(_missing(report, seen, faults))
     if report.steps:
         unscored = [f"{seen.unscored:,} emitted tokens that the trainer has no logprob of"] if seen.unscored else []
-        report.steps["not_examined"] = [*missing, *unscored, *report.steps["not_examined"]]
+        report.steps["not_examined"] = [*dict.fromkeys([*missing, *unscored, *report.steps["not_examined"]])]
     return Gate(report, missing)
 
 
@@ -111,6 +112,9 @@ def _missing(report: Report, seen: TrainerSeen, faults: float) -> Iterator[str]:
     elif report.verdict != "refuted" and shown < max(faults * len(limits), faults):
         yield (f"small faults: {shown} of {len(limits)} known ones would have shown in {judged:,} steps, "
                f"expected {ceil(faults * len(limits))}")  # fmt: skip
+    for why, number in steps["left_out"].items():
+        if why != NOTHING_EMITTED:
+            yield f"{number:,} steps: {why}"
     if "lossless" not in examined:
         yield "whether emitted tokens follow the target's rows: no sampled step could be judged"
     if seen.count + seen.other < ENOUGH:

@@ -44,16 +44,19 @@ LOGPROB_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.05, "bfloat16": 0.
 class LogprobsSeen:
     """What reported logprobs are off by.
 
-    off: how many by more than LOGPROB_OFF. worst: the largest. total: their sum.
+    off: how many by more than LOGPROB_OFF. worst: the largest. total: their sum. absent: tokens without one.
     """
 
     count: int = 0
+    absent: int = 0
     off: int = 0
     worst: float = 0.0
     total: float = 0.0
 
     def add(self, differences: np.ndarray, allowed: float) -> None:
-        """Count further ones."""
+        """Count further ones; those that were not reported are nan."""
+        self.absent += int(np.isnan(differences).sum())
+        differences = differences[~np.isnan(differences)]
         self.count += len(differences)
         self.off += int((~(np.abs(differences) <= allowed)).sum())
         self.worst = max(self.worst, float(np.abs(differences).max(initial=0.0)))
@@ -87,9 +90,13 @@ class RecordingJudge:
 
     def add(self, found: Found) -> None:
         """Settle the bets of a shard, and keep what else it shows."""
+        same = next((name for name, digest in self.settled if digest == found.digest), None)
         self.settled.append((found.name, found.digest))
         self.errors += found.errors
         if not found.counts:
+            return
+        if same:
+            self.errors.append(f"{found.name}: the same file as {same}, which is counted once")
             return
         self.shards += 1
         self.counts = {name: max(self.counts.get(name, 0), n) for name, n in found.counts.items()}
@@ -97,7 +104,9 @@ class RecordingJudge:
         self.failure = self.failure or found.failure
         if self.steps and self.groups:
             self.steps.add(found.steps)
-            self.groups.add(found.steps, found.slot, found.length)
+            # How many drafted tokens of a dump are judged depends on what came out.
+            length = np.full_like(found.length, -1) if self.recording.sequential else found.length
+            self.groups.add(found.steps, found.slot, length)
         self.texts.add(found.texts, found.text_transform)
         self.drafts.add(found.drafts, found.draft_transform)
         self.acceptance.add(found.chains)
@@ -152,6 +161,8 @@ class RecordingJudge:
     def limits(self) -> dict[str, int | None]:
         """Return ``limits_of`` the recording and the rule; nothing once the rule is refuted, or not bet on."""
         if not self.steps or self.impossible or self.differences or self.steps.fortune.refuted_at is not None:
+            return {}
+        if self.groups and self.groups.refuted:
             return {}
         return limits_of(self.recording, self.against, self.seed)
 

@@ -60,7 +60,7 @@ def limits_of(recording: Recording, against: Against, seed: int) -> dict[str, in
     if not samples:
         return {}
     generator, needed = np.random.default_rng(seed), log(len(against.names) * 4 / ALPHA)
-    epsilon, count = recording.header.epsilon, sum(steps.count for steps in samples)
+    count = sum(steps.count for steps in samples)
     most = min(OUTCOMES, ROUNDS * count)
     rules = [against.law(isinstance(steps, TreeSteps)) for steps in samples]
     unlisted = [1 - drawn(law, steps, generator)[1].mean() for law, steps in zip(rules, samples) if law]
@@ -70,7 +70,7 @@ def limits_of(recording: Recording, against: Against, seed: int) -> dict[str, in
         others = [next((o for o in against.laws(isinstance(s, TreeSteps)) if o.name == name), None) for s in samples]
         while len(rounds) * count < most:
             gains = [
-                _gains(law, other, steps, unknown, needed, epsilon, generator)
+                _gains(law, other, steps, unknown, needed, recording, generator)
                 if law and other
                 else np.zeros(steps.count)
                 for law, other, steps, unknown in zip(rules, others, samples, unlisted)
@@ -97,7 +97,7 @@ def _sample(recording: Recording, against: Against) -> Iterator[Steps]:
 
 
 def _gains(
-    law: StepLaw, other: StepLaw, steps: Steps, unlisted: float, needed: float, epsilon: float,
+    law: StepLaw, other: StepLaw, steps: Steps, unlisted: float, needed: float, recording: Recording,
     generator: np.random.Generator,
 ) -> Array:  # fmt: skip
     """Return what outcomes of a hypothesis add to its bet, [N].
@@ -105,9 +105,10 @@ def _gains(
     unlisted: how often the rule emits tokens that are not listed. If the hypothesis emits fewer, that is what one of
     them adds; if it emits more, one adds nothing.
     """
-    outcomes, listed = drawn(replace(other, replace=other.replace or law.replace), steps, generator)
+    whole = replace(other, replace=other.replace or law.replace)
+    outcomes, listed = drawn(whole, steps, generator, recording.other)
     share(law, steps, outcomes)
-    bets = bets_on_steps(law, [other], outcomes, epsilon)
+    bets = bets_on_steps(law, [other], outcomes, recording.header.epsilon)
     share(law, outcomes, steps)
     gains = np.clip(np.where(bets.possible, bets.logs[0], needed), -needed, needed)
     rest = (~listed).mean()

@@ -75,9 +75,8 @@ def not_examined(recording: StepLines) -> list[str]:
         sentences.append(f"{cut:,} drafted tokens that are not known well enough, or come after one that is not")
     if recording.rule == "token" and recording.drafts == "sampled":
         sentences.append("replacements, except a rejected token that is emitted: draft probabilities are lists")
-    if recording.greedy:
-        unseen = sum(not line.next.top for line in recording.lines.values() if line.kept == len(line.tokens))
-        sentences += [f"{unseen:,} tokens after all drafted ones: no list of the target's row"] if unseen else []
-    elif not any(True for _ in recording.listed("target")):
+    if unseen := sum(not line.next.top for line in recording.lines.values() if line.kept == len(line.tokens)):
+        sentences.append(f"{unseen:,} tokens after all drafted ones: no list of the target's row")
+    if not recording.greedy and not any(True for _ in recording.listed("target")):
         sentences.append("whether outputs follow the target: no list of its most probable tokens")
     return [*sentences, "what other rules would accept: it depends on whole rows"]

@@ -1,12 +1,13 @@
 """Audit a recording: the report of ``draftproof steps``."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ....models.errors import InputError
-from ....models.recorded_steps import Recording
+from ....models.recorded_steps import ROW_OFF, Recording
 from ....models.step_lines import StepLines
 from ....verifiers.conditional.tree_rules import TREES_NOT_COMPARED, on_chains, on_trees
 from ....verifiers.trees.draft_tree import TOP
@@ -18,6 +19,7 @@ from .judge import UNKNOWN_RULE, RecordingJudge, known_bugs
 from .lines import not_examined
 from .progress import judge_all
 from .purses import SHARE
+from .settings_of_rows import RowsSeen
 
 CLAIMS = ("lossless", "follows-rule", "drafts", "rows", "logprobs", "batch")
 """Claims that a recording is judged by."""
@@ -116,6 +118,19 @@ def gains(acceptance: Acceptance, rule: str | None) -> dict[str, Any] | None:
             "over": base or "what was measured", "rules": rules}  # fmt: skip
 
 
+def _rows_not_examined(rows: RowsSeen, allowed: float) -> Iterator[str]:
+    """Yield what is not known of rows and the settings that they were made by. allowed: that a row may be off."""
+    if rows.left_out:
+        yield f"rows under {', '.join(sorted(rows.left_out))}"
+    if rows.without_logits:
+        number = f"{rows.without_logits:,} rows are" if rows.checked else "the recorded rows are"
+        yield f"whether {number} those of the settings: no logits were recorded"
+    if rows.beyond:
+        yield f"{rows.beyond:,} rows that depend on more than the tokens that are listed"
+    if rows.undecided > allowed:
+        yield f"up to TV {rows.undecided:.2g} of a row, on tokens that are not listed"
+
+
 def _not_examined(judge: RecordingJudge) -> list[str]:
     header, sentences = judge.recording.header, []
     if judge.rule == UNKNOWN_RULE:
@@ -130,16 +145,13 @@ def _not_examined(judge: RecordingJudge) -> list[str]:
         sentences.append(
             f"steps that were not recorded: one of {header.chosen.one_of} was, chosen regardless of content"
         )
-    if not judge.rows.checked:
-        sentences.append("whether the recorded rows are those of the settings: no logits were recorded")
-    elif judge.rows.left_out:
-        sentences.append(f"rows under {', '.join(sorted(judge.rows.left_out))}")
-    if judge.rows.beyond:
-        sentences.append(f"{judge.rows.beyond:,} rows whose cut lies beyond the tokens that are listed")
+    sentences += _rows_not_examined(judge.rows, ROW_OFF[header.dtype])
     if not judge.replayed:
         sentences.append("the engine's own random numbers: none were recorded")
     if not judge.logprobs.count:
         sentences.append("reported logprobs: none were recorded")
+    elif judge.logprobs.absent:
+        sentences.append(f"{judge.logprobs.absent:,} emitted tokens without a reported logprob")
     if not judge.drafts.tokens:
         sentences.append("whether drafted tokens follow the draft's rows: no rows of the draft were recorded")
     if judge.trees and judge.recording.header.siblings in ("", TOP):

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from ....models.decoding_settings import CUTS, ENDS, ORDERS, SETTINGS
+from ....models.decoding_settings import CUTS, ENDS, ORDERS
 from ....models.recorded_steps import ROW_OFF, Header, Shard
 
 Array = np.ndarray
@@ -20,6 +21,9 @@ EXAMINED = (
 
 NEEDS_HISTORY = ("repetition_penalty", "presence_penalty", "frequency_penalty")
 
+MOST_UNDECIDED = 0.05
+"""Mass of tokens that are not listed which the settings may leave undecided, in a row that is judged."""
+
 USUAL_ORDER = "vllm"
 """The engine whose order of settings is taken where the header's settings name none (``order``)."""
 
@@ -30,7 +34,9 @@ class RowsSeen:
 
     checked: rows that were compared. off: rows that are other than the settings give. worst: the largest total
     variation. first: the first such row, (step, place), and what would give it. causes: what would give them -> how
-    many. without_logits: rows whose logits were not recorded. left_out: settings that are not examined.
+    many. without_logits: rows whose logits were not recorded. beyond: rows that tokens which are not listed decide.
+    undecided: the largest total variation that such tokens leave undecided in a row that was compared. left_out:
+    settings that are not examined.
     """
 
     checked: int = 0
@@ -40,6 +46,7 @@ class RowsSeen:
     causes: Counter = field(default_factory=Counter)
     without_logits: int = 0
     beyond: int = 0
+    undecided: float = 0.0
     left_out: set[str] = field(default_factory=set)
 
     def add(self, other: "RowsSeen") -> None:
@@ -50,6 +57,7 @@ class RowsSeen:
         self.causes += other.causes
         self.without_logits += other.without_logits
         self.beyond += other.beyond
+        self.undecided = max(self.undecided, other.undecided)
         self.left_out |= other.left_out
 
     def as_json(self) -> dict[str, Any]:
@@ -69,7 +77,8 @@ def rows_against_settings(shard: Shard, header: Header) -> RowsSeen:
     row = 0
     for step in range(shard.steps):
         which = arrays["settings"][step]
-        settings = header.settings | (shard.settings[which] if which >= 0 else {})
+        given = header.settings | (shard.settings[which] if which >= 0 else {})
+        settings = {name: value for name, value in given.items() if value is not None}
         drafts = shard.cut("draft_tokens", step)
         history = shard.cut("history", step) if "history" in arrays else None
         paths = [drafts[:0]]  # tokens drafted before each row: of a chain, the first so many
@@ -90,7 +99,7 @@ def _compare(
     if np.isnan(logits).any():
         seen.without_logits += 1
         return
-    strange = {name for name in settings if name in SETTINGS and name not in (*EXAMINED, *ENDS)}
+    strange = {name for name in settings if name not in (*EXAMINED, *ENDS, "order")}
     strange |= {name for name in NEEDS_HISTORY if name in settings and history is None}
     if strange:
         seen.left_out |= strange
@@ -100,16 +109,15 @@ def _compare(
         settings = {name: value for name, value in settings.items() if name not in CUTS}
     text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
-    bounds = made(logits, rest, ids, settings, text)
-    unlisted = float(arrays["rest_target"][row].sum())
-    distance, outside = _distance(p, bounds), _off_the_list(bounds, unlisted, rest, settings)
-    if outside is None and distance <= allowed:
+    expected = made(logits, rest, ids, settings, text)
+    distance, undecided = _off_the_list(expected, float(arrays["rest_target"][row].sum()), rest[1], settings)
+    distance = np.maximum(distance, _distance(p, expected))  # nan if either is
+    if distance <= allowed and undecided > MOST_UNDECIDED:
         seen.beyond += 1
         return
     seen.checked += 1
-    distance = np.nan if np.isnan(distance) else max(distance, outside or 0.0)
     if distance <= allowed:
-        seen.worst = max(seen.worst, distance)
+        seen.worst, seen.undecided = max(seen.worst, distance), max(seen.undecided, undecided)
         return
     seen.off += 1
     seen.worst = max(seen.worst, 1.0 if np.isnan(distance) else distance)
@@ -118,38 +126,51 @@ def _compare(
     seen.first = seen.first or (*where, cause)
 
 
-def _off_the_list(
-    bounds: tuple[Array, Array], unlisted: float, rest: tuple[float, int], settings: Mapping[str, Any]
-) -> float | None:
-    """Return how far the mass that is not listed is from what the settings give; None if the list does not tell."""
-    scores, certain = bounds
+class Made(NamedTuple):
+    """A row as settings make it.
+
+    scores: of what is listed. certain: of each whether it stays: 1, -1, or 0 where what is not listed decides it.
+    rest: the least and the most that log sum exp of what is not listed can be.
+    """
+
+    scores: Array
+    certain: Array
+    rest: tuple[float, float]
+
+
+def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping[str, Any]) -> tuple[float, float]:
+    """Return how far the mass that is not listed is from what the settings give, and how much of it they leave
+    undecided.
+
+    count: tokens that are not listed.
+    """
     cuts = (settings.get("top_k") or 0) > 0 or (settings.get("top_p") or 1) < 1 or (settings.get("min_p") or 0) > 0
-    if (certain == -1).any() or settings.get("temperature") == 0:
-        return unlisted  # what is less probable than a token that is cut is cut, too
-    if not rest[1]:
-        return 0.0
+    if (expected.certain == -1).any() or settings.get("temperature") == 0:
+        return unlisted, 0.0  # what is less probable than a token that is cut is cut, too
+    if not count:
+        return 0.0, 0.0
     if cuts:
-        return None
-    temperature = settings.get("temperature", 1)
-    if any(settings.get(name) for name in (*NEEDS_HISTORY, "logit_bias")):
-        return 0.0
-    listed = float(np.exp(scores - scores.max()).sum())
-    most = float(np.exp(_rest_at(rest, temperature) - scores.max()))
-    share = most / (listed + most)
-    return max(unlisted - share, 0.0) if temperature != 1 else abs(unlisted - share)
+        return 0.0, 1.0
+    top = expected.scores.max()
+    listed = np.log(np.exp(expected.scores - top).sum()) + top
+    least, most = (float(expit(rest - listed)) for rest in expected.rest)
+    return max(unlisted - most, least - unlisted, 0.0), most - least
 
 
-def _rest_at(rest: tuple[float, int], temperature: float) -> float:
-    """Return the most that log sum exp of what is not listed can be at a temperature."""
-    outside, count = rest
-    if not count or not np.isfinite(outside):
-        return -np.inf
-    return max(outside / temperature, (1 - 1 / temperature) * np.log(count) + outside / temperature)
+def _rest_at(rest: tuple[float, float], count: int, temperature: float) -> tuple[float, float]:
+    """Return the least and the most that log sum exp of so many scores can be at a temperature.
+
+    rest: the same before. Source: the sum of x^a over n numbers is between their sum^a and n^(1-a) times that.
+    """
+    if not count:
+        return rest
+    even = (1 - 1 / temperature) * np.log(count)
+    return rest[0] / temperature + min(even, 0.0), rest[1] / temperature + max(even, 0.0)
 
 
-def _distance(p: Array, bounds: tuple[Array, Array]) -> float:
+def _distance(p: Array, expected: Made) -> float:
     """Return the least total variation, on what is listed, from any row with these entries kept for certain, or not."""
-    scores, certain = bounds
+    scores, certain, _ = expected
     undecided = (certain == 0) & (p > 0)
     kept = (certain > 0) | undecided
     weights = (
@@ -160,42 +181,46 @@ def _distance(p: Array, bounds: tuple[Array, Array]) -> float:
     return float(np.abs(p - expected).sum() / 2)
 
 
-def made(
-    logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array
-) -> tuple[Array, Array]:  # fmt: skip
-    """Return the scores of what is listed under the settings, and of each whether it stays: 1, -1, or 0 where what is
-    not listed decides it.
+def made(logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array) -> Made:
+    """Return the row that settings make of logits.
 
     rest: log sum exp of the logits that are not listed, and how many they are. text: the tokens that penalties count.
     """
-    scores, certain = logits.copy(), np.ones(len(logits), dtype=int)
-    outside, count = rest
-    temperature = settings.get("temperature", 1)
+    scores, certain, count = logits.copy(), np.ones(len(logits), dtype=int), rest[1]
+    least = most = rest[0] if count else -np.inf
+    temperature, times = settings.get("temperature", 1), Counter(text.tolist())
+    unlisted = [n for token, n in times.items() if token not in ids]
     for name in ORDERS.get(str(settings.get("order", USUAL_ORDER)), ORDERS[USUAL_ORDER]):
         value = settings.get(name)
         if value is None or (temperature == 0 and name in CUTS):
             continue
+        moved = [0.0]  # by how much the score of a token that is not listed changes
         if name == "temperature":
             scores = scores / value
-            outside = _rest_at((outside, count), value)
+            least, most = _rest_at((least, most), count, value)
         elif name == "logit_bias":
             scores = scores + np.array([value.get(str(t), value.get(int(t), 0.0)) for t in ids])
+            moved += [bias for token, bias in value.items() if int(token) not in ids]
         elif name == "repetition_penalty":
             there = np.isin(ids, text)
             scores = np.where(there, np.where(scores > 0, scores / value, scores * value), scores)
+            moved += [np.sign(1 - value) * np.inf] if unlisted and value != 1 else []
         elif name == "presence_penalty":
             scores = scores - value * np.isin(ids, text)
+            moved += [-value] if unlisted else []
         elif name == "frequency_penalty":
-            times = Counter(text.tolist())
             scores = scores - value * np.array([times[int(t)] for t in ids])
+            moved += [-value * n for n in unlisted]
         else:
             cut = {"top_k": _top_k, "top_p": _top_p, "min_p": _min_p}.get(name)
             if cut:
-                certain = np.minimum(certain, cut(scores, certain, outside, value))
-                outside = outside if name != "top_k" else -np.inf
+                certain = np.minimum(certain, cut(scores, certain, most, value))
+                least, most = (least, most) if name != "top_k" else (-np.inf, -np.inf)
+        if most > -np.inf:
+            least, most = least + min(moved), most + max(moved)
     if temperature == 0:
         certain = np.where(scores == scores.max(), 1, -1)
-    return scores, certain
+    return Made(scores, certain, (least, most))
 
 
 def _near(values: Array, threshold: float) -> Array:
@@ -207,7 +232,7 @@ TIED = 1e-5
 
 
 def _top_k(scores: Array, certain: Array, outside: float, k: int) -> Array:
-    there = np.sort(np.where(certain >= 0, scores, -np.inf))
+    there, k = np.sort(np.where(certain >= 0, scores, -np.inf)), int(k)
     if not 0 < k < len(scores) or there[-k] == -np.inf:
         return np.ones(len(scores), dtype=int)
     least = there[-k]

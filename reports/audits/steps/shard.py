@@ -11,6 +11,7 @@ import numpy as np
 from ....models.recorded_steps import ROW_OFF, Header, Recording, Shard, StepsPart, parts, row_sums
 from ....verifiers.conditional.form import DRAFT_ROW, NO_DRAFT_ROW, POINT_MASS, UNKNOWN, joined
 from ....verifiers.conditional.laws import StepLaw
+from ....verifiers.conditional.rules import coin_bounds
 from ....verifiers.conditional.steps import Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
 from .acceptance import Accepted, acceptance_of
@@ -22,6 +23,10 @@ Array = np.ndarray
 
 TIE = 8
 """Roundings within which two probabilities are a tie: either may be the most probable token."""
+
+
+NOTHING_EMITTED = "nothing emitted"
+"""Why there is nothing to judge in a step that emitted nothing."""
 
 
 class Place(NamedTuple):
@@ -90,7 +95,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     against = Against.of(rule, header.siblings, recording.sequential)
     off = _sums_off(shard, header, found)
     generator = np.random.default_rng([seed, int("".join(filter(str.isdigit, path.stem)) or 0)])
-    found.left_out["nothing emitted"] = int((np.diff(shard.arrays["emitted_offsets"]) == 0).sum())
+    found.left_out[NOTHING_EMITTED] = int((np.diff(shard.arrays["emitted_offsets"]) == 0).sum())
     bets, of_bets, texts, drafts = list[LogBets](), list[Array](), list[BetsOnTokens](), list[BetsOnTokens]()
     accepted = {False: [], True: []}
     for part in parts(shard, header):
@@ -263,9 +268,9 @@ def _replay(law: StepLaw, steps: Steps, shard: Shard, index: Array, header: Head
     found.uniforms = np.concatenate([found.uniforms, values[known]])
     if law.longest and isinstance(steps, TreeSteps):
         return
-    coins = law.coins(steps)
-    near = np.abs(values - coins) <= 4 * header.epsilon * max(1, steps.gamma if law.longest else 1)
-    up = (values < coins) & steps.drafted
+    low, high = coin_bounds(law, steps, header.epsilon)
+    near = (values >= low) & (values <= high)
+    up = (values < law.coins(steps)) & steps.drafted
     if law.longest:
         needed = places >= steps.emitted[:, None] - 1
         expected = np.where(up, places + 1, 0).max(1, initial=0)

@@ -102,15 +102,14 @@ def joined_bets(parts: list[BetsOnTokens], hypotheses: int) -> tuple[LogBets, Ar
 
 
 def logprobs_off(shard: Shard, part: StepsPart) -> Array:
-    """Return reported logprobs less those of the target's rows, [L]."""
-    if "logprobs" not in shard.arrays:
-        return np.zeros(0)
+    """Return reported logprobs less those of the target's rows, [L]; nan where none was reported."""
     n, place, at = emitted_tokens(part.steps)
+    if "logprobs" not in shard.arrays:
+        return np.full(len(n), np.nan)
     first = np.searchsorted(n, n)
     reported = shard.arrays["logprobs"][shard.arrays["emitted_offsets"][part.places[n]] + np.arange(len(n)) - first]
     with np.errstate(divide="ignore"):
-        off = reported - np.log(part.steps.rows.target[n, place, at])
-    return off[~np.isnan(off)]
+        return reported - np.log(part.steps.rows.target[n, place, at])
 
 
 def excluded(steps: Steps, known: Array) -> Array:

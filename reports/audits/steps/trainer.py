@@ -121,7 +121,9 @@ def read_rollouts(file: str | Path) -> Rollouts:
             one = json.loads(line)
             request, tokens = one["request"], one["tokens"]
             logprobs = [nan if x is None else float(x) for x in one["logprobs"]]
-        except (ValueError, TypeError, KeyError):
+            if type(request) not in (int, str) or any(type(token) is not int for token in tokens):
+                raise ValueError
+        except (ValueError, TypeError, KeyError, OverflowError):
             raise InputError(f"{file}, line {number}: expected request, tokens and logprobs") from None
         if request in found:
             raise InputError(f"{file}, line {number}: request {request!r} came before")
@@ -138,7 +140,7 @@ def _scored(rollouts: Rollouts) -> _Scored:
             raise InputError(f"requests {names[number]!r} and {name!r} have one number; leave one of them out")
         try:
             ids, scores = np.asarray(text[0], dtype=int), np.asarray(text[1], dtype=float)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, OverflowError):
             raise InputError(f"request {name!r}: expected its token ids and their logprobs") from None
         if ids.ndim != 1 or ids.shape != scores.shape:
             raise InputError(
@@ -162,6 +164,7 @@ def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerS
         text, request = arrays["place"][step] + index, arrays["request"][step].tolist()
         lengths = np.array([scored.lengths.get(r, 0) for r in request], dtype=int)
         known, good = (text >= 0) & (text < lengths), (part.matches & part.inside)[tokens.n]
+        good &= arrays["emitted"][arrays["emitted_offsets"][step] + index] != recording.other
         seen.unscored += int((good & ~known).sum())
         chosen = np.flatnonzero(good & known)
         flat = np.array([scored.starts[request[k]] for k in chosen], dtype=int) + text[chosen]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from draftproof.reports.audits.steps.purses import CLAIMS
+from draftproof.reports.audits.steps.purses import CLAIMS, SHARE
 
 from .recordings import judge_of, record
 
@@ -20,8 +20,9 @@ def highest(folder, verify, rule, seed):
     """Log of the largest fortune of any claim, each with its share of the rate of false alarms."""
     record(folder, verify, steps=STEPS, rule=rule, seed=seed, vocabulary=60, dtype=("float64", "float32")[seed % 2])
     judge = judge_of(folder, seed=seed)
+    groups = [g.fortune.highest + log(g.betting.alpha / SHARE) for g in judge.groups.purses.values()]
     tokens = [f.highest - log(2) for purse in (judge.texts, judge.drafts) for f in purse.fortunes]
-    return max(judge.steps.fortune.highest, *tokens) - log(len(CLAIMS))
+    return max(judge.steps.fortune.highest, *groups, *tokens) - log(len(CLAIMS))
 
 
 @pytest.fixture(scope="module")

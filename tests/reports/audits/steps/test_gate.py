@@ -38,7 +38,7 @@ def engine(folder, verify="C10", hot=1.0, logits=False, more=None, **options):
             while recorder._queue.full():
                 time.sleep(0.001)
             recorder.chosen()
-            fields = (more or {}) | ({"logits": step.logits / hot} if logits else {})
+            fields = (more() if callable(more) else more or {}) | ({"logits": step.logits / hot} if logits else {})
             recorder.step(
                 step.target, step.drafts, emitted, step.draft, request=request, place=len(tokens), slot=request,
                 **fields,
@@ -137,6 +137,10 @@ def test_what_could_not_be_examined_does_not_pass(right, tmp_path, monkeypatch):
     shutil.copy(damaged / "steps-000000.safetensors", damaged / "steps-000001.safetensors")
     (damaged / "steps-000001.safetensors").write_bytes(b"nothing")
     assert "has shards that cannot be read" in gate(damaged, texts).missing[0]
+    numbers = iter(range(10**4))
+    some = engine(tmp_path / "some", more=lambda: {"draft_known": next(numbers) % 3 > 0})
+    [left_out] = gate(tmp_path / "some", some, faults=0).missing
+    assert left_out == "27 steps: the draft's row is not known"
     greedy = engine(tmp_path / "greedy", "C10", settings={"temperature": 0})
     assert not gate(tmp_path / "greedy", greedy).passed
 
@@ -184,5 +188,12 @@ def test_bad_input_is_named(right, tmp_path):
     file.write_text('{"request": 1, "tokens": [], "logprobs": []}\n' * 2)
     with pytest.raises(InputError, match="line 2: request 1 came before"):
         read_rollouts(file)
+    for line in ('{"request": [1], "tokens": [], "logprobs": []}', '{"request": 1, "tokens": [1.5], "logprobs": [0]}',
+                 f'{{"request": 1, "tokens": [1], "logprobs": [{10**400}]}}'):  # fmt: skip
+        file.write_text(line)
+        with pytest.raises(InputError, match="line 1: expected request"):
+            read_rollouts(file)
+    with pytest.raises(InputError, match="token ids and their logprobs"):
+        gate(folder, {0: ([10**30], [0.0])})
     with pytest.raises(InputError, match="cannot be read"):
         read_rollouts(tmp_path / "none")

@@ -1,5 +1,7 @@
 """Recorded steps: right engines are not refuted, wrong ones are, within few steps, and the bug is named."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -308,3 +310,37 @@ def test_the_text_of_greedy_block_verification_is_not_judged(tmp_path):
     report = audit_steps(tmp_path)
     assert "lossless" not in {e.claim for e in report.evidence}
     assert any("greedy block verification changes the rows" in line for line in report.not_examined)
+
+
+def lenient(target, draft, tokens, rng):
+    """Accept three of five tokens that are to be rejected."""
+    for i, x in enumerate(tokens):
+        if rng.random() * draft[i, x] >= target[i, x] and rng.random() < 0.4:
+            left = np.maximum(target[i] - draft[i], 0)
+            return [*tokens[:i], int(rng.choice(len(left), p=left / left.sum()))]
+    return [*tokens, int(rng.choice(len(target[-1]), p=target[-1]))]
+
+
+def test_a_fault_at_one_length_refutes_though_all_steps_together_do_not(tmp_path):
+    def short(step):
+        if step.rng.random() < 0.08:
+            step.drafts, step.target = step.drafts[:1], step.target[:2]
+            step.draft, step.verify_draft, step.verify_target = step.draft[:1], step.draft[:1], step.target
+
+    def verify(target, draft, tokens, rng):
+        return (lenient if len(tokens) == 1 else verifier("C10"))(target, draft, tokens, rng)
+
+    record(tmp_path, verify, steps=5000, vocabulary=60, fault=short)
+    judge = judge_of(tmp_path)
+    assert judge.steps.fortune.refuted_at is None and judge.groups.refuted == [("drafted tokens", 1)]
+    [evidence] = [e for e in evidence_of(judge, judge.limits()) if e.claim == "follows-rule"]
+    assert evidence.refuted and "steps with drafted tokens 1" in evidence.witness.sequence
+
+
+def test_a_shard_that_is_there_twice_counts_once(tmp_path):
+    record(tmp_path, steps=100)
+    first = tmp_path / "steps-000000.safetensors"
+    shutil.copy(first, tmp_path / "steps-000009.safetensors")
+    judge = judge_of(tmp_path)
+    assert judge.errors == [f"steps-000009.safetensors: the same file as {first.name}, which is counted once"]
+    assert judge.shards == 1 and judge.steps.fortune.steps == 100

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
+from draftproof.models.errors import InputError
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.reports.audits.steps.settings_of_rows import made
 
@@ -24,7 +25,7 @@ def test_rows_are_those_of_our_definitions_of_the_settings(settings, order):
         logits, text = rng.normal(size=60) * 2, tuple(rng.integers(0, 60, 9).tolist())
         expected = modified(softmax(logits).tolist(), TextRequest((), text, 99, settings), ORDERS[order])
         shifted = np.log(softmax(logits))  # penalties of repetition depend on where zero is
-        scores, stays = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
+        scores, stays, _ = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
         row = np.where(stays == 1, np.exp(scores - scores.max()), 0)
         decided = stays != 0
         assert decided.mean() > 0.9
@@ -101,7 +102,7 @@ def test_a_cut_beyond_the_list_is_not_said_to_hold(asked, tmp_path):
         assert claims["rows"].refuted and claims["rows"].total_variation > 0.1
     else:
         assert "rows" not in claims
-        assert any("rows whose cut lies beyond the tokens that are listed" in line for line in report.not_examined)
+        assert any("rows that depend on more than the tokens that are listed" in line for line in report.not_examined)
 
 
 @pytest.mark.parametrize(("temperature", "verdict"), [(1.0, "holds"), (0.6, "refuted")])
@@ -125,3 +126,82 @@ def test_reported_logprobs_are_those_of_the_rows(by, verdict, tmp_path):
     record(tmp_path, verify, steps=30, rule="unknown", more=lambda step: {"logprobs": [np.log(seen["p"]) + by]})
     [logprobs] = [e for e in audit_steps(tmp_path).evidence if e.claim == "logprobs"]
     assert logprobs.verdict == verdict
+
+
+UNSEEN = [
+    ({"logit_bias": {"299": 12.0}}, {}, "more than the tokens that are listed"),
+    ({"allowed": [1, 2, 3]}, {}, "rows under allowed"),
+    ({"allowed_token_ids": [1, 2, 3]}, {}, "rows under allowed_token_ids"),
+    ({"temperature": 0.8}, {"temperature": 0.8, "top_k": 150}, "refuted"),
+    ({"logit_bias": {"3": 0.1}}, {"logit_bias": {"3": 0.1}, "top_k": 150}, "refuted"),
+]
+"""Settings that were asked for and others that rows were made under, where 60 of 300 tokens are listed."""
+
+
+@pytest.mark.parametrize(("asked", "used", "says"), UNSEEN, ids=str)
+def test_what_settings_do_to_tokens_that_are_not_listed_is_not_said_to_hold(asked, used, says, tmp_path):
+    def fault(step):
+        step.logits = step.logits / 4
+        step.logits[:, 299] = step.logits.min(1)
+        made_at(**used)(step)
+        step.drafts, step.draft, step.verify_draft = [], step.draft[:0], step.draft[:0]
+        step.target, step.logits = step.target[:1], step.logits[:1]
+        step.verify_target = step.target
+
+    def token(target, draft, tokens, rng):
+        return [int(rng.choice(len(target[0]), p=target[0]))]
+
+    record(tmp_path, token, steps=12, rule="unknown", settings=asked, fault=fault, more=with_logits, listed=60)
+    report = audit_steps(tmp_path)
+    rows = [e.verdict for e in report.evidence if e.claim == "rows"]
+    assert rows == (["refuted"] if says == "refuted" else [])
+    assert says == "refuted" or any(says in line for line in report.not_examined)
+
+
+def test_rows_whose_unlisted_tokens_are_few_hold_up_to_what_those_may_hide(tmp_path):
+    asked = {"temperature": 0.5}
+    record(tmp_path, steps=12, settings=asked, fault=made_at(**asked), more=with_logits, listed=150)
+    evidence = rows_of(tmp_path)
+    assert evidence.holds and 1e-4 < evidence.bound <= 0.05
+    assert any("of a row, on tokens that are not listed" in line for line in audit_steps(tmp_path).not_examined)
+
+
+def test_rows_and_tokens_without_logits_or_logprobs_are_counted(tmp_path):
+    numbers = iter(range(1000))
+
+    def more(step):
+        some = next(numbers) < 10
+        return {"logits": step.logits if some else None, "logprobs": None}
+
+    record(tmp_path, steps=30, vocabulary=30, more=more)
+    lines = audit_steps(tmp_path).not_examined
+    assert "whether 80 rows are those of the settings: no logits were recorded" in lines
+    assert "reported logprobs: none were recorded" in lines
+
+
+def test_tokens_without_a_logprob_are_counted(tmp_path):
+    def verify(target, draft, tokens, rng):
+        return [int(rng.choice(len(target[0]), p=target[0]))]
+
+    numbers = iter(range(1000))
+    record(tmp_path, verify, steps=30, rule="unknown",
+           more=lambda step: {"logprobs": [np.nan] if next(numbers) % 3 else [-1e9]})  # fmt: skip
+    assert "20 emitted tokens without a reported logprob" in audit_steps(tmp_path).not_examined
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"top_k": 20.5}, "top_k is 20.5, expected a whole number"),
+        ({"logit_bias": {"a": 1}}, "logit_bias is {'a': 1}, expected numbers by token"),
+        ({"temperature": None, "top_k": 20.0}, None),
+    ],
+    ids=str,
+)
+def test_settings_of_another_form_are_one_line(settings, says, tmp_path):
+    record(tmp_path, steps=4, settings=settings, vocabulary=30, more=with_logits)
+    if says:
+        with pytest.raises(InputError, match=says):
+            audit_steps(tmp_path)
+    else:
+        assert rows_of(tmp_path).refuted

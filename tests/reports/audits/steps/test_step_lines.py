@@ -7,6 +7,7 @@ import pytest
 
 from draftproof.models.step_lines import StepLines
 from draftproof.reports.audits.steps.run import audit_steps
+from draftproof.reports.audits.steps.trainer import compared
 from draftproof.tests.refusals import one_line
 
 from .recordings import softmax
@@ -210,3 +211,43 @@ def test_lists_of_few_digits_may_sum_to_more_than_1(tmp_path):
     step = {"tokens": [{"token": 3, "accepted": True, "top": top}], "next": {"token": 9}}
     (tmp_path / "a.jsonl").write_text(json.dumps(step))
     assert audit_steps(tmp_path / "a.jsonl").verdict != "refuted"
+
+
+def test_bonus_tokens_without_a_list_are_said_to_be_unseen(tmp_path):
+    file = dump(tmp_path / "dump.jsonl", steps=100)
+    first, *lines = map(json.loads, file.read_text().splitlines())
+    for line in lines:
+        line["next"].pop("top", None)
+    file.write_text("\n".join(map(json.dumps, [first, *lines])))
+    whole = sum(all(token["accepted"] for token in line["tokens"]) for line in lines)
+    sentence = f"{whole:,} tokens after all drafted ones: no list of the target's row"
+    assert whole and sentence in audit_steps(file).not_examined
+
+
+def test_rounded_digits_are_rounding_where_uniforms_are_replayed(tmp_path):
+    """A uniform between the coin of the rounded probabilities and the true one decides nothing; one beyond does."""
+    for uniform, refutes in ((0.5004, False), (0.51, True)):
+        lines = [{"vocabulary": 4, "rule": "token", "drafts": "certain"}]
+        top, next_ = [[0, 0.5], [1, 0.3]], {"token": 1, "top": [[0, 0.5], [1, 0.3]]}
+        lines += [{"tokens": [{"token": 0, "accepted": True, "p": 0.5, "top": top, "uniform": uniform}], "next": next_}]
+        lines += [
+            {"tokens": [{"token": 0, "accepted": True, "p": 0.333, "top": [[1, 0.4], [0, 0.333]]}], "next": next_}
+        ]
+        file = tmp_path / "dump.jsonl"
+        file.write_text("\n".join(map(json.dumps, lines)))
+        assert ("follows-rule" in refuted(audit_steps(file))) == refutes
+
+
+def test_a_trainer_is_compared_on_the_tokens_that_are_listed(tmp_path):
+    file = dump(tmp_path / "dump.jsonl", "sampled", steps=200)
+    texts, place = {}, {}
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines[1:]:
+        request = line["request"]
+        tokens = [t["token"] for t in line["tokens"] if t["accepted"]] + [line["next"]["token"]]
+        line["place"] = place.get(request, 0)
+        place[request] = line["place"] + len(tokens)
+        texts.setdefault(request, []).extend(tokens)
+    file.write_text("\n".join(map(json.dumps, lines)))
+    rollouts = {request: (tokens, [np.nan] * len(tokens)) for request, tokens in texts.items()}
+    assert compared(StepLines.open(file), rollouts, "float32").other == 0
