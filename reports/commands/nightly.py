@@ -84,14 +84,15 @@ def run(
     """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
     Of a SUBJECT steps:FOLDER the recorded shards that are new are judged.
 
-    Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from or a shard not be judged.
-    A second run on the same night adds its draws to the first's; with the same --seed it goes on where the first one
-    was interrupted."""
+    Exit status: 1 if a check of the code drawn from is in alarm, 3 if a subject could not be drawn from or a shard not
+    be judged. A second run on the same night adds its draws to the first's; with the same --seed it goes on where the
+    first one was interrupted."""
     output = _output(db, json_file, html_file)
     from ...models.recorded_steps import Recording
     from ..audits.nightly.history import History, checked_night
     from ..audits.nightly.recorded import PREFIX
     from ..audits.nightly.run import Night, default_subjects, run_night
+    from ..audits.nightly.states import code_of
     from ..pages.nightly.summary import show
 
     array, dtype = options.pop("array"), options["dtype"]
@@ -105,7 +106,8 @@ def run(
     with closing(History.begin(db, lifetime_alpha, wait)) as history, progress_bar() as progress:
         report = run_night(history, specs, Night(date, problems=loaded, progress=progress, **options))
     ids = {*report["drawn"], *report["resumed"]}
-    drawn = [check for check in report["checks"] if check["id"] in ids]
+    codes = {code_of(check["subject"], check["version"]) for check in report["checks"] if check["id"] in ids}
+    drawn = [check for check in report["checks"] if code_of(check["subject"], check["version"]) in codes]
     output.write(report, lambda: _page(report))
     show(report, drawn, output.console, bool(kept_option("verbose")), output.written)
     alarm = any(check["state"] == "alarm" for check in drawn)

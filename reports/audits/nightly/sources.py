@@ -88,6 +88,7 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
     package = about["versions"].get(subject.source.partition(".")[0])
     if subject.source.startswith("draftproof."):  # a file alone is not the whole of one
         package, digest = __version__, own_digest()
+    # HOW_CALLED of states.py reads the last two
     parts = (stated, package, digest if digest != UNKNOWN else None, dtype, about["convention"]["array"])
     return " ".join(part for part in parts if part)
 

@@ -1,6 +1,7 @@
 """The state of each check of a history, by Holm's procedure within one lifetime error rate."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,10 @@ STATE_MEANINGS = {
     ALARM: "E has reached a level that a right verifier ever reaches with probability at most the lifetime error rate",
 }
 """The states, from the best to the worst, and what each means."""
+
+
+HOW_CALLED = re.compile(r" b?float\d+ \w+$")
+"""End of a third-party version: the dtype and the array of the rows, which the night chooses and not the code."""
 
 
 class CheckState(NamedTuple):
@@ -53,9 +58,18 @@ def _cohort(cohort: "Sequence[CheckHistory]", lifetime_alpha: float) -> dict[int
 
 
 def current_versions(rows: "Sequence[CheckHistory]") -> set[tuple[str, str]]:
-    """Return each (subject, version) drawn from on the subject's last night; there may be two versions of one."""
+    """Return each (subject, version) whose code was drawn from on the subject's last night, in any dtype and array.
+
+    There may be several versions of one subject.
+    """
     last = {row.subject: row.night for row in sorted(rows, key=lambda row: row.night)}
-    return {(row.subject, row.version) for row in rows if row.night == last[row.subject]}
+    drawn = {code_of(row.subject, row.version) for row in rows if row.night == last[row.subject]}
+    return {(row.subject, row.version) for row in rows if code_of(row.subject, row.version) in drawn}
+
+
+def code_of(subject: str, version: str) -> tuple[str, str]:
+    """Return a subject and the part of its version that names its code. An alarm stays current until this changes."""
+    return subject, HOW_CALLED.sub("", version)
 
 
 def worst_state(names: Iterable[str]) -> str:

@@ -10,12 +10,14 @@ from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.problem import as_json
 from draftproof.models.store import Store
 from draftproof.reports.audits.campaigns.run import ThirdPartySource as CampaignSource
+from draftproof.reports.audits.compliance.plan import Collected, Part, Requirement
+from draftproof.reports.audits.compliance.requirements import FAILED, judged
 from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
 from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.run import WHAT, FinishedChunks, keep, kept
 from draftproof.stattests.campaign.tally import Tally
-from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by, night_of
 from draftproof.verifiers.registry import REFERENCES
 
 pytestmark = pytest.mark.needs("sqlalchemy")
@@ -61,7 +63,23 @@ def test_how_a_function_is_called_is_part_of_its_version(history, file):
     assert len(versions) == 4
     drawn_by(history, file, 1)
     report = drawn_by(history, file, 2, dtype="float32")
-    assert [(check["draws"], check["current"]) for check in report["checks"]] == [(3000, False), (3000, True)]
+    assert [(check["draws"], check["current"]) for check in report["checks"]] == [(3000, True), (3000, True)]
+
+
+def test_an_alarm_stays_until_the_code_changes_whatever_the_rows_are(file, nightly):
+    """It is wrong on float64 alone. A night in float32, or with another array, says nothing of that."""
+    wrong = "    if target_probs[0].dtype == np.float64 and rng.random() < 0.3:\n        return [0]\n    for i, x in"
+    file.write_text(RIGHT.replace("    for i, x in", wrong))
+    options = ("run", f"{file}:verify", "--problem", PROBLEM, "--samples", 2000, "--seed", 1)
+    for day, rows in enumerate(((), ("--dtype", "float32"), ("--dtype", "float32", "--array", "rows")), 1):
+        done = nightly(*options, *rows, "--night", night_of(day))
+        assert done.status == 1 and "nightly   ALARM: 1 of " in done.out and "  Witness " in done.out
+        assert nightly("status").status == 1
+        history = json.loads(nightly("status", "--json", "-").out)
+        part = Collected.of(Part("n", "nightly", {"file": "n.json"}), history=history)
+        assert judged(Requirement("R1", "it is lossless", "lossless", ("n",)), [part]).verdict == FAILED
+    file.write_text(RIGHT)
+    assert (nightly(*options, "--night", night_of(4)).status, nightly("status").status) == (0, 0)
 
 
 def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated(tmp_path, file, nightly):
