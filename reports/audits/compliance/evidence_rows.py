@@ -26,6 +26,7 @@ from ....verifiers.evidence import (
 from ..nightly.states import ALARM, WATCH
 from ..not_examined import zeros_examined
 from ..report import Report
+from ..scope import counted
 from .plan import FAILED, AtLeast0, Collected, Requirement
 
 
@@ -254,7 +255,7 @@ def _of_history(requirement: Requirement, got: Collected, history: Mapping[str, 
         alarms = [check for check in checks if check["state"] == ALARM]
         watch = sum(check["state"] == WATCH for check in checks)
         last = max((night["night"] for check in checks for night in check.get("nights", ())), default="none")
-        limits = [check["detects"]["within"][-1] for check in checks if check["detects"]]
+        limits = [limit for check in checks if (limit := _limit_so_far(check))]
         known = [limit["total_variation"] for limit in limits if limit["total_variation"] < 1]
         nights = max((limit["nights"] for limit in limits), default=0)
         shown = alarms[0]["witness"] if alarms else None
@@ -263,7 +264,7 @@ def _of_history(requirement: Requirement, got: Collected, history: Mapping[str, 
             got.id, "", Strength.SAMPLED, REFUTED if alarms else NO_EVIDENCE,
             f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
             shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm, {watch} in watch; last night {last}; "
-            f"within {nights} nights; {history.get('scope')}",
+            f"within {counted(nights, 'night')}; {history.get('scope')}",
             witness=f"{alarms[0]['check']}: {witness}" if alarms else None,
             replay=shown.get("replay") if shown else None,
         )  # fmt: skip
@@ -272,6 +273,13 @@ def _of_history(requirement: Requirement, got: Collected, history: Mapping[str, 
     return rows + [
         _nothing(got, f"{f['subject']} could not be drawn from: {f['message']}", ERROR, True) for f in failures
     ]
+
+
+def _limit_so_far(check: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the detection limit of the most nights that are not more than were drawn; None if there is none."""
+    within = check["detects"]["within"] if check["detects"] else ()
+    drawn = (limit for limit in within if limit["nights"] <= len(check["nights"]))
+    return max(drawn, key=lambda limit: limit["nights"], default=None)
 
 
 def _of_proofs(requirement: Requirement, got: Collected, proofs: Iterable[Mapping[str, Any]]) -> list[EvidenceRow]:

@@ -227,9 +227,10 @@ CHECK = {
 }  # fmt: skip
 
 
-def night(state, *failures):
-    """A part that is a history with one check."""
-    history = {"checks": [CHECK | {"state": state}], "state": state, "failures": [*failures], "scope": "1 problem"}
+def night(state, *failures, drawn=7):
+    """A part that is a history with one check, of so many nights."""
+    check = CHECK | {"state": state, "nights": [{"night": f"2026-11-{day:02}"} for day in range(1, drawn + 1)]}
+    history = {"checks": [check], "state": state, "failures": [*failures], "scope": "1 problem"}
     return Collected.of(Part("n", "nightly", {"file": "n.json"}), history=history)
 
 
@@ -240,6 +241,17 @@ def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples(state, expected):
     assert (made.verdict, made.evidence[0].limit) == (expected, 0.02)
     failed = judged(asked, [night(state, {"subject": "f", "message": "no import"})])
     assert failed.verdict == (FAILED if expected == FAILED else OPEN)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "limit", "asked", "expected"),
+    [(0, None, None, OPEN), (1, 0.05, None, SAMPLED), (1, 0.05, 0.03, OPEN), (6, 0.05, 0.03, OPEN),
+     (7, 0.02, 0.03, SAMPLED), (30, 0.02, 0.01, OPEN)],
+)  # fmt: skip
+def test_the_limit_of_a_history_is_that_of_the_nights_drawn_and_of_none_to_come(drawn, limit, asked, expected):
+    made = judged(replace(REQUIRED, parts=("n",), detection_limit=asked), [night("quiet", drawn=drawn)])
+    assert (made.verdict, made.evidence[0].limit) == (expected, limit)
+    assert limit is None or f"; within {'1 night' if limit == 0.05 else '7 nights'}; " in made.evidence[0].shown
 
 
 def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
