@@ -15,7 +15,7 @@ from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ..completed_law import Outcome, completed_law, verdict_of_counts
 from .law_vectors import LawCase, law_cases
-from .results import FIELDS, Results, number
+from .results import FIELDS, LARGEST_NUMBER, Results, number
 from .suite import FLAGS, conventions_of, suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
@@ -157,7 +157,8 @@ def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str
     )
     for i, (value, wanted, possible) in enumerate(zip(values, right, target_row)):
         if wanted is not None and (value is None or _off(value - wanted, allowed * bool(possible))):
-            got = given[i] if value is None or field != "weights" else f"{as_float(value):.9g} (normalised)"
+            as_given = value is None or field != "weights" or abs(value) > LARGEST_NUMBER  # a sum near 0 divides
+            got = given[i] if as_given else f"{as_float(value):.9g} (normalised)"
             within = f"within {allowed:.2g}" if possible else "exactly, the target excludes it"
             return f"entry {i}: expected {wanted} {within}, got {got}"
     return ""

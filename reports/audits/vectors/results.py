@@ -1,7 +1,8 @@
 """The file in which a program writes its answers (results.schema.json)."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal, get_args
 
@@ -18,6 +19,18 @@ FORMAT = "draftproof-results-1"
 
 Field = Literal["thresholds", "accepted", "weights", "emitted", "raced", "law"]
 FIELDS = get_args(Field)
+
+MOST_CHARACTERS = 400
+"""Characters of a number in an answer."""
+
+MOST_COUNTED = 2**53
+"""Largest count: counts are added up as floats."""
+
+LARGEST_NUMBER = 10**300
+"""Largest number of the other answers: sums of such numbers are still floats."""
+
+LONG_EXPONENT = re.compile(r"\s*[-+]?[\d._]*[eE][-+]?(_?\d){4}")
+"""A decimal number whose exponent has four digits or more: it would only ask for gigabytes of zeros."""
 
 Given = Mapping[Literal[Field, "counts", "error"], Any]
 """The answers to one vector, by name. An entry that is no number fails the vector, and not the file."""
@@ -56,7 +69,8 @@ def load_results(file: str) -> Results:
 def results_from(data: Any, name: str = "results") -> Results:
     """Return results from their JSON form.
 
-    Raises: InputError if they do not answer these vectors, under rules that are claimed, with promised answers alone.
+    Raises: InputError if they do not answer these vectors, under rules that are claimed, with promised answers alone,
+    or if a number is too large or too long.
     """
     results = convert(Results, data, name)
     if results.vectors != suite()["digest"]:
@@ -78,7 +92,26 @@ def results_from(data: Any, name: str = "results") -> Results:
         for answer in given:
             if answer != "error" and {"counts": "law"}.get(answer, answer) not in results.gives:
                 raise InputError(f"{name}: {vector}: answers {answer!r}, which gives does not name")
+            largest = MOST_COUNTED if answer == "counts" else LARGEST_NUMBER
+            if answer != "error" and any(_too_large(value, largest) for value in _entries(given[answer])):
+                raise InputError(
+                    f"{name}: {vector}: {answer} has a number that is too large or too long; expected at most "
+                    f"{largest:.3g}, {MOST_CHARACTERS} characters, and an exponent of three digits"
+                )
     return results
+
+
+def _entries(answer: Any) -> Iterable[Any]:
+    """Return what may be a number in an answer."""
+    return answer.values() if isinstance(answer, dict) else answer if isinstance(answer, list) else [answer]
+
+
+def _too_large(value: Any, largest: int) -> bool:
+    if not isinstance(value, (int, str)):  # a float of JSON is never too large
+        return False
+    if len(str(value)) > MOST_CHARACTERS or LONG_EXPONENT.match(str(value)):
+        return True
+    return abs(number(value) or 0) > largest
 
 
 def number(value: Any) -> Fraction | None:
@@ -88,6 +121,6 @@ def number(value: Any) -> Fraction | None:
             value = float.fromhex(value)
         if isinstance(value, float) and not math.isfinite(value):
             return None
-        return None if isinstance(value, bool) or len(str(value)) > 400 else Fraction(value)
+        return None if isinstance(value, bool) else Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None

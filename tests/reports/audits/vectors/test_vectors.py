@@ -161,6 +161,13 @@ def test_a_broken_number_fails(value):
     assert judged_answers(given, ["token"], ["thresholds"]).vectors[0].status == FAILED
 
 
+def test_weights_that_cancel_fail_though_their_share_of_the_sum_is_no_float():
+    first = suite()["vectors"][0]
+    given = {first["id"]: {"weights": ["1e300", "-1e300", "1e-999"]}}
+    judged = judged_answers(given, ["token"], ["weights"]).vectors[0]
+    assert judged.status == FAILED and judged.why.endswith("got 1e300")
+
+
 def test_numbers_are_read_in_every_form_and_within_the_tolerance():
     first = suite()["vectors"][0]
     wanted, allowed = first["expected"]["thresholds"], first["tolerance"]["thresholds"]["float32"]
@@ -172,6 +179,7 @@ def test_numbers_are_read_in_every_form_and_within_the_tolerance():
         assert judgement.vectors[0].status == status
 
 
+LAW = "law-token-generic-V3-gamma2"
 BAD = {
     "not these vectors": {"vectors": "0" * 16},
     "another format": {"format": "wycheproof"},
@@ -187,6 +195,12 @@ BAD = {
     "an answer under a rule that is not claimed": {"results": {"block-1": {"accepted": 1}}},
     "an answer that is not promised": {"gives": ["accepted"], "results": {"token-1": {"accepted": 1, "emitted": [9]}}},
     "no results": {"results": [1]},
+    "a number of many digits": {"results": {"token-1": {"thresholds": ["9" * 401]}}},
+    "a number with a large exponent": {"results": {"token-1": {"weights": ["1e99999999"]}}},
+    "a number with a small exponent": {"results": {"token-1": {"weights": ["1E-9_999_999"]}}},
+    "a probability that is no float": {"gives": ["law"], "results": {LAW: {"law": {"0,0,0": "9" * 399}}}},
+    "a count that is no float": {"gives": ["law"], "results": {LAW: {"counts": {"0": 10**400}}}},
+    "more counts than floats add up": {"gives": ["law"], "results": {LAW: {"counts": {"0": 2**53 + 1}}}},
     "an unknown field": {"extra": 1},
 }
 

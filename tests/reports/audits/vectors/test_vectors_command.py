@@ -41,7 +41,8 @@ def test_the_command_ends_with_the_statuses_of_the_contract(tmp_path):
     assert f"failed {first} (Acceptance, FirstRejection" in said
     assert "expected 0, got 9" in said
     assert checked(results({}, ["token"]))[0] == 3
-    for bad in ("{", "[]", '{"format": 1, "format": 2}', "[" * 100_000):
+    large = results({"law-token-generic-V3-gamma2": {"counts": {"0": 10**400}}}, ["token"], ["law"])
+    for bad in ("{", "[]", '{"format": 1, "format": 2}', "[" * 100_000, large):
         status, _, said = checked(bad)
         assert status == 2
         assert said.startswith(f"draftproof: {file}: ") and said.count("\n") == 1
