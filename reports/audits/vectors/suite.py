@@ -73,14 +73,19 @@ SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.
 def suite() -> dict[str, Any]:
     """Return the content of vectors.json."""
     content = {"vectors": list(_numbered(cases())), "laws": [_law_vector(case) for case in law_cases()]}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     rests = {vector["id"]: conventions_of(vector) for vector in content["vectors"]}
     conventions = {
         name: {"says": says, "vectors": [vector for vector, names in rests.items() if name in names]}
         for name, says in CONVENTIONS.items()
     }
-    return {"format": FORMAT, "digest": digest, "flags": plain(FLAGS), "conventions": conventions, **content}
+    about = {"format": FORMAT, "digest": digest_of(content), "flags": plain(FLAGS), "conventions": conventions}
+    return about | content
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return the digest by which results name the vectors that they answer. content: "vectors" and "laws"."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def export(folder: str) -> list[Path]:

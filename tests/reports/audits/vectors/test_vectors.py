@@ -12,10 +12,17 @@ from draftproof.reports.audits.vectors.answers import GREEDY, RULES, answer, for
 from draftproof.reports.audits.vectors.cases import cases
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, PASSED
 from draftproof.reports.audits.vectors.results import results_from
-from draftproof.reports.audits.vectors.suite import CONVENTIONS, FLAGS, suite
+from draftproof.reports.audits.vectors.suite import CONVENTIONS, FLAGS, digest_of, suite
 from draftproof.tests.choices import long_unless
 from draftproof.tests.refusals import one_line
-from draftproof.tests.reports.audits.vectors.vectors_parts import answers, judged_answers, results
+from draftproof.tests.reports.audits.vectors.vectors_parts import (
+    FIELDS,
+    THRESHOLDS,
+    WEIGHTS,
+    answers,
+    judged_answers,
+    results,
+)
 
 
 def test_the_file_and_results_have_the_form_of_their_schemas():
@@ -83,6 +90,11 @@ PLANTED = {
     "drops weights": "OneToken",
     "float32 uniforms": "LargestUniform",
     "sampled": "GreedyRequest",
+    "accepts from position 7 on": "LongBlock",
+    "the target's token at positions 6 and 7": "LongBlock",
+    "no threshold below 1/1000": "Acceptance",
+    "no weight below 1/10000": "Residual",
+    "the bonus token from the top 256": "WideVocabulary",
 }
 
 
@@ -91,6 +103,14 @@ def test_bugs_that_the_zoo_does_not_have_fail_the_vectors_made_for_them(planted)
     judgement = judged_answers(answers(planted=planted), (*RULES, GREEDY))
     assert judgement.verdict == "refuted"
     assert judgement.by_flag()[PLANTED[planted]][FAILED]
+
+
+@pytest.mark.parametrize("gives", [FIELDS, ["accepted", "emitted"]])
+@pytest.mark.parametrize("planted", [*THRESHOLDS, *WEIGHTS])
+def test_a_bug_far_inside_a_block_or_a_row_fails_a_vector_of_each_rule(planted, gives):
+    for rule in RULES:
+        judgement = judged_answers(answers(planted=planted), [rule], gives)
+        assert judgement.by_flag()[PLANTED[planted]][FAILED], rule
 
 
 def test_what_is_missing_is_not_passed():
@@ -151,7 +171,9 @@ def test_a_failure_comes_with_code_that_shows_it(capsys):
 
 
 def test_earlier_vectors_keep_their_ids_and_contents():
-    assert suite()["digest"] == "ecd8b260369d448d", "what is new stands behind them, and another digest here"
+    made = suite()
+    assert digest_of({"vectors": made["vectors"][:247], "laws": made["laws"]}) == "ecd8b260369d448d"
+    assert made["digest"] == "4d6702ea562b3f4d", "what is new stands behind them, and another digest here"
 
 
 @pytest.mark.parametrize("value", [float("nan"), None, "nan", "1/0", [], True, "0x1p-999999", 1e-3])

@@ -36,6 +36,20 @@ def at_temperature_0(vector):
     return {"thresholds": [*map(float, kept)], "accepted": tau, "weights": weights, "emitted": tokens, "raced": tokens}
 
 
+THRESHOLDS = {
+    "accepts from position 7 on": lambda h: [*h[:6], *(0 * t + 1 for t in h[6:])],
+    "no threshold below 1/1000": lambda h: [t if t >= 1e-3 else 0 * t for t in h],
+}
+"""Planted bugs: from right thresholds to wrong ones."""
+
+WEIGHTS = {
+    "the target's token at positions 6 and 7": lambda rest, row, tau, n: row if tau in (5, 6) and tau < n else rest,
+    "no weight below 1/10000": lambda rest, row, tau, n: rest * (rest >= 1e-4 * rest.sum()),
+    "the bonus token from the top 256": lambda rest, row, tau, n: rest * (rest >= np.sort(rest)[-256:][0] * (tau == n)),
+}
+"""Planted bugs: from right weights, the target's row, tau and the number of drafted tokens to wrong weights."""
+
+
 def in_precision(vector, dtype, planted=""):
     """A right verifier in NumPy numbers of a precision, or one with a planted bug."""
     n, rule = vector["drafted"], vector["rule"]
@@ -65,12 +79,15 @@ def in_precision(vector, dtype, planted=""):
             shortfall = [np.maximum(q[i] - kept[i] * p[i], 0).sum() for i in range(n)]
         h = [min(surplus[i] / shortfall[i], one) if shortfall[i] > 0 else one for i in range(1, n)]
         h += [min(kept[n], one)] * bool(n)
+    h = THRESHOLDS.get(planted, list)(h)
     passes = [u < t or (planted == "at most" and u <= t) for u, t in zip(accept, h)]
     if rule == "token":
         tau = passes.index(False) if False in passes else n
     else:
         tau = max((i for i in range(1, n + 1) if passes[i - 1]), default=0)
     rest = p[tau] if tau == n else np.maximum(kept[tau] * p[tau] - q[tau], 0)
+    if planted in WEIGHTS:
+        rest = WEIGHTS[planted](rest, p[tau], tau, n)
     if planted == "drops weights" and len(rest) == 1:
         rest = rest * 0
     edges = np.cumsum(rest / rest.sum())
