@@ -2,6 +2,7 @@
 
 Run as a script: settings_server.py PROBLEM PORT. http://127.0.0.1:PORT/X01/v1 is mutant X01, /right/v1 the reference,
 /plain/v1 the same without a draft; /prompt-shifted/v1 reports logprobs of its prompt one place off, /hidden/v1 none,
+/own-logprob/v1 wrong ones of its tokens next to right ones of the most probable (or -of-chats, in the form of chats),
 /wears-off/v1 forgets the temperature behind 20 tokens. Each request is decoded together with the one before it."""
 
 import random
@@ -68,6 +69,8 @@ class Handler(AnsweringHandler):
         choice = {"index": index, "finish_reason": ended}
         if settings.get("logprobs") and loop != "hidden":
             choice["logprobs"] = {"tokens": list(map(str, text)), "token_logprobs": one.logprobs[: len(text)]}
+            if loop.startswith("own-logprob"):
+                choice["logprobs"] = off_by_one(text, one.logprobs, loop.endswith("of-chats"))
         if body.get("echo"):
             prompt = settings["prompt"]
             rows = [PROBLEM.target.row(tuple(prompt[:i])) for i in range(len(prompt))]
@@ -79,6 +82,16 @@ class Handler(AnsweringHandler):
                 "token_logprobs": values + [-1.0] * (len(text) - len(prompt)),
             }
         return choice | {"text": " ".join(map(str, text))}
+
+
+def off_by_one(text, logprobs, chat):
+    """Wrong logprobs of tokens; the lists of the most probable tokens have the right ones."""
+    named = [(str(token), value - 1, value) for token, value in zip(text, logprobs)]
+    if chat:
+        return {"content": [{"token": t, "logprob": off, "top_logprobs": [{"token": t, "logprob": right}]}
+                            for t, off, right in named]}  # fmt: skip
+    tokens, off, _ = zip(*named)
+    return {"tokens": tokens, "token_logprobs": off, "top_logprobs": [{t: right} for t, _, right in named]}
 
 
 if __name__ == "__main__":

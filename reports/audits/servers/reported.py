@@ -99,11 +99,12 @@ class LogprobCheck:
     def _compare(self, entry: Reported, row: Sequence[float], text: Prefix) -> None:
         if entry.logprob is None:
             return
-        for token, value in {entry.token: entry.logprob, **entry.most}.items():
+        own = ("logprob", entry.token, entry.logprob)
+        most = [(f"logprob of {token}", token, value) for token, value in entry.most.items()]
+        for what, token, value in (own, *most):  # a token that is among the most probable ones is reported twice
             if 0 <= token < len(row):
                 right = log(row[token]) if row[token] else -inf
                 far = 0.0 if value == right else abs(value - right)
-                what = "logprob" if token == entry.token else f"logprob of {token}"
                 self._note(far, what, text, f"{right:.6g}", f"{value:.6g}")
 
     def _note(self, far: float, what: str, text: Prefix, expected: str, seen: str) -> None:

@@ -79,6 +79,8 @@ PLANTED = [
     ("X32", "other settings beside", "lossless", 60),
     ("X37", "stop across tokens", "lossless", 60),
     ("X22", "logprobs", "logprobs", 10),
+    ("own-logprob", "logprobs", "logprobs", 10),
+    ("own-logprob-of-chats", "logprobs", "logprobs", 10),
     ("prompt-shifted", "logprobs of the prompt", "logprobs", 10),
 ]
 
