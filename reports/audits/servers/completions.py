@@ -171,14 +171,14 @@ class Completions:
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             cause = _root(error)
             if isinstance(cause, ssl.SSLError):
-                raise Wrong(f"no TLS at {self.base} ({_short(cause)}); did you mean http://?") from None
-            raise Refused(f"no connection to {self.base} ({_short(cause)})", read=False) from None
+                raise Wrong(f"no TLS at {self.base} ({short(cause)}); did you mean http://?") from None
+            raise Refused(f"no connection to {self.base} ({short(cause)})", read=False) from None
         except httpx2.TimeoutException:
             raise Lost(f"no answer within {self.seconds:g} s") from None
         except httpx2.SSEError as error:
-            raise Lost(f"a broken stream of events ({_short(error)})") from None
+            raise Lost(f"a broken stream of events ({short(error)})") from None
         except (httpx2.HTTPError, httpx2.StreamError, RuntimeError) as error:
-            raise Lost(f"the connection broke before the answer was complete ({_short(error)})") from None
+            raise Lost(f"the connection broke before the answer was complete ({short(error)})") from None
 
     @property
     def address(self) -> str:
@@ -276,5 +276,6 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _short(error: BaseException) -> str:
+def short(error: BaseException) -> str:
+    """Return what an exception says, in one short line."""
     return " ".join(str(error).split())[:120] or type(error).__name__

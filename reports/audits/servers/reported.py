@@ -48,22 +48,43 @@ def reported(said: Any, token_of: Callable[[Any], int]) -> Entries:
     most = said.get("top_logprobs")
     tops = most if isinstance(most, list) and len(most) == len(tokens) else [None] * len(tokens)
     return [
-        Reported(token_of(token), value, {token_of(t): float(v) for t, v in (top or {}).items()})
+        Reported(
+            token_of(token),
+            None if value is None else _number(value),
+            {token_of(t): _number(v) for t, v in _object(top or {}).items()},
+        )
         for token, value, top in zip(tokens, values, tops)
     ]
 
 
 def _of_chat(entry: Any, token_of: Callable[[Any], int]) -> Reported:
-    if not isinstance(entry, dict):
-        raise Unreadable("an entry of logprobs that is no object")
-    most = entry.get("top_logprobs", entry.get("top_probs")) or ()
-    return Reported(token_of(entry), _value(entry), {token_of(top): _value(top) for top in most})
+    said = _object(entry)
+    most = said.get("top_logprobs", said.get("top_probs")) or []
+    if not isinstance(most, list):
+        raise Unreadable("most probable tokens that are no list")
+    own = _value(said) if said.keys() & {"logprob", "prob"} else None
+    return Reported(token_of(said), own, {token_of(top): _value(top) for top in map(_object, most)})
 
 
 def _value(entry: Mapping[str, Any]) -> float:
     if "logprob" in entry:
-        return float(entry["logprob"])
-    return log(entry["prob"]) if entry.get("prob") else -inf
+        return _number(entry["logprob"])
+    probability = _number(entry.get("prob") or 0)
+    return log(probability) if probability > 0 else -inf
+
+
+def _object(said: Any) -> dict[str, Any]:
+    """Return what has to be a JSON object. Raises: Unreadable for anything else."""
+    if not isinstance(said, dict):
+        raise Unreadable("an entry of logprobs that is no object")
+    return said
+
+
+def _number(said: Any) -> float:
+    """Return a number. Raises: Unreadable for anything else."""
+    if not isinstance(said, int | float):
+        raise Unreadable(f"a logprob that is no number: {str(said)[:20]!r}")
+    return float(said)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
 from ....models.errors import RunFailed
-from .completions import Completions, Lost, Refused, Wrong
+from .completions import Completions, Lost, Refused, Wrong, short
 from .journal import Journal
 from .remarks import shown
 from .requests import SentRequests
@@ -83,6 +83,8 @@ class Sampler:
                 self._send(requests, samples, slot)
             except RunFailed as failure:
                 self._fail(failure)
+            except Exception as error:  # of the journal, say: without this the run would end as if it were complete
+                self._fail(RunFailed("crash", f"{short(error)}, {self._place(requests, samples)}"))
 
     def _send(self, requests: SentRequests, samples: int, slot: int) -> None:
         """Send one request until the server takes it. Raises: RunFailed."""
@@ -105,9 +107,10 @@ class Sampler:
             except Wrong as wrong:
                 self.journal.refused(name, slot, str(wrong), True)
                 raise RunFailed("crash", f"{wrong}, {self._place(requests, samples)}") from None
-            except Lost as lost:
+            except Exception as error:  # a thread that dies would leave its slots without an answer or a reason
                 if not self._stop.is_set():
-                    self._lose(requests, samples, slot, str(lost))
+                    unread = f"an answer that cannot be read ({short(error)})"
+                    self._lose(requests, samples, slot, str(error) if isinstance(error, Lost) else unread)
                 return
             else:
                 cut = [text[: requests.length] for text in texts]

@@ -11,14 +11,17 @@ from draftproof.corpus.site.cell_states import states
 from draftproof.models.decoding_settings import ORDERS
 from draftproof.reports.audits.engines.cells import decoder_problem
 from draftproof.reports.audits.servers.grid_audit import audit_grid
+from draftproof.reports.audits.servers.journal import IN_FLIGHT
 from draftproof.reports.audits.servers.next_tokens import NextRows, NextTokens, fit
 from draftproof.reports.audits.servers.reported import Reported, reported
 from draftproof.reports.audits.servers.settings import GridSettings
 from draftproof.reports.audits.servers.words import Words
 from draftproof.reports.audits.settings_grid import SERVED as GRID
 from draftproof.reports.audits.settings_grid import SERVED_TOKENS as TOKENS
+from draftproof.tests.reports.audits.servers.three import THREE
 from draftproof.tests.reports.commands.in_process import draftproof
 from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.subjects.completions_server import serving
 
 pytestmark = pytest.mark.needs("httpx2", "jsonschema")
 
@@ -115,6 +118,54 @@ def test_a_row_that_the_server_refuses_or_reports_nothing_of_has_its_reason_and_
     assert of(report, "logprobs")["logprobs", "speculative"].detail.reason == "it reports none"
 
 
+def said_of(tokens, **changes):
+    return {"tokens": tokens, "token_logprobs": [-1.0] * len(tokens), **changes}
+
+
+MALFORMED = {
+    "an entry of logprobs that is no object": [
+        lambda tokens: said_of(tokens, top_logprobs=[[1]] * len(tokens)),
+        lambda tokens: {"content": [3]},
+        lambda tokens: {"content": [{"token": "0", "logprob": -1.0, "top_logprobs": ["0"]}]},
+    ],
+    "most probable tokens that are no list": [
+        lambda tokens: {"content": [{"token": "0", "logprob": -1.0, "top_logprobs": 3}]},
+    ],
+    "a logprob that is no number: ": [
+        lambda tokens: {"content": [{"token": "0", "logprob": None}]},
+        lambda tokens: said_of(tokens, token_logprobs=["-1.0"] * len(tokens)),
+        lambda tokens: said_of(tokens, top_logprobs=[{"0": None}] * len(tokens)),
+    ],
+    "an answer that cannot be read (int too large to convert to float)": [
+        lambda tokens: said_of(tokens, token_logprobs=[10**400] * len(tokens)),
+    ],
+}
+"""Logprobs that cannot be read, by the reason that a lost answer is counted with."""
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_an_answer_whose_logprobs_cannot_be_read_is_lost_with_its_reason(always, target):
+    forms = [form for forms in MALFORMED.values() for form in forms]
+
+    def malformed(handler, number, body):
+        if not always and not 10 <= number < 10 + len(forms):
+            return False
+        ((tokens, ended),) = handler.texts(body, number)
+        said = forms[number % len(forms) if always else number - 10](tokens)
+        choice = {"index": 0, "text": " ".join(tokens), "finish_reason": ended, "logprobs": said}
+        return handler.reply({"model": "forged", "choices": [choice]})
+
+    with serving(THREE, fault=malformed) as server:
+        report = audit_grid(server.url, target, GridSettings(samples=100, rows=("logprobs",)))
+    lost = {why: times for why, times in report.server["kinds"]["logprobs"]["lost"].items() if why != IN_FLIGHT}
+    assert all(any(why.startswith(known) for known in MALFORMED) for why in lost), lost
+    if always:
+        assert report.failure["message"].startswith("11 answers lost, the last one: "), report.failure
+        return
+    assert report.failure is None and sum(lost.values()) == len(forms), report.failure
+    assert all(any(why.startswith(known) for why in lost) for known in MALFORMED), lost
+
+
 def test_it_goes_on_from_its_checkpoint_and_bad_words_are_one_line(served, tmp_path):
     url, target = served
     words = ["server", f"{url}/right/v1", "--target", target, "--samples", 8, "--row", "none", "--row", "logprobs"]
@@ -202,6 +253,7 @@ def test_logprobs_are_read_in_both_forms_and_anything_else_is_none():
     assert reported(chat, WORDS.token) == [Reported(2, -1.5, {0: -0.5})]
     probable = {"content": [{"token": "2", "prob": 1.0, "top_probs": []}]}
     assert reported(probable, WORDS.token) == [Reported(2, 0.0, {})]
+    assert reported({"content": [{"token": "2"}]}, WORDS.token) == [Reported(2, None, {})]
     old = {"tokens": ["0", " 1"], "token_logprobs": [None, -2.0], "top_logprobs": [None, {"2": -0.1}]}
     assert reported(old, WORDS.token) == [Reported(0, None, {}), Reported(1, -2.0, {2: -0.1})]
     assert [reported(said, WORDS.token) for said in (None, 3, {}, {"tokens": ["0"], "token_logprobs": []})] == [
