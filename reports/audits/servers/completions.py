@@ -250,9 +250,10 @@ class Completions:
 def _wait(text: str | None) -> float | None:
     """Return the seconds of a Retry-After; None for a date, or what is no number."""
     try:
-        return min(max(float(text or ""), 0.0), LONGEST_WAIT)
+        seconds = float(text or "")
     except ValueError:
         return None
+    return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None
 
 
 def _parsed(content: str | bytes) -> Any:

@@ -174,6 +174,10 @@ ENDS = {
         (lambda handler, number, body: OVER.wait(600), {"request_timeout": 0.3}),
     r"status 429, for 0\.5 s \(--patience\), after 30 of 300 outputs of 'together'":
         (lambda handler, number, body: number > 30 and handler.reply({}, 429), {"patience": 0.5, "at_once": 1}),
+    r"status 429, for 0\.4 s \(--patience\)": (
+        lambda handler, number, body: number > 30 and handler.reply({}, 429, Retry_After="nan"),
+        {"patience": 0.4, "at_once": 1, "timeout": 10.0},
+    ),
     "11 answers lost": (lambda handler, number, body: handler.reply({"hello": 1}), {"samples": 2000, "at_once": 1}),
 }  # fmt: skip
 """How a run ends that cannot go on: the fault of the server, and the settings."""
