@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from ....models.errors import InputError
+from ....models.errors import InputError, printable
 
 MOST_BYTES = 4_000_000
 """Bytes of one answer at most; texts of forged pairs are short."""
@@ -90,8 +90,8 @@ class Completion:
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
         self.usage = tokens if isinstance(tokens, int) else self.usage
         self.prompt_ids = data.get("prompt_token_ids", self.prompt_ids)
-        self.model = str(data.get("model") or self.model)
-        self.fingerprint = str(data.get("system_fingerprint") or self.fingerprint)
+        self.model = printable(str(data.get("model") or self.model))
+        self.fingerprint = printable(str(data.get("system_fingerprint") or self.fingerprint))
         self.timings = data["timings"] if isinstance(data.get("timings"), dict) else self.timings
 
 
@@ -142,8 +142,9 @@ class Completions:
         try:
             answer = self.client.get(f"{self.base}/models", timeout=min(self.seconds, 10.0))
             data = answer.json().get("data")
-            names = [str(m["id"]) for m in data if isinstance(m, dict) and "id" in m] if isinstance(data, list) else []
-            return names, answer.headers.get("server", "")
+            listed = data if isinstance(data, list) else []
+            names = [printable(str(m["id"])) for m in listed if isinstance(m, dict) and "id" in m]
+            return names, printable(answer.headers.get("server", ""))
         except (httpx2.HTTPError, ValueError, AttributeError):
             return [], ""
 
@@ -197,7 +198,7 @@ class Completions:
             raise Refused(f"status {status}", _wait(response.headers.get("retry-after")))
         if 300 <= status < 400:
             place = response.headers.get("location", "nowhere")
-            raise Wrong(f"{self.base} redirects to {place}; give that address")
+            raise Wrong(f"{self.base} redirects to {printable(place)}; give that address")
         if kind.startswith("text/html") and (status == 200 or 400 <= status < 500):
             expected = f"expected the OpenAI completions API; status {status}"
             raise Wrong(f"{self.base} answers with a page (text/html); {expected}")
@@ -268,7 +269,7 @@ def _message(data: Any) -> str:
     """Return what an error says, in one short line."""
     error = data.get("error", data) if isinstance(data, dict) else data
     text = error.get("message", error) if isinstance(error, dict) else error
-    return " ".join(str(text).split())[:200] or "no message"
+    return printable(" ".join(str(text).split())[:200]) or "no message"
 
 
 def _root(error: BaseException) -> BaseException:
@@ -279,4 +280,4 @@ def _root(error: BaseException) -> BaseException:
 
 def short(error: BaseException) -> str:
     """Return what an exception says, in one short line."""
-    return " ".join(str(error).split())[:120] or type(error).__name__
+    return printable(" ".join(str(error).split())[:120]) or type(error).__name__

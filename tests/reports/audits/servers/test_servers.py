@@ -206,6 +206,21 @@ def test_longer_texts_another_model_and_an_n_that_is_ignored_are_said_and_the_la
     assert "several choices of one request: the server gives one" in report.not_examined
 
 
+def test_names_and_errors_of_a_server_are_printable_in_its_report(audited, target, tmp_path):
+    def fault(handler, number, body):
+        return number == 40 and handler.reply({"error": "\x1b[31m\ud800"})
+
+    file, page_file = tmp_path / "report.json", tmp_path / "report.html"
+    with serving(THREE, fault=fault, name="\ud800\x1b[31mHOLDS") as server:
+        words = ("--samples", 100, "--kinds", "together", "--json", file, "--html", page_file)
+        done = draftproof("server", server.url, "--target", target, *words)
+    assert done.status == 0, done.err
+    said = json.loads(file.read_text())["server"]
+    assert said["models"] == said["answered_as"] == ["??[31mHOLDS"]
+    assert list(said["kinds"]["together"]["lost"]) == ["an error in place of output: ?[31m?"]
+    assert "\x1b" not in done.out + file.read_text() + page_file.read_text()
+
+
 def page(handler, number, body, status=200):
     return handler.reply(b"<html>hello</html>", status, kind="text/html")
 
