@@ -90,10 +90,24 @@ class ServerTexts(ServerExamination):
         total, sampler = self.settings.samples, self.sampler(self.clients[0])
         for kind in self.kinds:
             self.progress(kind, 0, total)
-            sampler.run(self.requests[kind], total, lambda k, kind=kind: self.progress(kind, k, total))
+            try:
+                sampler.run(self.requests[kind], total, lambda k, kind=kind: self.progress(kind, k, total))
+            finally:
+                self._lose_short(KINDS[kind])
             self.complete.add(kind)
         if "seeds" in self.complete:
             self.same_seed = self._repeated(self.requests["seeds"])
+
+    def _lose_short(self, kind: Kind) -> None:
+        """Count an answer with fewer choices than asked for as lost, if the server gives as many in another.
+
+        A server that never does ignores n: it is judged by the choices that it gives, and none was left out.
+        """
+        given = {slot: len(texts) for slot, texts in list(self.journal.texts[kind.name].items())}
+        short = {slot: choices for slot, choices in given.items() if choices < kind.choices}
+        if len(short) < len(given):
+            for slot, choices in short.items():
+                self.journal.lose(kind.name, slot, f"{choices} of {kind.choices} choices")
 
     def _repeated(self, requests: KindRequests) -> dict[str, int]:
         """Send some seeds once more, alone, and count which give the same text; this is no part of the verdict."""
@@ -167,6 +181,6 @@ class ServerTexts(ServerExamination):
             sentences.append("what a stop string does: no output reached one")
         if not seen.drafts:
             sentences.append("whether the server speculates at all: its answers do not show it")
-        if seen.choices["1"] and "choices" in kinds:
-            sentences.append("several choices of one request: the server gives one")
+        if "choices" in kinds and (given := [n for n in seen.choices if int(n) < CHOICES]):
+            sentences.append(f"{CHOICES} choices of one request: the server gives {' or '.join(sorted(given))}")
         return sentences

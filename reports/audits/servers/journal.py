@@ -72,7 +72,7 @@ class Journal:
         self._enter(kind, slot, texts=list(texts), shown=shown, reported=reported)
 
     def lose(self, kind: str, slot: int, why: str) -> None:
-        """Note that an answer is lost."""
+        """Note that an answer is lost, also one that was noted before."""
         self._enter(kind, slot, lost=why)
 
     def close(self) -> None:
@@ -101,6 +101,8 @@ class Journal:
             self.shown[kind][slot] = row["shown"]
             self.reported[kind][slot] = [entries and [*map(entry_from, entries)] for entries in row["reported"]]
         elif "lost" in row:
+            for kept in (self.texts, self.shown, self.reported):
+                kept[kind].pop(slot, None)
             self.lost[kind][slot] = row["lost"]
 
     def _lose_open(self) -> None:

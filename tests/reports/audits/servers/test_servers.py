@@ -203,7 +203,23 @@ def test_longer_texts_another_model_and_an_n_that_is_ignored_are_said_and_the_la
     with serving(THREE, fault=always(n=1)) as server:
         report = audited(server.url, "choices")
     assert len(report.evidence) == 1 and report.server["choices"] == {"1": 300}
-    assert "several choices of one request: the server gives one" in report.not_examined
+    assert "3 choices of one request: the server gives 1" in report.not_examined
+    with serving(THREE, fault=lambda h, number, b: always(n=1 + number % 2)(h, number, b)) as server:
+        report = audited(server.url, "choices")
+    assert len(report.evidence) == 1 and "3 choices of one request: the server gives 1 or 2" in report.not_examined
+
+
+def test_an_answer_with_fewer_choices_than_others_is_lost_and_equal_choices_are_still_refuted(audited):
+    def shorter(handler, number, body):
+        return number in (1, 150) and handler.complete(body, number, lambda texts: texts[:2])
+
+    for loop, verdict in (("equal-choices", "refuted"), ("block", "inconclusive")):
+        with serving(THREE, loop, fault=shorter, seed=3) as server:
+            report = audited(server.url, "choices", samples=400)
+        assert (report.verdict, report.failure, len(report.evidence)) == (verdict, None, 2), report.evidence
+        assert report.server["kinds"]["choices"]["lost"] == {"2 of 3 choices": 2}
+        assert report.server["choices"] == {"3": 398}
+        assert all(evidence.detail.lost_at_most > 2 / 400 for evidence in report.evidence)
 
 
 def test_names_and_errors_of_a_server_are_printable_in_its_report(audited, target, tmp_path):
