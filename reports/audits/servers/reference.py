@@ -6,7 +6,6 @@ measured first, by what the server reports without speculation, and every bet pa
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -42,12 +41,12 @@ from ..engines.child import ENDED
 from ..loops.forward_passes import full_pass
 from ..report import Report
 from ..settings import Progress, silent
-from .completions import Completion, Completions, Wrong
+from .completions import Completions
 from .examination import ServerExamination
 from .journal import Journal
+from .reference_requests import REPORTED, ReferenceRequests
 from .remarks import Seen
-from .reported import Entries, reported
-from .requests import Kind, SentRequests
+from .requests import Kind
 from .sampling import Sampler
 from .settings import NEUTRAL, ReferenceSettings
 
@@ -66,9 +65,6 @@ DRIFT_STEP = 4
 DRIFT_CHATS = 4
 """Chats of each question, cut short, after which such a server is asked for one token."""
 
-REPORTED = 20
-"""Most probable tokens that are asked for with a row."""
-
 MARGIN = 2.0
 """Multiple of the measured mean excess that bets pay."""
 
@@ -83,67 +79,6 @@ MAX_DRIFT = 0.25
 
 SEED_STEP = 100_003
 """Distance between the first requests' seeds of two audits with successive seeds."""
-
-
-def _id(named: Any) -> int:
-    """Return the id that a token is named by: llama.cpp gives an id, vLLM "token_id:7"; ENDED if there is none."""
-    if isinstance(named, dict):
-        if isinstance(named.get("id"), int):
-            return named["id"]
-        named = named.get("token")
-    name, _, number = str(named).partition(":")
-    return int(number) if name == "token_id" and number.isdigit() else ENDED
-
-
-@dataclass
-class ReferenceRequests(SentRequests):
-    """A ``SentRequests`` for texts after real prompts, in turn.
-
-    cap: tokens of a text. first_seed: seed of the first slot's request.
-    questions: of the chats that have these prompts; None where prompts are sent as ids.
-    """
-
-    kind: Kind
-    prompts: Sequence[Sequence[int]]
-    questions: Sequence[str] | None
-    cap: int
-    first_seed: int
-    fields: dict[str, Any]
-
-    @property
-    def length(self) -> int:
-        return self.cap + 1
-
-    def prompt(self, slot: int) -> list[int]:
-        """Return the ids before a slot's text."""
-        return [*self.prompts[slot % len(self.prompts)]]
-
-    def body(self, slot: int) -> dict[str, Any]:
-        asked: dict[str, Any] = {"prompt": self.prompt(slot), "logprobs": REPORTED}
-        if self.questions:
-            message = {"role": "user", "content": self.questions[slot % len(self.questions)]}
-            asked = {"messages": [message], "logprobs": True, "top_logprobs": REPORTED}
-            asked["return_tokens_as_token_ids"] = True
-        body = asked | {"max_tokens": self.cap, "seed": (self.first_seed + slot) % 2**31, "return_token_ids": True}
-        body |= self.fields
-        return {name: value for name, value in body.items() if value is not None}
-
-    def texts(self, slot: int, answer: Completion) -> list[Prefix]:
-        """Return the first choice's ids, by ``token_ids`` or its logprobs; ENDED follows if it ends before its cap.
-
-        Raises: Wrong if the answer does not say which tokens it has: their texts do not tell. Wrong too if the server
-        says that it made other tokens of a chat.
-        """
-        if isinstance(answer.prompt_ids, list) and self.questions and answer.prompt_ids != self.prompt(slot):
-            raise Wrong("the server's chat template makes other tokens of a chat than the reference's")
-        ids, [entries] = answer.token_ids[:1], self.reported(slot, answer)
-        tokens = [entry.token for entry in entries or ()] if ids in ([], [None]) else ids[0]
-        if not all(isinstance(t, int) and t != ENDED for t in tokens) or (not tokens and any(answer.texts)):
-            raise Wrong("the answer does not say which tokens it has; expected token_ids, or logprobs with ids")
-        return [(*tokens, *([ENDED] if answer.ended[:1] == ["stop"] else []))]
-
-    def reported(self, slot: int, answer: Completion) -> list[Entries]:
-        return [reported(answer.logprobs[0] if answer.logprobs else None, _id)]
 
 
 def probabilities_of(logprobs: Sequence[float], where: str) -> np.ndarray:
