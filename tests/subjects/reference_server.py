@@ -10,9 +10,9 @@ import torch
 
 from draftproof.tests.subjects.answering import AnsweringHandler
 
-HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND, TEMPLATE = (
+HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND, TEMPLATE, CUT_SHORT = (
     "hot", "nucleus", "draft in one block of ten", "another model", "no logprobs", "no ids", "an id beyond",
-    "another template",
+    "another template", "cut short",
 )  # fmt: skip
 BLOCK = 4
 
@@ -38,7 +38,7 @@ class Server(ThreadingHTTPServer):
     def text(self, body):
         rng = np.random.default_rng(body["seed"])
         text, tokens, tops, block = list(body["prompt"]), [], [], False
-        while len(tokens) < body["max_tokens"]:
+        while len(tokens) < (min(body["max_tokens"], 3) if self.fault == CUT_SHORT else body["max_tokens"]):
             if len(tokens) % BLOCK == 0:
                 block = self.fault == DRAFT_IN_TEN and rng.random() < 0.1
             row = self.row(self.draft if block or self.fault == OTHER else self.model, text)

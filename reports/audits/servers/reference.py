@@ -191,7 +191,8 @@ class ReferenceTexts(ServerExamination):
     ) -> ReferenceRequests:  # fmt: skip
         """Return requests for answers to questions, in the form that the client sends."""
         ids = [self.pair.encode_question(text, TEXT_TOKENS) for text in questions]
-        return ReferenceRequests(Kind(name, name), ids, questions if client.chat else None, cap, seed, fields)
+        asked = questions if client.chat else None
+        return ReferenceRequests(Kind(name, name), ids, asked, cap, self.ends, seed, fields)
 
     def _drift(self) -> Iterator[DriftExcess]:
         """Yield what the rows served without speculation make of the bets.
@@ -216,7 +217,7 @@ class ReferenceTexts(ServerExamination):
             written = generate(self.pair.target, None, ids, vocabulary=self.pair.vocabulary, **settings).tokens
             contexts = [[*prompt, *tokens[:place]] for prompt, tokens in zip(ids, written, strict=True)
                         for place in range(0, len(tokens), DRIFT_STEP)]  # fmt: skip
-            requests = ReferenceRequests(Kind("drift", "drift"), contexts, None, 1, seed, fields)
+            requests = ReferenceRequests(Kind("drift", "drift"), contexts, None, 1, self.ends, seed, fields)
         journal = Journal(None, {})
         Sampler(client, journal, self.settings, inf).run(requests, len(requests.prompts))
         for lost in journal.lost["drift"].values():

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....models.law import Prefix
 from ..engines.child import ENDED
-from .completions import Completion, Wrong
+from .completions import Completion, Lost, Wrong
 from .reported import Entries, reported
 from .requests import Kind, SentRequests
 
@@ -28,7 +28,7 @@ def _id(named: Any) -> int:
 class ReferenceRequests(SentRequests):
     """A ``SentRequests`` for texts after real prompts, in turn.
 
-    cap: tokens of a text. first_seed: seed of the first slot's request.
+    cap: tokens of a text. ends: tokens that end it. first_seed: seed of the first slot's request.
     questions: of the chats that have these prompts; None where prompts are sent as ids.
     """
 
@@ -36,6 +36,7 @@ class ReferenceRequests(SentRequests):
     prompts: Sequence[Sequence[int]]
     questions: Sequence[str] | None
     cap: int
+    ends: Sequence[int]
     first_seed: int
     fields: dict[str, Any]
 
@@ -61,7 +62,8 @@ class ReferenceRequests(SentRequests):
         """Return the first choice's ids, by ``token_ids`` or its logprobs; ENDED follows if it ends before its cap.
 
         Raises: Wrong if the answer does not say which tokens it has: their texts do not tell. Wrong too if the server
-        says that it made other tokens of a chat.
+        says that it made other tokens of a chat. Lost if it has fewer tokens than asked for and no end: what would have
+        followed may be why it was cut short.
         """
         if isinstance(answer.prompt_ids, list) and self.questions and answer.prompt_ids != self.prompt(slot):
             raise Wrong("the server's chat template makes other tokens of a chat than the reference's")
@@ -69,7 +71,11 @@ class ReferenceRequests(SentRequests):
         tokens = [entry.token for entry in entries or ()] if ids in ([], [None]) else ids[0]
         if not all(isinstance(t, int) and t != ENDED for t in tokens) or (not tokens and any(answer.texts)):
             raise Wrong("the answer does not say which tokens it has; expected token_ids, or logprobs with ids")
-        return [(*tokens, *([ENDED] if answer.ended[:1] == ["stop"] else []))]
+        ended = answer.ended[0] if answer.ended else None
+        whole = len(tokens) >= (self.fields.get("max_tokens") or self.cap)
+        if not whole and ended != "stop" and (not tokens or tokens[-1] not in self.ends):
+            raise Lost(f"fewer tokens than asked for, with finish_reason {ended!r}")
+        return [(*tokens, *([ENDED] if ended == "stop" else []))]
 
     def reported(self, slot: int, answer: Completion) -> list[Entries]:
         return [reported(answer.logprobs[0] if answer.logprobs else None, _id)]

@@ -171,13 +171,14 @@ def test_chats_that_cannot_be_judged_say_so_in_one_line(chatting, plain, folders
 UNJUDGED = {
     "no logprobs": "reports no probabilities of its tokens, without which drift is not known; expected a server with",
     "no ids": "the answer does not say which tokens it has; expected token_ids, or logprobs with ids",
+    "cut short": "11 answers lost, the last one: fewer tokens than asked for, with finish_reason 'length'",
     "an id beyond": "a token beyond the reference's 270 ids: another tokenizer",
 }
 
 
 @pytest.mark.parametrize("fault", UNJUDGED)
 def test_a_server_that_cannot_be_judged_is_status_3_in_one_line(fault, faulty, plain):
-    status, report, said = faulty(fault, 8, *(["--without", plain] if fault == "an id beyond" else []))
+    status, report, said = faulty(fault, 16, *(["--without", plain] if fault == "an id beyond" else []))
     assert (status, report["evidence"]) == (3, [])
     assert UNJUDGED[fault] in report["failure"]["message"], said
     assert not [thread for thread in threading.enumerate() if thread.name == "requests"]
