@@ -222,6 +222,7 @@ def bets_on_transform(transform: np.ndarray) -> dict[str, Bets]:
     return {name: Bets(np.full(len(transform), 1 - c), transform > c) for name, c in zip(SETS, ABOVE)}
 
 
-def p_value(fortunes: Sequence[Fortune]) -> float:
-    """Return the p-value of several purses that share the rate of false alarms equally."""
-    return min(1.0, len(fortunes) * exp(-max(0.0, *(f.highest for f in fortunes))))
+def p_value(fortunes: Sequence[Fortune], shares: Sequence[float] | None = None) -> float:
+    """Return the p-value of several purses. shares: theirs of the rate of false alarms; None for equal ones."""
+    shares = shares or [1 / len(fortunes)] * len(fortunes)
+    return min(1.0, *(exp(-max(0.0, f.highest)) / share for f, share in zip(fortunes, shares, strict=True)))

@@ -10,9 +10,9 @@ import torch
 
 from draftproof.tests.subjects.answering import AnsweringHandler
 
-HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND, TEMPLATE, CUT_SHORT = (
+HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND, TEMPLATE, CUT_SHORT, ONE_SEED = (
     "hot", "nucleus", "draft in one block of ten", "another model", "no logprobs", "no ids", "an id beyond",
-    "another template", "cut short",
+    "another template", "cut short", "one seed",
 )  # fmt: skip
 BLOCK = 4
 
@@ -36,7 +36,7 @@ class Server(ThreadingHTTPServer):
         return softmax(logits + self.drift * noise)
 
     def text(self, body):
-        rng = np.random.default_rng(body["seed"])
+        rng = np.random.default_rng(7 if self.fault == ONE_SEED else body["seed"])
         text, tokens, tops, block = list(body["prompt"]), [], [], False
         while len(tokens) < (min(body["max_tokens"], 3) if self.fault == CUT_SHORT else body["max_tokens"]):
             if len(tokens) % BLOCK == 0:

@@ -5,8 +5,9 @@ measured first, by what the server reports without speculation, and every bet pa
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import comb, inf
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ....models.pairs.prompts import EMBEDDED, prompts
 from ....models.recorded_steps import ROW_OFF
 from ....stattests.arguments import BETA, REFERENCE_ALPHA
 from ....stattests.betting import UNTOUCHED, Fortune, SetBetting
+from ....stattests.repeats import REPEATED, Repeats
 from ....stattests.sequence_design import detectable_shift
 from ....stattests.tilts import (
     SETS,
@@ -71,6 +73,9 @@ MARGIN = 2.0
 STANDARD_ERRORS = 2.0
 """Standard errors of that mean that bets pay in addition."""
 
+SHARES = (0.25, 0.5, 0.25)
+"""Shares of REFERENCE_ALPHA: of bets on tilts, of bets on sets, and of outputs that are repeated."""
+
 LIMITED_BY = SETS[:2]
 """Sets whose largest detection limit is the bound of a pass; the others are hit too seldom to have one of few texts."""
 
@@ -97,7 +102,7 @@ def _mass(name: str) -> float:
 
 def limit_of(name: str, tokens: int, slack: float) -> float:
     """Return the total variation beyond which bets on one of SETS refute. slack: its share that drift may take."""
-    return detectable_shift(np.full(tokens, _mass(name)), REFERENCE_ALPHA / 2, BETA, slack, len(SETS))
+    return detectable_shift(np.full(tokens, _mass(name)), SHARES[1] * REFERENCE_ALPHA, BETA, slack, len(SETS))
 
 
 def audit_reference(
@@ -107,7 +112,8 @@ def audit_reference(
 
     reference: a folder with a checkpoint, or a name of ``hub.checkpoint_folder``.
     Guarantee: a server whose tokens follow the reference's rows, as far as drift allows on average over the texts, is
-    refuted with probability at most REFERENCE_ALPHA (``TiltBetting``, ``SetBetting``), whenever the run ends.
+    refuted with probability at most REFERENCE_ALPHA (``TiltBetting``, ``SetBetting``, ``Repeats``), whenever the run
+    ends.
     Raises: InputError for an address that is none, a reference that cannot be loaded.
     """
     with settings.connected(url, settings.without) as clients:
@@ -159,15 +165,19 @@ class ReferenceTexts(ServerExamination):
             raise RunFailed("crash", f"the server {lacks}; {expected}")
         self.drift = allowance(measured, MARGIN, STANDARD_ERRORS)
         tilts = WITH_DRAFTS if self.settings.draft else TILTS
-        self.tilts = TiltBetting(REFERENCE_ALPHA / 2, self.drift.tilts, tilts)
-        self.sets = SetBetting(SETS, REFERENCE_ALPHA / 2, min(self.drift.slack, MAX_DRIFT))
-        self.fortunes = [UNTOUCHED] * 2
-        self._bet_on_texts()
-
-    def _bet_on_texts(self) -> None:
-        width, total = self.settings.at_once, self.settings.samples
+        alphas = [share * REFERENCE_ALPHA for share in SHARES]
         first_seed = self.seed * SEED_STEP + 1
         requests = self._requests("texts", self.clients[0], self.questions, TEXT_TOKENS, first_seed, self.fields)
+        times = Counter(tuple(requests.prompt(slot)) for slot in range(self.settings.samples))
+        self.tilts = TiltBetting(alphas[0], self.drift.tilts, tilts)
+        self.sets = SetBetting(SETS, alphas[1], min(self.drift.slack, MAX_DRIFT))
+        # a token's probability is off its row's by the total variation of the two rows at most
+        self.repeats = Repeats(sum(comb(n, 2) for n in times.values()), alphas[2], self.drift.worst)
+        self.fortunes = [UNTOUCHED] * len(SHARES)
+        self._bet_on_texts(requests)
+
+    def _bet_on_texts(self, requests: ReferenceRequests) -> None:
+        width, total = self.settings.at_once, self.settings.samples
         sampler = self.sampler(self.clients[0], inf)
         for first in range(0, total, width):
             self.progress("texts", first, total)
@@ -263,7 +273,8 @@ class ReferenceTexts(ServerExamination):
         bets = bets_on_transform(transform)
         for name, bet in bets.items():
             self.counts[name] += int(bet.hit.sum())
-        self.fortunes = [self.tilts.observe(np.array(tilts).T, possible), self.sets.observe(bets)]
+        repeated = self.repeats.observe(tuple(prompt), tokens, np.array(own))
+        self.fortunes = [self.tilts.observe(np.array(tilts).T, possible), self.sets.observe(bets), repeated]
         self.texts += 1
 
     @property
@@ -287,10 +298,13 @@ class ReferenceTexts(ServerExamination):
             expected, observed = "a fortune of 1 on average", f"of e^{self.tilts.fortunes.get(family, 0.0):.1f}"
             if family in families:
                 expected, observed = f"{families[family]['expected']:.1f} tokens", f"{self.counts[family]} tokens"
+            if family == REPEATED:
+                expected = f"probability e^{-won.highest:.1f} at most for any two outputs of one prompt"
+                observed = f"two that begin with {self.repeats.agreed} equal tokens"
             sequence = f"{family}, by token {won.refuted_at} of {n:,}"
             witness = Witness(problem={"texts": self.texts}, sequence=sequence, expected=expected, observed=observed)
         detail = BettingDetail(
-            tokens=n, p_value=p_value(self.fortunes), limits=limits, slack=slack, texts=self.texts,
+            tokens=n, p_value=p_value(self.fortunes, SHARES), limits=limits, slack=slack, texts=self.texts,
             false_alarm_rate=REFERENCE_ALPHA, miss_rate=BETA, too_wide=too_wide, families=families,
             log_evidence=max(fortune.log_evidence for fortune in self.fortunes),
             refuted_at_token=won.refuted_at if won else None, vocabulary=self.pair.vocabulary,

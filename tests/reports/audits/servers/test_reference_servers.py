@@ -4,6 +4,7 @@ requests."""
 
 import json
 import os
+import re
 import shutil
 import sys
 import threading
@@ -111,6 +112,16 @@ def test_a_planted_fault_is_refuted(fault, faulty, plain):
     assert bets["witness"]["sequence"].startswith(("temperature", "top-p", "transform"))
     assert bets["replay"].startswith("draftproof server http://127.0.0.1:") and "--reference" in bets["replay"]
     assert bets["detail"]["refuted_at_token"] < bets["detail"]["tokens"]
+
+
+def test_outputs_of_one_prompt_that_repeat_each_other_are_refuted(faulty):
+    """A cache of answers, or one seed whatever is asked for: each output alone follows the rows."""
+    status, report, out = faulty("one seed", 16)
+    assert (status, report["verdict"]) == (1, "refuted"), out
+    bets = report["evidence"][0]
+    assert bets["witness"]["sequence"].startswith("repeated output, by token ")
+    assert bets["detail"]["texts"] == 16 and bets["detail"]["p_value"] < 1e-9
+    assert re.match(r"two that begin with \d\d equal tokens$", bets["witness"]["observed"])
 
 
 @pytest.mark.parametrize(("fault", "samples"), [(DRAFT_IN_TEN, 24), pytest.param("", 24, marks=long)])
