@@ -63,6 +63,7 @@ class AskedServer:
     request_timeout: seconds for one request.
     patience: seconds for which a refused request is sent again.
     key: sent as a bearer token, and written nowhere.
+    Raises: InputError for a seed among the fields: outputs of one seed repeat each other, and right ones would refute.
     """
 
     model: str | None = None
@@ -73,6 +74,10 @@ class AskedServer:
     request_timeout: float = 60.0
     patience: float = 30.0
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.fields.get("seed") is not None:
+            raise InputError("--set seed: outputs of one seed repeat each other; give --seed, from which others follow")
 
     @property
     def sent(self) -> dict[str, Any]:

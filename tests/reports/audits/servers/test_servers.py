@@ -107,6 +107,14 @@ def test_a_temperature_is_judged_by_the_rows_under_it(audited):
         audited(NOBODY, fields={"temperature": 2.0})
 
 
+def test_one_seed_for_all_requests_is_bad_input_since_right_outputs_would_repeat_each_other(audited, target):
+    for more in ([], ["--grid"], ["--sweep"]):
+        done = draftproof("server", NOBODY, "--target", target, "--set", "seed=7", *more)
+        assert done.status == 2 and "--set seed: outputs of one seed repeat each other; give --seed" in done.err
+    with serving(THREE) as server:
+        assert audited(server.url, "seeds", samples=40, fields={"seed": None}).verdict == "inconclusive"
+
+
 # ---------------------------------------------------------------- faults
 
 AT = (20, 60, 100)
