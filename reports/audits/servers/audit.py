@@ -168,7 +168,10 @@ class ServerTexts(ServerExamination):
     def not_examined(self, seen: Seen) -> list[str]:
         kinds, journal = self.kinds, self.journal
         other = "the API of completions" if self.clients[0].chat else "chat"
-        sentences = [f"other requests than these: {other}, grammars, penalties, logit biases, log-probabilities"]
+        longer = f"outputs of more than {self.requests['alone'].length} tokens"
+        sentences = [
+            f"other requests than these: {other}, grammars, penalties, logit biases, log-probabilities, {longer}"
+        ]
         left_out = [kind.what for name, kind in KINDS.items() if name not in kinds]
         sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
         if any(journal.redrawn.values()):
@@ -181,6 +184,11 @@ class ServerTexts(ServerExamination):
             sentences.append("what a stop string does: no output reached one")
         if not seen.drafts:
             sentences.append("whether the server speculates at all: its answers do not show it")
-        if "choices" in kinds and (given := [n for n in seen.choices if int(n) < CHOICES]):
-            sentences.append(f"{CHOICES} choices of one request: the server gives {' or '.join(sorted(given))}")
+        if "choices" in kinds:
+            given = [n for n in seen.choices if int(n) < CHOICES]
+            sentences.append(
+                f"{CHOICES} choices of one request: the server gives {' or '.join(sorted(given))}"
+                if given
+                else "whether choices of one request depend on each other beyond their first tokens"
+            )
         return sentences

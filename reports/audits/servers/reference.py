@@ -324,7 +324,10 @@ class ReferenceTexts(ServerExamination):
         fault = "a fault smaller than the drift that the bets allow for, which was measured on " + self._measured_on
         model = "a model that differs from the reference as a whole: on the server itself that is drift"
         drafts = "draft tokens accepted unverified, too few to show in other bets: --draft names their model"
-        left_out = {fault: True, model: not self.settings.without, drafts: not self.settings.draft,
+        others = f"streaming, several choices, stop strings, outputs of more than {TEXT_TOKENS} tokens"
+        prompted = f"other prompts than the {len(self.questions)} that come with draftproof"
+        left_out = {f"other requests than these: {others}": True, prompted: True, fault: True,
+                    model: not self.settings.without, drafts: not self.settings.draft,
                     "what lost answers would have been": bool(self.journal.lost["texts"])}  # fmt: skip
         return [sentence for sentence, there in left_out.items() if there]
 

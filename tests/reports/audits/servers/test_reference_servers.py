@@ -99,6 +99,8 @@ def test_a_right_server_with_an_arithmetic_of_its_own_passes_with_its_limits(apa
     assert 0 < bets["bound"] < 0.5 and bets["detail"]["tokens"] > 500 and bets["detail"]["texts"] == 16
     assert bets["detail"]["false_alarm_rate"] == 1e-3
     drift, said = noticed(report)["drift"], " ".join(report["not_examined"])
+    assert "streaming, several choices, stop strings, outputs of more than 64 tokens" in said
+    assert "other prompts than the 12 that come with draftproof" in said
     assert "are off the reference's by TV 0.0" in drift and "bets pay up to 0.0" in drift
     assert ("a server without speculation" if apart else "the server itself, one token a request") in said
     assert ("differs from the reference as a whole" in said) != apart and "--draft names their model" in said

@@ -56,7 +56,8 @@ def test_a_right_loop_passes_in_every_kind_of_request_with_its_limits(audited):
     assert {name: kind["counted"] for name, kind in said["kinds"].items()} == dict.fromkeys(KINDS, 200)
     assert (said["models"], said["same_seed"], said["choices"]) == (["forged"], {"asked": 5, "same": 5}, {"3": 200})
     assert said["speculation"]["tokens_per_event"] > 1.5
-    assert any("log-probabilities" in sentence for sentence in report.not_examined)
+    assert any(one.endswith("log-probabilities, outputs of more than 5 tokens") for one in report.not_examined)
+    assert "whether choices of one request depend on each other beyond their first tokens" in report.not_examined
     assert "several prompts in one request, and more than 8 requests in flight" in report.not_examined
     assert Report.from_json(report.as_json()).server == said
 
