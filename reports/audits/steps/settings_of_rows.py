@@ -177,8 +177,8 @@ def _distance(p: Array, expected: Made) -> float:
         np.where(kept, np.exp(scores - scores[kept].max(initial=-np.inf)), 0.0) if kept.any() else np.zeros(len(p))
     )
     total = weights.sum()
-    expected = weights / total * p.sum() if total > 0 else weights
-    return float(np.abs(p - expected).sum() / 2)
+    nearest = weights / total * p.sum() if total > 0 else weights
+    return float(np.abs(p - nearest).sum() / 2)
 
 
 def made(logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array) -> Made:
