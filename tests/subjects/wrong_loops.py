@@ -268,6 +268,47 @@ class Raises(DecodingLoop):
         return super().iteration()
 
 
+class RaisesAtOnce(DecodingLoop):
+    """A loop that cannot be made."""
+
+    def __init__(self, *arguments, **named):
+        raise ValueError("no room\nleft")
+
+
+class ReturnsNothing(DecodingLoop):
+    """A loop whose run returns nothing."""
+
+    def run(self):
+        super().run()
+
+
+class LosesAnOutput(DecodingLoop):
+    """A loop whose run returns one output too few."""
+
+    def run(self):
+        run = super().run()
+        run.tokens.pop()
+        return run
+
+
+class ReturnsNoTokens(DecodingLoop):
+    """A loop whose outputs are empty."""
+
+    def run(self):
+        run = super().run()
+        run.tokens = [[] for _ in run.tokens]
+        return run
+
+
+class ReturnsNoIterations(DecodingLoop):
+    """A loop whose run says nothing of its iterations."""
+
+    def run(self):
+        run = super().run()
+        run.iterations.clear()
+        return run
+
+
 PATHS = {"verifier": "spec-infer", "paths": 2}
 
 SHOWN_WITH = {

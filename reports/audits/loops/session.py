@@ -119,13 +119,14 @@ class LoopSession:
 
         loop, verifier: those to use instead of the session's.
         chance: see ``generating.generate``.
-        Raises: RunFailed if the user's loop raises, and before an iteration or a draft token when the time is up.
+        Raises: RunFailed if the user's loop raises or returns no run of these prompts, and before an iteration or a
+            draft token when the time is up.
         """
         settings = replace(self.settings, seed=seed, max_new_tokens=length)
-        verifier, (target, draft) = verifier or self.verifier, self.models.values()
-        running = (loop or self.loop)(target, draft, prompts, verifier, settings, chance, before_step=self.check_time)
+        verifier, (target, draft), kind = verifier or self.verifier, self.models.values(), loop or self.loop
         try:
-            return running.run()
+            running = kind(target, draft, prompts, verifier, settings, chance, before_step=self.check_time)
+            return _checked_run(running.run(), len(prompts), self.pair.vocabulary)
         except Exception as error:
             if self.options.loop is None or isinstance(error, (RunFailed, InputError)) or means_no_memory(error):
                 raise
@@ -150,6 +151,22 @@ class LoopSession:
     def batch(self, rows: int | None = None) -> list[list[int]]:
         """Return prompts for a batch, those of the session in turn."""
         return list(islice(cycle(self.prompts), rows or self.batch_size))
+
+
+def _checked_run(run: Any, prompts: int, vocabulary: int) -> Generated:
+    """Return what a loop's run returned. Raises: RunFailed if it is not a run of so many prompts."""
+    returned, expected = "", ""
+    if not isinstance(run, Generated):
+        returned, expected = type(run).__name__, Generated.__name__
+    elif len(run.tokens) != prompts:
+        returned, expected = f"{len(run.tokens)} outputs", f"{prompts}, one for each prompt"
+    elif not all(run.tokens) or not all(0 <= token < vocabulary for text in run.tokens for token in text):
+        returned, expected = "another output", f"one or more tokens, each 0 to {vocabulary - 1}"
+    elif {row for each in run.iterations for row in each.rows} != set(range(prompts)):
+        returned, expected = f"{len(run.iterations)} iterations", "one or more of each prompt"
+    if expected:
+        raise RunFailed("raises", f"run() of the loop returned {returned}; expected {expected}")
+    return run
 
 
 def seen(problem: dict[str, Any], sequence: str, expected: str, observed: str) -> Witness:

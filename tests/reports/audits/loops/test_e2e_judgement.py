@@ -192,3 +192,19 @@ def test_a_loop_of_the_users_that_raises_ends_the_run_with_status_3_and_what_was
     monkeypatch.setattr(session, "verifier_for", lambda *given, **named: (own(*given, **named)[0], Raises))
     with pytest.raises(ZeroDivisionError):
         examined(trained)
+
+
+NO_RUN = {
+    "RaisesAtOnce": "the loop raised ValueError: no room",
+    "ReturnsNothing": "run() of the loop returned NoneType; expected Generated",
+    "LosesAnOutput": "run() of the loop returned 7 outputs; expected 8, one for each prompt",
+    "ReturnsNoTokens": "run() of the loop returned another output; expected one or more tokens, each 0 to 4",
+    "ReturnsNoIterations": "run() of the loop returned 0 iterations; expected one or more of each prompt",
+}
+"""Loops of the user's that cannot be made, or do not return a run: what the report says."""
+
+
+@pytest.mark.parametrize("name", NO_RUN)
+def test_a_loop_of_the_users_that_returns_no_run_is_an_error_in_one_line(forged, name):
+    report = examined(forged | wrong_loop(name), temperature=0.0)
+    assert (report.verdict, report.failure) == ("error", {"kind": "raises", "message": NO_RUN[name]})
