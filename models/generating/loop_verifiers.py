@@ -50,6 +50,7 @@ class LoopVerifier(NamedTuple):
     lenience: l of lenient token verification; None for the others.
     rule: the rule for trees, of a verifier of several draft paths (``several_paths.path_verifier``); None for blocks.
     paths: draft paths of a text.
+    batched: whether it verifies all rows at once, with a coin for each draft token, needed or not.
     """
 
     name: str
@@ -58,6 +59,7 @@ class LoopVerifier(NamedTuple):
     lenience: float | None = None
     rule: TreeReference | None = None
     paths: int = 1
+    batched: bool = False
 
     @property
     def lossy(self) -> str:
@@ -116,9 +118,9 @@ def lenient(lenience: float) -> LoopVerifier:
 LENIENT = "lenient-token"
 
 BATCHED_VERIFIERS = {
-    "token": LoopVerifier("token", all_at_once(token_verification)),
-    "block": LoopVerifier("block", all_at_once(block_verification)),
-    "greedy-block": LoopVerifier("greedy-block", all_at_once(greedy_block_verification), modifies_target=True),
+    "token": LoopVerifier("token", all_at_once(token_verification), batched=True),
+    "block": LoopVerifier("block", all_at_once(block_verification), batched=True),
+    "greedy-block": LoopVerifier("greedy-block", all_at_once(greedy_block_verification), True, batched=True),
 }
 
 

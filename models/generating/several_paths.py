@@ -41,7 +41,7 @@ def path_verifier(rule: str | TreeReference, paths: int, gamma: int, batched: bo
         raise InputError(f"{chosen.name}: it is for {chosen.meant_for}; expected a rule for {paths} independent paths")
     at_once = batched and chosen.name in STEPS and chosen is TREE_REFERENCES[chosen.name]
     verify = all_at_once(chosen.name, paths) if at_once else tree_by_tree(chosen, paths)
-    return LoopVerifier(chosen.name, verify, rule=chosen, paths=paths)
+    return LoopVerifier(chosen.name, verify, rule=chosen, paths=paths, batched=at_once)
 
 
 def independent_paths(paths: int, gamma: int) -> Drafting:

@@ -251,6 +251,24 @@ class UnloggedDrafts(OwnDrafts):
         return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))[:, 0]
 
 
+class OwnCoins(DecodingLoop):
+    """A loop that verifies with coins of its own, the same in each block."""
+
+    def verified(self, drafted):
+        own = Streams(0, len(self.open))
+        own.residual = self.chances.residual
+        return self.verifier.verify(drafted, own)
+
+
+class OwnLastTokens(DecodingLoop):
+    """A loop that draws the last token of a block with numbers of its own, the same in each block."""
+
+    def verified(self, drafted):
+        own = Streams(0, len(self.open))
+        own.acceptance = self.chances.acceptance
+        return self.verifier.verify(drafted, own)
+
+
 class OtherWarp(DecodingLoop):
     """A loop that has made its own temperature of the settings."""
 

@@ -14,6 +14,7 @@ from ....stattests.betting import bets_on
 from ....verifiers.details import ListeningDetail, ReadingDetail, RowsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method
 from .drift import MAX_DRIFT, DriftMeasurement, TokenBets
+from .model_inputs import PURPOSES
 from .observed_loop import Observations, RowDistance, observed
 from .session import LoopSession, seen
 
@@ -50,7 +51,8 @@ class BlockInputs:
 
     def notices(self) -> dict[str, str]:
         """Return what could not be examined."""
-        return {f"left out: {part}": why for part, why in self.observations.unobserved.items()}
+        unheard = {"noise": self.unheard} if self.observations.numbers.uses and self.unheard else {}
+        return {f"left out: {part}": why for part, why in (self.observations.unobserved | unheard).items()}
 
     def evidence(self, complete: bool) -> list[Evidence]:
         observations = self.observations
@@ -97,15 +99,32 @@ class BlockInputs:
         place = {"draft token": fortune.refuted_at}
         return self.bets.evidence("drafts", self.problem, BET_FAMILIES, place, "draft tokens", tokens=fortune.steps)
 
+    @property
+    def unheard(self) -> str:
+        """Say which random numbers were not heard of all blocks; empty if each kind was.
+
+        Every verifier draws the last token of a block. Only a batched one has a coin for each draft token.
+        """
+        observations, batched = self.observations, self.session.verifier.batched
+        if not observations.draft_tokens:
+            return "no token was drafted"
+        needed = {"drafts": observations.draft_tokens, "residual": observations.verified}
+        needed |= {"acceptance": observations.verified} if batched else {}
+        for purpose, least in needed.items():
+            if (heard := observations.numbers.by_purpose[purpose]) < least:
+                return f"{heard:,} random numbers were recorded for {PURPOSES[purpose]}; expected {least:,} or more"
+        return ""
+
     def noise_evidence(self) -> Evidence:
-        numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None
+        numbers, unheard, witness = self.observations.numbers, self.unheard, None
         count, logged = numbers.by_purpose.total(), numbers.by_purpose["drafts"]
         if numbers.reused:
             number, before, after = numbers.reused[0]
             witness = seen({"number": number}, f"the random number {number!r}", before, f"{before}, and {after}")
         detail = ListeningDetail(
             numbers=count, used_twice=len(numbers.reused), by_chance=count**2 / 2**54,
-            draft_tokens=draft_tokens, draft_numbers_heard=logged,
+            draft_tokens=self.observations.draft_tokens, draft_numbers_heard=logged,
+            reason=None if witness else unheard or None,
         )  # fmt: skip
-        verdict = REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE
+        verdict = REFUTED if witness else NO_EVIDENCE if unheard else HOLDS
         return self.session.finding("noise", Method.LISTENING, verdict, self.problem, detail, witness)

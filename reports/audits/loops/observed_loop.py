@@ -36,6 +36,7 @@ class Observations:
     laws: the laws that were verified compared with the warped logits.
     numbers: the random numbers that were used.
     blocks: how many batches of blocks were verified.
+    verified: how many blocks were, of each text its own.
     draft_tokens: how many had to be drawn.
     unobserved: what could not be observed of this loop, and why.
     """
@@ -48,6 +49,7 @@ class Observations:
     laws: list[RowDistance] = field(default_factory=list)
     numbers: RandomNumberLog = field(default_factory=RandomNumberLog)
     blocks: int = 0
+    verified: int = 0
     draft_tokens: int = 0
     unobserved: dict[str, str] = field(default_factory=dict)
 
@@ -139,6 +141,7 @@ def observed(loop: type[DecodingLoop], observations: Observations, rows: int = 2
                 if name not in logits:
                     why = f"this loop does not hand the {name}'s logits to {method}()"
                     observations.unobserved[f"{name} rows"] = why
+            observations.verified += len(drafted.tokens) // self.verifier.paths
             observations.draft_tokens += drafted.tokens.numel()
             observations.compare_inputs(self, drafted.tokens.tolist())
             observations.compare_laws(self, drafted, logits)

@@ -172,6 +172,19 @@ def test_numbers_of_drafts_that_were_not_logged_are_no_evidence(trained):
     assert f"0 for {item.detail.draft_tokens:,} draft tokens" in summary_of(item).how
 
 
+UNLOGGED = [("OwnCoins", "a coin"), ("OwnLastTokens", "the last token of a block")]
+
+
+@pytest.mark.parametrize(("name", "what"), UNLOGGED)
+def test_numbers_of_verification_that_were_not_logged_are_no_evidence(trained, name, what):
+    report = examined(trained | wrong_loop(name))
+    item = evidence_on(report, "noise", "listening")
+    assert item.verdict == NO_EVIDENCE
+    blocks = item.detail.draft_tokens // 3
+    assert item.detail.reason == f"0 random numbers were recorded for {what}; expected {blocks} or more"
+    assert report.findings["left out: noise"] == item.detail.reason
+
+
 def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained):
     assert ("rows", "warp") in refuted(examined(trained | wrong_loop("OtherWarp")))
 
