@@ -54,6 +54,24 @@ class Generated:
         return list(accumulate(added, initial=0))
 
 
+class BlockPlaces(NamedTuple):
+    """Places of a block, from 1. kept: of draft tokens that outputs got. rejected: of the first that a block lost."""
+
+    kept: set[int]
+    rejected: set[int]
+
+
+def block_places(runs: Iterable[Generated]) -> BlockPlaces:
+    """Return where draft tokens were kept, and where they were rejected. Behind the end of an output none counts."""
+    places = BlockPlaces(set(), set())
+    for each in (iteration for run in runs for iteration in run.iterations):
+        for tau, added in zip(each.accepted, each.added, strict=True):
+            places.kept.update(range(1, min(tau, added) + 1))
+            if tau < min(each.gamma, added):
+                places.rejected.add(tau + 1)
+    return places
+
+
 def tokens_and_calls(runs: Iterable[Generated]) -> tuple[int, int]:
     """Return the tokens decoded and the target calls waited for; a call over a batch counts once for each row."""
     runs = list(runs)

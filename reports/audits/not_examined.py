@@ -56,7 +56,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
     if report.end_to_end:
         sentences.append("other models, prompts, longer outputs, and settings of sampling than those of this run")
     sentences += _of_decoders(items) + _regions(report, bool(known.ids)) + _gaps(items)
-    sentences += (report.server or report.steps or {}).get("not_examined", [])
+    sentences += (report.server or report.steps or report.end_to_end or {}).get("not_examined", [])
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
     if report.failure:

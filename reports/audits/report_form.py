@@ -189,6 +189,7 @@ class Loop(Struct, kw_only=True):
     drafting: str | None = None
     nodes: Count | None = None
     children: list[Count] = []
+    not_examined: list[str] = []
 
 
 class CampaignForm(Closed, kw_only=True):

@@ -6,6 +6,7 @@ from draftproof.models.generating.result import (
     Generated,
     Iteration,
     block_efficiency,
+    block_places,
     seconds_per_token,
     tokens_and_calls,
     wall_clock_speedup,
@@ -41,3 +42,10 @@ def test_speedup_is_by_the_token_where_texts_end_at_different_lengths():
     assert block_efficiency([plain]) == 1
     assert wall_clock_speedup([ALONE], [plain]) == pytest.approx(0.2 / 0.1)
     assert wall_clock_speedup([plain], [plain]) == 1
+
+
+def test_the_places_of_a_block_at_which_draft_tokens_were_kept_and_rejected_count_up_to_the_end_of_the_output():
+    assert block_places([ALONE]) == ({1, 2, 3}, {1})
+    assert block_places([BESIDE]) == ({1, 2, 3}, {2})  # the last block was cut behind its first token
+    assert block_places([ALONE, BESIDE]) == ({1, 2, 3}, {1, 2})
+    assert block_places([run([(0, (0,), (0,), (1,))], [[1]])]) == (set(), set())

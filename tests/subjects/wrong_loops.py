@@ -5,9 +5,10 @@ from copy import deepcopy
 import torch
 
 from draftproof.models.generating.caches import CachedModel
-from draftproof.models.generating.loop import DecodingLoop
+from draftproof.models.generating.loop import DecodingLoop, PlainLoop
 from draftproof.models.generating.sampling import Streams, uniform_draws, warp
 from draftproof.models.generating.several_paths import SeveralPaths
+from draftproof.verifiers.batched.emitted import emitted
 from draftproof.verifiers.batched.sampling import Uniforms
 
 
@@ -226,6 +227,18 @@ class RunnerUp(DecodingLoop):
     def verified(self, drafted):
         target = torch.full_like(drafted.target, -torch.inf).scatter_(-1, self.second, 0.0)
         return super().verified(drafted._replace(target=target))
+
+
+class KeepsAll(DecodingLoop):
+    """A loop that keeps every draft token; only the last token of a block is the target's."""
+
+    def verified(self, drafted):
+        accepted = torch.full((len(drafted.tokens),), drafted.tokens.shape[1])
+        return emitted(drafted.tokens, accepted, self.chances.draw(drafted.target[:, -1])[:, None])
+
+
+class NoDrafts(PlainLoop):
+    """A loop that decodes plainly."""
 
 
 class OwnDrafts(DecodingLoop):

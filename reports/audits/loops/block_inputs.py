@@ -43,6 +43,10 @@ class BlockInputs:
         prompts = session.batch(min(session.batch_size, MAX_OBSERVED_ROWS))
         loop, seed = observed(session.loop, self.observations), next(session.seeds("rows"))
         session.decode(prompts, session.options.new_tokens, seed, loop=loop)
+        if not self.observations.passes:
+            self.observations.unobserved["rows"] = "no forward pass for a verified block was recorded"
+        if self.unheard:
+            self.observations.unobserved["noise"] = self.unheard
 
     def bet(self, law: Tensor, tokens: Tensor) -> None:
         """Bet on the draft tokens of a block. At temperature 0 there is nothing to bet on."""
@@ -51,12 +55,11 @@ class BlockInputs:
 
     def notices(self) -> dict[str, str]:
         """Return what could not be examined."""
-        unheard = {"noise": self.unheard} if self.observations.numbers.uses and self.unheard else {}
-        return {f"left out: {part}": why for part, why in (self.observations.unobserved | unheard).items()}
+        return {f"left out: {part}": why for part, why in self.observations.unobserved.items()}
 
     def evidence(self, complete: bool) -> list[Evidence]:
         observations = self.observations
-        evidence = [self.reading_evidence()] if observations.passes else []
+        evidence = [self.reading_evidence()] if observations.passes or "rows" in observations.unobserved else []
         for model in self.session.models:
             for method, distances in ((Method.FORWARD_PASS, observations.rows), (Method.WARP, observations.laws)):
                 of_model = [row for row in distances if row.place.model == model]
@@ -64,18 +67,18 @@ class BlockInputs:
                     evidence.append(self.rows_evidence(model, method, of_model))
         if self.bets.fortune.steps:
             evidence.append(self.drafts_evidence())
-        if observations.numbers.uses:
+        if observations.numbers.uses or "noise" in observations.unobserved:
             evidence.append(self.noise_evidence())
         return evidence
 
     def reading_evidence(self) -> Evidence:
-        misread, witness = self.observations.misread, None
+        misread, unread, witness = self.observations.misread, self.observations.unobserved.get("rows"), None
         if misread:
             place, part, *differing = misread[0]
             both = (",".join(map(str, tokens)) for tokens in differing)
             witness = seen(place.as_json(), f"{part} that the {place.model} read in {place.in_words}", *both)
-        detail = ReadingDetail(passes=self.observations.passes, misread=len(misread))
-        verdict = REFUTED if misread else HOLDS
+        detail = ReadingDetail(passes=self.observations.passes, misread=len(misread), reason=unread)
+        verdict = REFUTED if misread else NO_EVIDENCE if unread else HOLDS
         return self.session.finding("rows", Method.READING, verdict, self.problem, detail, witness)
 
     def rows_evidence(self, model: str, method: Method, rows: Sequence[RowDistance]) -> Evidence:

@@ -110,6 +110,7 @@ class EnumeratedLaw:
     """An enumeration of the distribution of the first tokens, with the verifier's exact form, on every random path.
 
     ``TextCounts`` and ``written_texts`` examine the loop's own random streams and its batched verifier.
+    longest: tokens of the longest text, which may have ended early.
     """
 
     def __init__(self, session: LoopSession, forged: ForgedLaw):
@@ -120,12 +121,13 @@ class EnumeratedLaw:
             self.length = 2  # two iterations have too many paths
         if session.settings.greedy:
             self.length = max(self.length, min(MAX_GREEDY_TOKENS, session.options.new_tokens))
-        self.holds = False
+        self.holds, self.longest = False, 0
         self.law: dict[Prefix, float] | None = None
 
     def run(self) -> None:
         """Find the law of the longest texts that have few enough paths."""
         while self.length and self.law is None:
+            self.longest = 0
             self.law = self.traced()
             if self.law is None:
                 self.length //= 2
@@ -137,6 +139,7 @@ class EnumeratedLaw:
         def texts(chances: list[Any]) -> list[Prefix]:
             prompts = [[self.forged.start]] * len(chances)
             written = session.decode(prompts, self.length, verifier=verifier, chance=chances)
+            self.longest = max(self.longest, *map(len, written.tokens))
             return [self.forged.text(tokens, self.length) for tokens in written.tokens]
 
         def few(done: int, begun: int) -> bool:

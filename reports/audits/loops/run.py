@@ -81,7 +81,7 @@ def _examined(session: LoopSession) -> Report:
         done = list(takewhile(lambda name: examine(report, parts[name], MEMORY_HINT), parts))
         _in_the_time_given(report, session, [name for name, part in parts.items() if part and name not in done])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
-        run["figures"] = timing.figures()
+        run["figures"], run["not_examined"] = timing.figures(), texts.not_examined()
     else:
         _in_the_time_given(report, session, ["drift, and all that needs it"])
     run["drift"] = drift.as_json()

@@ -8,13 +8,14 @@ import numpy as np
 from torch import Tensor
 
 from ....models.errors import RunFailed
-from ....models.generating.result import Generated, block_efficiency
+from ....models.generating.result import Generated, block_efficiency, block_places
 from ....proofs.closed_forms import lenience_bias
 from ....proofs.laws import verdict_rule
 from ....stattests.arguments import BETA
 from ....stattests.betting import bets_on, bets_on_sets
 from ....verifiers.details import ArgmaxDetail, BiasDetail, EndsDetail
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
+from ..positions import ranges
 from .drift import DriftMeasurement, TokenBets
 from .forged_law import EnumeratedLaw
 from .forward_passes import full_pass
@@ -97,6 +98,10 @@ class WrittenTexts(ABC):
         limit = f"--timeout {self.session.options.timeout:g}"
         return {"fewer texts": f"{done}, in the time given ({limit}), so limits are wider"}
 
+    def not_examined(self) -> list[str]:
+        """Return what the texts say nothing of, a sentence each."""
+        return []
+
     def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
         """Return the logits before each token of a text."""
         return full_pass(model, prompt + tokens, self.session.pair.vocabulary)[len(prompt) - 1 : -1]
@@ -163,19 +168,38 @@ class GreedyTexts(WrittenTexts):
         law = self.enumerated_law
         return law is not None and law.holds and law.length >= self.session.options.new_tokens
 
+    @property
+    def unverified(self) -> str:
+        """Say what no text shows of verification: a draft token kept, or rejected; empty if both."""
+        kept, rejected = block_places(self.runs)
+        lacking = [word for word, places in (("rejected", rejected), ("kept", kept)) if not places]
+        return f"no draft token was {' or '.join(lacking)}" if lacking else ""
+
+    def not_examined(self) -> list[str]:
+        """Return the places of a block at which no draft token was kept, and those at which none was rejected."""
+        every, places = set(range(1, self.session.settings.longest_gamma + 1)), block_places(self.runs)
+        none = {"kept": every - places.kept, "rejected": every - places.rejected} if self.runs else {}
+        return [
+            f"draft tokens that are {word} at place {ranges(lacking)} of a block: there was none at temperature 0"
+            for word, lacking in none.items()
+            if lacking
+        ]
+
     def law_evidence(self) -> list[Evidence]:
         """Return the evidence: it holds if the exact law of such texts was enumerated and no tie was excused.
 
+        A loop that keeps every draft token, or none, agrees where the draft's tokens are the target's, or never are.
         Agreement alone is no proof: a loop that is off at a random share f of the tokens agrees on n of them with
         probability (1 - f)^n.
         """
         refuted, n, ties = bool(self.wrong), sum(self.distinct.values()), len(self.ties)
-        holds = not refuted and not ties and self.enumerated
+        unverified = "" if refuted else self.unverified
+        holds = not refuted and not ties and not unverified and self.enumerated
         bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
         detail = ArgmaxDetail(
             **self.detail(), distinct_texts=len(self.distinct), distinct_tokens=n, disagreements=len(self.wrong),
             ties_excused=ties, share_excused=ties / n, miss_rate=BETA,
-            largest_gap_excused=max(self.ties, default=0.0), tie_below=self.drift.tie,
+            largest_gap_excused=max(self.ties, default=0.0), tie_below=self.drift.tie, reason=unverified or None,
         )  # fmt: skip
         verdict, witness = REFUTED if refuted else HOLDS if holds else NO_EVIDENCE, next(iter(self.wrong), None)
         return [self.session.finding("lossless", Method.ARGMAX, verdict, self.problem, detail, witness, bound=bound)]
@@ -185,9 +209,13 @@ class GreedyTexts(WrittenTexts):
         if not self.distinct or self.wrong:
             return super().notices()
         tokens, reach = sum(self.distinct.values()) - len(self.ties), "other outputs were not examined"
-        if self.enumerated and not self.ties:
+        if self.unverified:
+            reach = f"{self.unverified}, so these outputs do not show how it verifies"
+        elif (law := self.enumerated_law) and self.enumerated and not self.ties:
             length = self.session.options.new_tokens
-            reach = f"the exact distribution was enumerated for outputs of {length} tokens after the start token"
+            most, ended = ("at most ", f", which ended after {law.longest}") if law.longest < length else ("", "")
+            enumerated = f"for outputs of {most}{length} tokens after the start token{ended}"
+            reach = f"the exact distribution was enumerated {enumerated}"
         agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} outputs"
         return super().notices() | {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
 

@@ -1,6 +1,7 @@
 """What an end-to-end run may conclude: of drift, ties, agreement at temperature 0, and other loops."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -151,6 +152,47 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
     assert report.verdict == "inconclusive"
     assert evidence_on(report, "lossless", "enumeration").verdict == HOLDS
     assert evidence_on(report, "lossless", "argmax").verdict == NO_EVIDENCE
+
+
+@pytest.fixture(scope="module")
+def accepted(forged, tmp_path_factory):
+    """Options at temperature 0 of a pair whose draft is a copy of the target: a right loop rejects nothing."""
+    draft = shutil.copytree(forged["target"], tmp_path_factory.mktemp("pair") / "draft")
+    return {**forged, "draft": str(draft), "temperature": 0.0}
+
+
+@pytest.mark.parametrize("options", [{}, wrong_loop("KeepsAll")], ids=["right", "keeps all"])
+def test_agreement_at_temperature_0_where_nothing_was_rejected_is_no_proof(accepted, options):
+    report = examined(accepted, **options)
+    assert (report.verdict, refuted(report)) == ("inconclusive", set())
+    item = evidence_on(report, "lossless", "argmax")
+    assert (item.verdict, item.detail.reason) == (NO_EVIDENCE, "no draft token was rejected")
+    reach = "no draft token was rejected, so these outputs do not show how it verifies"
+    assert report.findings["reach"].endswith(f" outputs; {reach}")
+    said = "draft tokens that are {} at place 1, 2 of a block: there was none at temperature 0"
+    assert said.format("rejected") in report.not_examined and said.format("kept") not in report.not_examined
+
+
+def test_a_loop_that_drafts_nothing_holds_in_no_claim_about_drafts_or_rows(forged):
+    report = examined(forged, temperature=0.0, **wrong_loop("NoDrafts"))
+    assert report.verdict == "inconclusive"
+    reasons = {
+        ("rows", "reading"): "no forward pass for a verified block was recorded",
+        ("noise", "listening"): "no token was drafted",
+        ("lossless", "argmax"): "no draft token was rejected or kept",
+    }
+    for (claim, method), reason in reasons.items():
+        item = evidence_on(report, claim, method)
+        assert (item.verdict, item.detail.reason) == (NO_EVIDENCE, reason)
+    for claim in ("rows", "noise"):
+        assert report.findings[f"left out: {claim}"] == reasons[claim, {"rows": "reading", "noise": "listening"}[claim]]
+
+
+def test_an_enumeration_of_outputs_that_ended_says_where(forged):
+    report = examined(forged, temperature=0.0, eos=2)
+    assert report.verdict == "holds"
+    ended = "for outputs of at most 24 tokens after the start token, which ended after 1"
+    assert report.findings["reach"].endswith(ended)
 
 
 # ---------------------------------------------------------------- loops of another build
