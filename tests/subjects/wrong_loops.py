@@ -65,6 +65,15 @@ class ShiftedByChoice(CachedModel):
         return super().positions(real) + self.shift
 
 
+class LosesContents(CachedModel):
+    """A cache whose keys and values are 0 after each rollback; its length is right."""
+
+    def rewind(self, length):
+        super().rewind(length)
+        for layer in self.cache.layers:
+            layer.keys, layer.values = torch.zeros_like(layer.keys), torch.zeros_like(layer.values)
+
+
 class SameForAllRows(Streams):
     """Streams with one seed for every row of the batch."""
 
@@ -227,6 +236,12 @@ class RunnerUp(DecodingLoop):
     def verified(self, drafted):
         target = torch.full_like(drafted.target, -torch.inf).scatter_(-1, self.second, 0.0)
         return super().verified(drafted._replace(target=target))
+
+
+class EmptyCaches(DecodingLoop):
+    """A loop that forgets what its models have read."""
+
+    target_cache = draft_cache = LosesContents
 
 
 class KeepsAll(DecodingLoop):

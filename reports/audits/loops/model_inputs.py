@@ -1,7 +1,7 @@
 """What a loop used: what its models were given to read, compared with its texts, and its random numbers.
 
-This is exact for all weights and every dtype: a cache that has lost a token, or has a rejected one, shows here even if
-the rows do not depend on it.
+This is exact for all weights and every dtype: a cache that states one token too few, or has a rejected one, shows here
+even if the rows do not depend on it. Wrong keys and values in the right number of columns show in the rows alone.
 """
 
 from collections import Counter

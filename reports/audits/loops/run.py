@@ -34,6 +34,12 @@ STATISTICAL_TESTS = 4
 MEMORY_HINT = " (a smaller --batch or fewer --new-tokens need less)"
 """Hint for a run that is out of memory."""
 
+CACHES_OF_FORGED = (
+    "keys and values in the caches that are lost, shifted or of another output: a forged model's row depends on the "
+    "last token only (--preset has models with more)"
+)
+"""What a run on a forged pair says nothing of: its models' keys and values are all 0."""
+
 MAX_SINGLE_THREAD_PARAMETERS = 30_000_000
 """Parameters of a target up to which one thread is used: as fast as several, without waiting for other programs."""
 
@@ -81,7 +87,8 @@ def _examined(session: LoopSession) -> Report:
         done = list(takewhile(lambda name: examine(report, parts[name], MEMORY_HINT), parts))
         _in_the_time_given(report, session, [name for name, part in parts.items() if part and name not in done])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
-        run["figures"], run["not_examined"] = timing.figures(), texts.not_examined()
+        run["figures"] = timing.figures()
+        run["not_examined"] += texts.not_examined()
     else:
         _in_the_time_given(report, session, ["drift, and all that needs it"])
     run["drift"] = drift.as_json()
@@ -131,7 +138,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
         f"{options.new_tokens} new tokens",
         "gamma": options.gamma, "paths": session.verifier.paths, **sampling, "eos": sorted(session.settings.end_tokens),
         "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy,
-        "command": options.command(),
+        "command": options.command(), "not_examined": [] if session.start is None else [CACHES_OF_FORGED],
     }  # fmt: skip
     if session.verifier.rule:  # how the longest paths are drawn, as of a problem that draws trees
         drafting = independent_paths(session.verifier.paths, session.settings.longest_gamma)

@@ -16,6 +16,7 @@ from draftproof.reports.audits.loops.forward_passes import Drift
 from draftproof.reports.audits.loops.model_inputs import RowPlace
 from draftproof.reports.audits.loops.observed_loop import RowDistance
 from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.run import CACHES_OF_FORGED
 from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.audits.loops.written_texts import SampledTexts
 from draftproof.reports.audits.report import Report
@@ -225,6 +226,17 @@ def test_numbers_of_verification_that_were_not_logged_are_no_evidence(trained, n
     blocks = item.detail.draft_tokens // 3
     assert item.detail.reason == f"0 random numbers were recorded for {what}; expected {blocks} or more"
     assert report.findings["left out: noise"] == item.detail.reason
+
+
+def test_contents_of_a_cache_show_in_rows_that_depend_on_them_and_a_report_on_a_forged_pair_says_that_its_do_not(
+    trained, forged
+):
+    report = examined(trained | wrong_loop("EmptyCaches"))
+    assert refuted(report) >= {("rows", "forward-pass")} and ("rows", "reading") not in refuted(report)
+    assert CACHES_OF_FORGED not in report.not_examined
+    report = examined(forged | wrong_loop("EmptyCaches"), temperature=0.0)
+    assert refuted(report) == set()
+    assert CACHES_OF_FORGED in report.not_examined
 
 
 def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained):
