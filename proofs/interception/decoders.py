@@ -26,14 +26,17 @@ from .exploration import Exploration
 from .explore import Explored
 from .kept import changing
 from .loading import load
-from .outcomes import Outcome, Raised
+from .outcomes import Outcome, Raised, kind_of
 from .ruled import RuledTracer, before_the_call
 from .serving import Server
 from .slots import MOST_AFTERWARDS, MOST_CHOICES_AFTERWARDS, MOST_TOGETHER, laws_by_slot
-from .tracer import MOST_CHOICES
+from .tracer import MOST_CHOICES, active
 
-SEEDS = 0x2AAA_AAAA, 0x5555_5555
-"""What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""
+# A decoder may hash its seed into numbers that are not followed: with two seeds one call in two repeats another.
+SEEDS = tuple(
+    seed ^ (k * 0x9E37_79B1 & 0x7FFF_FFFF) for k in range(32) for seed in (0x2AAA_AAAA, 0x5555_5555)
+)  # fmt: skip
+"""Seeds of the calls, in turn. Two in a row share no bit, so that what a decoder drops of a seed shows."""
 
 FILLS = (0, 1, 2)
 """What memory that is made without being written holds, one after the other: call by call another one."""
@@ -43,6 +46,9 @@ REPEATED_SEEDS = 12
 
 SEEDS_OF_KEPT = 48
 """Seeds with which it is called again to see what it keeps: what one text in twelve changes is missed with 0.02."""
+
+NEVER = 1e-9
+"""Largest probability of the outputs that a law leaves out at which a real call returns none of them."""
 
 EMPTY = ("empty", "empty_like")
 TORCH_EMPTY = {*EMPTY, "new_empty", "empty_strided", "new_empty_strided"}
@@ -96,6 +102,7 @@ class FollowedDecoder:
     logprobs: text -> the least and the largest that was reported at each place.
     earlier: requests to make before it each time, unless the decoder makes them itself.
     behind: how the last of them ended.
+    untraced: seed -> the outcome of the last call with real random numbers.
     """
 
     def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
@@ -107,6 +114,7 @@ class FollowedDecoder:
         own = "earlier" in inspect.signature(decode).parameters
         self.earlier = [] if own else self.settings.pop("earlier", [])
         self.behind = ""
+        self.untraced: dict[int, Outcome] = {}
         self.logprobs: ReportedLogprobs = {}
 
     def yielded(self, seed: int, fill: int) -> Outcome:
@@ -164,7 +172,10 @@ class FollowedDecoder:
         if seed is None:
             seed = self.exploration.seed = SEEDS[self.calls % len(SEEDS)]
         fill = FILLS[self.calls % len(FILLS)] if fill is None else fill
-        return harness.timed_call(self.server.limits, self.calls == 1, lambda: self.yielded(seed, fill))
+        outcome = harness.timed_call(self.server.limits, self.calls == 1, lambda: self.yielded(seed, fill))
+        if active() is None:
+            self.untraced[seed] = outcome
+        return outcome
 
     def keeps(self) -> list[str]:
         """Return the names of what changes with every call, looked at once for each set of settings."""
@@ -175,8 +186,24 @@ class FollowedDecoder:
 
     def repeated(self) -> None:
         """Make the calls for the same texts again: many, since some counters change in few of them."""
-        for seed in (*SEEDS, *range(SEEDS_OF_KEPT)):
+        for seed in (*SEEDS[:2], *range(SEEDS_OF_KEPT)):
             self.call(seed, FILLS[0])
+
+    def unforeseen(self, found: Explored) -> str | None:
+        """Return why the law is not that of calls with real random numbers, if one of them shows it.
+
+        A decoder that draws nothing that is followed is called with many seeds, since few calls may agree by chance.
+        """
+        assert found.law is not None
+        if "earlier" in self.request["settings"] or found.resolution + found.between_levels > NEVER:
+            return None  # the law is one after a certain output of the request before, or leaves outputs out
+        if not found.numbers and len(self.untraced) < SEEDS_OF_KEPT:
+            self.repeated()
+        foreseen = {*map(kind_of, found.law)}
+        for seed, outcome in self.untraced.items():
+            if kind_of(outcome) not in foreseen:
+                return f"with seed {seed} it returned {outcome}, which its random numbers that are followed never give"
+        return None
 
     def seen(self) -> dict[str, Any]:
         """Return what repeated calls with real random numbers show: texts by seed and content of memory."""
@@ -228,9 +255,12 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
             whole = followed.explored(MOST_CHOICES_AFTERWARDS)
             found, parts = (whole, []) if whole.law is not None else (found, parts)
     answer = _facts(followed, found) | {"each_alone": [_encoded(one.law) for one in alone]}
+    keeps = [] if found.law is None else followed.keeps()
+    if found.law is not None and not parts and (reason := followed.unforeseen(found)):
+        found.law, answer["reason"] = None, reason
     if found.law is None:
         return answer | {"law": None, "seen": followed.seen()}
-    answer |= {"keeps": followed.keeps(), "law": None if parts else _encoded(found.law)}
+    answer |= {"keeps": keeps, "law": None if parts else _encoded(found.law)}
     return answer | {
         "parts": [{"slots": part.slots, "drawn": part.drawn, "law": _encoded(part.found.law)} for part in parts]
     }

@@ -116,6 +116,15 @@ class TextsLaw(Law):
         return self.masses is not None or bool(self.parts)
 
     @property
+    def draws_nothing(self) -> bool:
+        """Return whether there is a law of one output, and no random number was followed."""
+        return self.measured and self.paths == 1 and not self.numbers
+
+    def withdrawn(self, reason: str) -> "TextsLaw":
+        """Return the law as one that is not known, for a reason."""
+        return replace(self, masses=None, parts=(), reason=reason)
+
+    @property
     def each(self) -> Sequence[SlotsMasses]:
         """Return the laws of texts: of all of them together, or of parts."""
         if self.masses is None:

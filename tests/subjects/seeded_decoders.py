@@ -1,5 +1,6 @@
 """Decoders of one token each, for what is made of their seed and their memory."""
 
+import hashlib
 import os
 import random
 
@@ -42,8 +43,20 @@ reseeds = _each(lambda seed: [_coin(seed % 7)])
 drops_the_last_bit = _each(lambda seed: [_coin(seed & ~1)])
 keeps_the_last_bit = _each(lambda seed: [_coin(seed | 1)])
 minds_its_seed = _each(lambda seed: [_coin(seed, 0.25 if seed % 2 else 0.5)])
+of_one_seed = _each(lambda seed: [_coin(seed) if seed != 7 else 2])
 floats = _each(lambda seed: [0.7 + (np.random.default_rng(seed).random() < 0.25)])
 text = _each(lambda seed: str(_coin(seed)))
+
+
+def hashed(target, draft, start, tokens, gamma, seeds, salt=0, likely=192):
+    """A right decoder whose uniforms are hashes of its seed, which nobody follows."""
+    for seed in seeds:
+        yield [int(byte >= likely) for byte in hashlib.sha256(f"{salt}/{seed}".encode()).digest()[:tokens]]
+
+
+def hashed_behind_the_first(target, draft, start, tokens, gamma, seeds):
+    """One whose hashes are all below the first token's probability where a text has one token."""
+    yield from [[0] for _ in seeds] if tokens == 1 else hashed(target, draft, start, tokens, gamma, seeds)
 
 
 @_each

@@ -42,6 +42,11 @@ DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 MOST_COMPARED = 1_000
 """Number of paths of several requests together up to which known mistakes are compared, each of which has as many."""
 
+NOT_FOLLOWED = (
+    "none of its random numbers are followed, and on another request it returned different results with the same ones"
+)
+"""Reason why a law is withdrawn that may be one of several outputs."""
+
 WHAT = "distributions of a decoder's outputs"
 """What a checkpoint's rows are of."""
 
@@ -75,6 +80,7 @@ class ExactTexts:
     judged: cells with what was found, in their order.
     seen: cells with a law, and the law.
     failed: what every call of a cell raises, or how one ended, for cells whose calls yield no text.
+    unsteady: whether calls of some cell did not repeat themselves with the same random numbers.
     """
 
     engine: Engine
@@ -88,6 +94,7 @@ class ExactTexts:
     seen: list[tuple[TextCell, SeenLaw]] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
+    unsteady: bool = False
     _child: ChildProcess | None = None
     _processes: DecoderProcesses | None = None
 
@@ -100,6 +107,7 @@ class ExactTexts:
                 for k, cell in enumerate(self.cells):
                     self.progress(self.engine.name, k, len(self.cells))
                     self.judged.append((cell, self._judged(cell)))
+                self._withdraw()
             finally:
                 explain(self.report, self._diagnose)
                 for part in (self._child, self._processes):
@@ -118,7 +126,17 @@ class ExactTexts:
         without = kept.get("law") is None and not kept.get("parts")
         if without or "made_of" not in kept or changed_since(kept["made_of"]):
             self._store.put(cell.key, self._answer(cell))
-        return text_law_from(self._store.rows[cell.key])
+        law = text_law_from(self._store.rows[cell.key])
+        self.unsteady = self.unsteady or "state" in law.findings
+        return law.withdrawn(NOT_FOLLOWED) if self.unsteady and law.draws_nothing else law
+
+    def _withdraw(self) -> None:
+        """Judge the cells again whose laws came before calls that did not repeat themselves."""
+        for k, (cell, _) in enumerate([*self.judged]):
+            laws = [text_law_from(self._store.rows[key]) for key in {cell.key, cell.plain.key} & {*self._store.rows}]
+            if self.unsteady and any(law.draws_nothing for law in laws):
+                self.seen = [(other, law) for other, law in self.seen if other != cell]
+                self.judged[k] = cell, self._judged(cell)
 
     def _answer(self, cell: TextCell) -> dict[str, Any]:
         forged = self._forged(cell.problem)

@@ -79,6 +79,18 @@ def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
     assert len(run.without) == 3
 
 
+def test_one_output_without_followed_numbers_refutes_nothing_where_other_calls_did_not_repeat_themselves():
+    engine = Engine("hashed", "hashed", f"{FAILING}:hashed_behind_the_first", follows=True, forged=False)
+    cells = [TextCell("none", {}, tokens, "draft", decoder_problem()) for tokens in (1, 2)]
+    examined = ExactTexts(engine, cells[:1], 10.0, 4.0, Report.begin("hashed", "planted", ["float32"], 0))
+    examined.run()
+    assert any(e.refuted for e in examined.evidence(True))
+    examined = ExactTexts(engine, cells, 10.0, 4.0, Report.begin("hashed", "planted", ["float32"], 0))
+    examined.run()
+    assert not any(e.refuted for e in examined.evidence(True)) and not examined.seen
+    assert "none of its random numbers are followed" in examined.evidence(True)[0].detail.reason
+
+
 def test_a_decoder_that_starts_a_process_or_asks_the_clock_shows_nothing_that_holds():
     law = TextsLaw(masses={(0,): 1.0}, reads=("processes (_posixsubprocess.fork_exec at d.py:3)",))
     request = TextsRequest(1, 1, [{(0,): 1.0}], facts={"sampling": "plain", "settings": {}})
