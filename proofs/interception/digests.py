@@ -1,7 +1,7 @@
 """Which version of a third-party function was audited: a digest of its file, its package's version and what it carries.
 
 What it carries (closures, bound arguments, the state of an object) is pickled, with code by its file and random
-generators by their kind. ``kept`` looks at the same bytes for values that change from call to call.
+generators by their kind. ``looks`` writes the same for values that change from call to call.
 """
 
 import contextvars
@@ -61,12 +61,12 @@ def digest_of(function: Any) -> str:
 
 def content_digest(value: Any) -> str:
     """Return the digest of one value. Raises: whatever a third-party object raises when its state is asked for."""
-    content = _Content()
+    content = Content()
     content.dump(value)
-    return _hash(content.written.getvalue())
+    return sha256(content.written.getvalue())
 
 
-class _Content(pickle._Pickler):
+class Content(pickle._Pickler):
     """A pickler whose bytes are equal for equal values: it remembers nothing by identity, but what contains itself."""
 
     def __init__(self) -> None:
@@ -86,64 +86,18 @@ class _Content(pickle._Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) in ATOMS or type(obj) in (tuple, list, dict):
             return NotImplemented
-        parts = _parts(obj)
+        parts = parts_of(obj)
         return NotImplemented if parts is None else (tuple, parts)
 
 
-class Look:
-    """One look at many values, whose digests tell each from what it was at an earlier look in this process.
+def parts_of(value: Any, digest: Callable[[Any], str] = content_digest) -> tuple[Any, ...] | None:
+    """Return what stands for a value that is not pickled as it is, or None.
 
-    It takes a tenth of the time of ``content_digest``: what it has seen of a class or a function it does not write
-    again.
+    digest: function for the members of a set, which have no order.
     """
-
-    def __init__(self) -> None:
-        self.seen: dict[int, tuple[Any, str]] = {}
-
-    def digest(self, value: Any) -> str:
-        """Return the digest of one value. Raises: as ``content_digest``."""
-        try:
-            return _Glance(self).digest(value)
-        except (ValueError, RecursionError):  # it contains itself
-            return content_digest(value)
-
-
-class _Glance(pickle.Pickler):
-    def __init__(self, look: Look) -> None:
-        self.written, self._look = io.BytesIO(), look
-        super().__init__(self.written, 4)
-        self.fast = True
-
-    def digest(self, value: Any) -> str:
-        self.dump(value)
-        return _hash(self.written.getvalue())
-
-    def persistent_id(self, obj: Any) -> Any:
-        # Of sets reducer_override is not asked, and their order may be that of addresses.
-        return _parts(obj) if type(obj) is set or type(obj) is frozenset else None
-
-    def reducer_override(self, obj: Any) -> Any:
-        if obj is str or obj is tuple:  # by which the others are written
-            return NotImplemented
-        if not (inspect.isclass(obj) or inspect.isfunction(obj)):
-            parts = _parts(obj)
-            return NotImplemented if parts is None else (tuple, parts)
-        seen, key = self._look.seen, id(obj)
-        if key not in seen:
-            seen[key] = obj, "within itself"
-            try:
-                seen[key] = obj, _Glance(self._look).digest(_parts(obj))
-            except BaseException:
-                del seen[key]
-                raise
-        return str, (seen[key][1],)
-
-
-def _parts(value: Any) -> tuple[Any, ...] | None:
-    """Return what stands for a value that is not pickled as it is, or None."""
     kind = type(value)
     if kind in (set, frozenset):
-        return kind.__name__, *sorted(map(content_digest, value))
+        return kind.__name__, *sorted(map(digest, value))
     if isinstance(value, types.MappingProxyType):
         return "mapping", {**value}
     if isinstance(value, np.ndarray):
@@ -193,19 +147,24 @@ def _suspended(value: Any) -> tuple[Any, ...] | None:
 
 @functools.lru_cache(maxsize=4096)
 def _is_generator(kind: type) -> bool:
-    return not {_name(c) for c in kind.__mro__}.isdisjoint(GENERATORS)
+    return not {name_of(c) for c in kind.__mro__}.isdisjoint(GENERATORS)
 
 
 def _generator(value: Any) -> tuple[Any, ...]:
     """Return the kind without the state, which differs in each process; of a subclass its code and attributes, too."""
     kind = type(value)
-    known = sorted({_name(c) for c in kind.__mro__} & GENERATORS)
+    known = sorted({name_of(c) for c in kind.__mro__} & GENERATORS)
     bits = type(value.bit_generator).__qualname__ if hasattr(value, "bit_generator") else ""
     ours = kind.__module__.startswith((f"{__package__}.", "numpy.random.")) or "_renamed" in vars(kind)
-    if ours or _name(kind) in GENERATORS:
+    if ours or name_of(kind) in GENERATORS:
         return "generator", known, bits
-    slots = {name: getattr(value, name) for name in _slot_names(kind) if hasattr(value, name)}
-    return "generator", known, bits, kind, {**getattr(value, "__dict__", {}), **slots}
+    return "generator", known, bits, kind, *attributes_of(value)
+
+
+def attributes_of(value: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the attributes of an object, and those that it keeps in slots."""
+    slots = {name: getattr(value, name) for name in _slot_names(type(value)) if hasattr(value, name)}
+    return getattr(value, "__dict__", None), slots
 
 
 def _class(value: type) -> tuple[Any, ...]:
@@ -279,7 +238,8 @@ def _by_name(value: Any) -> Any:
     return member
 
 
-def _name(kind: type) -> str:
+def name_of(kind: type) -> str:
+    """Return the name of a class, with its module."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -393,8 +353,9 @@ def file_digest(path: str | None) -> str:
 @functools.lru_cache(maxsize=4096)
 def _file_digest(path: str, written: int) -> str:
     file = Path(path).resolve()
-    return _hash(f"python {file.name}".encode()) if is_standard(file) else _hash(file.read_bytes())
+    return sha256(f"python {file.name}".encode()) if is_standard(file) else sha256(file.read_bytes())
 
 
-def _hash(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()

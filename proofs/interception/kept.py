@@ -1,7 +1,7 @@
 """State that code keeps from call to call: values that change each time the very same calls are repeated.
 
 A cache that settles is none of it. Looked at are the function, what the modules of the functions that it uses have
-under global names, and data of other modules that their code names. What cannot be pickled counts as unchanged.
+under global names, and data of other modules that their code names.
 """
 
 import inspect
@@ -10,7 +10,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .digests import ATOMS, Look, carried
+from .digests import ATOMS, carried
+from .looks import Look
 from .reads import is_library
 
 REPEATED = 3, 3, 1

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import random
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -82,6 +84,16 @@ CALLS = [0]
 def wrong_after_many_calls(seed):
     CALLS[0] += 1
     return [_coin(seed, 0.25 if CALLS[0] < 100_000 else 0.5)]
+
+
+ENGINE = SimpleNamespace(lock=threading.Lock(), calls=0)
+
+
+@_each
+def counts_next_to_a_lock(seed):
+    with ENGINE.lock:
+        ENGINE.calls += 1
+    return [_coin(seed, 0.25 if ENGINE.calls < 100_000 else 0.5)]
 
 
 def no_logprobs(target, draft, start, tokens, gamma, seeds, logprobs=False):

@@ -108,6 +108,26 @@ def count_in_another_module(target_probs, draft_probs, draft_tokens, rng):
     return _verify(target_probs, draft_probs, draft_tokens, rng, elsewhere.rejected > 10**5)
 
 
+class Locked:
+    def __init__(self):
+        self.lock, self.rejected = threading.Lock(), 0
+
+
+LOCKED, POOL = Locked(), Locked()
+
+
+def count_next_to_a_lock(target_probs, draft_probs, draft_tokens, rng):
+    emitted = _verify(target_probs, draft_probs, draft_tokens, rng, LOCKED.rejected > 10**5)
+    with LOCKED.lock:
+        LOCKED.rejected += len(emitted) <= len(draft_tokens)
+    return emitted
+
+
+def quiet_lock(target_probs, draft_probs, draft_tokens, rng):
+    with POOL.lock:
+        return _verify(target_probs, draft_probs, draft_tokens, rng)
+
+
 REJECTED = 0
 SLOTS, CALLED_AT = np.zeros(3), [0]
 
@@ -224,4 +244,4 @@ def quiet_oldest_row_forgotten(target_probs, draft_probs, draft_tokens, rng):
     return _verify(*KEPT[key], draft_tokens, rng)
 
 
-QUIET = ["quiet_cache_by_rows", "quiet_logging", "quiet_oldest_row_forgotten"]
+QUIET = ["quiet_cache_by_rows", "quiet_logging", "quiet_oldest_row_forgotten", "quiet_lock"]

@@ -1,10 +1,17 @@
 """The digest of a foreign function changes with what the function is made of, and with nothing else."""
 
+import asyncio
+import functools
 import itertools
 import os
+import queue
 import subprocess
 import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import packages_distributions
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -12,6 +19,7 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.proofs.interception import digests, loading
 from draftproof.proofs.interception.digests import UNKNOWN, digest_of
+from draftproof.proofs.interception.looks import Look
 from draftproof.proofs.sandbox import Sandbox
 
 LIBRARY = """
@@ -107,7 +115,7 @@ def test_what_a_function_is_made_of_is_in_its_digest(found, text, one, two):
 @pytest.mark.parametrize(("text", "one", "two"), BOUND)
 def test_a_look_tells_the_same_apart(found, text, one, two):
     first, again, other = (
-        found(text.replace("{}", str(kept)), by=lambda f: digests.Look().digest(f)) for kept in (one, one, two)
+        found(text.replace("{}", str(kept)), by=lambda f: Look().digest(f)) for kept in (one, one, two)
     )
     assert first == again != other
 
@@ -126,10 +134,10 @@ def test_a_look_sees_what_changes_within_what_it_has_seen():
     values = use, Holder, {"use": use}, looped
     looks = []
     for held in (Holder.kept, looped):
-        look = digests.Look()
+        look = Look()
         looks.append([look.digest(value) for value in values])
         held[0] = 1
-    look = digests.Look()
+    look = Look()
     looks.append([look.digest(value) for value in values])
     assert [[a == b for a, b in zip(*two)] for two in itertools.pairwise(looks)] == [
         [False, False, False, True], [False, True, False, False],
@@ -144,9 +152,63 @@ def test_in_a_look_a_set_of_objects_that_is_made_again_is_the_same():
             self.number = number
 
     kept = [[Request(number) for number in range(6)] for _ in range(9)]
-    looks = {digests.Look().digest({"running": {*some}, "done": frozenset(some)}) for some in (*kept, kept[0][::-1])}
-    other = digests.Look().digest({"running": {*kept[0][1:]}, "done": frozenset(kept[0])})
+    looks = {Look().digest({"running": {*some}, "done": frozenset(some)}) for some in (*kept, kept[0][::-1])}
+    other = Look().digest({"running": {*kept[0][1:]}, "done": frozenset(kept[0])})
     assert len(looks) == 1 and other not in looks
+
+
+class Refuses:
+    def __init__(self):
+        self.kept = []
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("it cannot be pickled")
+
+
+class InSlots:
+    __slots__ = ("kept", "lock")
+
+    def __init__(self):
+        self.kept, self.lock = [], threading.Lock()
+
+
+def _within_itself():
+    one = SimpleNamespace(kept=[], lock=threading.RLock())
+    one.me = one
+    return one
+
+
+def _filled_cache():
+    cache = functools.lru_cache(len)
+    cache("stored")
+    return cache
+
+
+HIDDEN = [
+    threading.Lock, threading.RLock, threading.Condition, threading.Event, threading.Semaphore, queue.Queue,
+    queue.SimpleQueue, asyncio.Lock, threading.Thread, lambda: ThreadPoolExecutor(1), lambda: sys.__stderr__,
+    lambda: memoryview(b"1"), lambda: weakref.ref(Refuses), _filled_cache,
+]  # fmt: skip
+"""What has no bytes to pickle, or hides what it holds."""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [*(functools.partial(lambda make: SimpleNamespace(kept=[], other=make()), make) for make in HIDDEN),
+     Refuses, InSlots, _within_itself],
+)  # fmt: skip
+def test_a_look_sees_what_an_object_holds_that_cannot_be_pickled(made):
+    value = made()
+    before = [Look().digest(value) for _ in range(2)]
+    value.kept.append(1)
+    assert before[0] == before[1] != Look().digest(value)
+
+
+def test_a_look_sees_how_much_a_queue_holds():
+    held = queue.SimpleQueue()
+    before = Look().digest(held)
+    held.put(1)
+    assert Look().digest(held) != before
 
 
 @pytest.mark.parametrize("text", [

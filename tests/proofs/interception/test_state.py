@@ -15,7 +15,7 @@ KEPT = {
     "count_in_a_class": "Counting.calls", "count_in_an_object": "_COUNTING", "count_in_a_default": "defaults",
     "count_in_an_attribute": "calls", "count_in_a_counter": "CALLS", "after_a_million_calls": "calls",
     "count_of_an_iterator": "NUMBERS", "ring_of_three": "CALLED_AT", "count_of_one_token": "LAST",
-    "count_in_another_module": "draws.rejected",
+    "count_in_another_module": "draws.rejected", "count_next_to_a_lock": "LOCKED",
 }  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_what_is_not_noted_is_shown_by_moved_surroundings_or_named_as_a_blind_sp
         assert not sandbox.surroundings()["reads"], name
 
 
-OFTEN = {"count_in_a_class", "after_a_million_calls", "ring_of_three", "count_in_another_module"}
+OFTEN = {"count_in_a_class", "after_a_million_calls", "ring_of_three", "count_next_to_a_lock"}
 
 
 @pytest.mark.parametrize("name", long_unless(KEPT, OFTEN))

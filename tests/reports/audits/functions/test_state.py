@@ -51,6 +51,7 @@ def test_rows_remembered_are_noticed_with_the_calls_that_show_it(name):
     [
         ("after_a_thousand_calls", "state between calls"),
         ("count_of_fourth_rejections", "REJECTED changes with every repetition"),
+        ("count_next_to_a_lock", "LOCKED changes with every repetition"),
         ("clock_next_year", "fresh process"),
         long("environment_by_getenv", "fresh process"),
         ("process_id", "os.getpid"),
