@@ -16,7 +16,7 @@ LEFT_PATH = "otherwise"
 
 def _states() -> tuple[Any, Any]:
     """Return the states of the global generators of NumPy and torch."""
-    generator = getattr(sys.modules.get("torch"), "default_generator", None)
+    generator = getattr(sys.modules.get("torch._C"), "default_generator", None)  # torch's own name has a stand-in
     return hook_numpy.untraced_state(), generator and generator.get_state()
 
 

@@ -14,13 +14,6 @@ MERSENNE = "mt19937"
 """Algorithm of torch's generators, and of NumPy's RandomState."""
 
 
-class _Default(Followed):
-    _stream = MERSENNE
-
-
-GLOBAL = _Default()
-"""Stand-in for torch's default generator."""
-
 PlainGenerator: Any = torch.Generator
 
 
@@ -42,6 +35,45 @@ class TracedTorchGenerator(Followed, PlainGenerator):
     def seed(self) -> int:
         self._plain_in_run = None
         return super().seed()
+
+
+@named_as(PlainGenerator)
+class _Default(TracedTorchGenerator):
+    """torch's default generator as third-party code gets it: what is no chance reaches the real one.
+
+    Real draws that name it are of a stream of its own, which is seeded with the real one.
+    """
+
+    def manual_seed(self, seed: int) -> Any:
+        if not self._seeded("torch.default_generator.manual_seed is called", seed):
+            PLAIN_DEFAULT.manual_seed(seed)
+            PlainGenerator.manual_seed(self, int(seed) ^ OTHER_STREAM)
+        return self
+
+    def set_state(self, new_state: Any) -> Any:
+        self._seeded("torch.default_generator.set_state is called", new_state)
+        PLAIN_DEFAULT.set_state(new_state)
+        return self
+
+    def seed(self) -> int:
+        super().seed()
+        return PLAIN_DEFAULT.seed()
+
+    def initial_seed(self) -> int:
+        return PLAIN_DEFAULT.initial_seed()
+
+    def get_state(self) -> Any:
+        _state_taken("torch.default_generator.get_state")
+        return PLAIN_DEFAULT.get_state()
+
+
+PLAIN_DEFAULT: Any = torch.default_generator
+
+OTHER_STREAM = 0x5DEE_CE66
+"""What the seed of that stream differs by: with the same seed both would draw the same numbers."""
+
+GLOBAL = _Default()
+"""Stand-in for torch's default generator."""
 
 
 def _state_taken(how: str) -> None:
@@ -72,6 +104,7 @@ def install() -> None:
         return seed
 
     torch.Generator = TracedTorchGenerator
+    torch.default_generator = torch.random.default_generator = GLOBAL
     for name in ("manual_seed", "set_rng_state"):
         guard(name, seeds)
     guard("get_rng_state", lambda function, called: guarded(function, lambda: _state_taken(called)))

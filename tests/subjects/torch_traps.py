@@ -91,6 +91,24 @@ def state_is_taken_and_set():
     return first == (torch.rand(1) < 0.5)
 
 
+def _set_back(generator):
+    state = generator.get_state()
+    first = torch.rand(1) < 0.5
+    generator.set_state(state)
+    return first == (torch.rand(1) < 0.5)
+
+
+default_generator_is_set_back = one(lambda: _set_back(torch.default_generator))
+default_generator_of_torch_random_is_set_back = one(lambda: _set_back(torch.random.default_generator))
+drawn_by_the_default_generator = one(lambda: torch.rand((), generator=torch.default_generator) < 0.25)
+
+
+@one
+def default_generator_seeded_in_the_call():
+    torch.default_generator.manual_seed(42)
+    return torch.rand(1) < 0.5
+
+
 @one
 def another_thread():
     found = []
@@ -151,7 +169,9 @@ TRUE = {
     "generator_seeded_in_the_call": None, "imported_generator_made_in_the_call": None, "a_view_is_filled": 0.5,
     "a_view_was_taken_before": 0.5, "a_view_is_changed": 0.5, "rows_are_filled_one_by_one": 0.25,
     "constant_changed_later": 0.5, "values_of_a_maximum": 1 - 0.36787944117144233**1.0, "even_power": 0.8,
-    "state_is_taken_and_set": 1.0, "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
+    "state_is_taken_and_set": 1.0, "default_generator_is_set_back": 1.0, "default_generator_seeded_in_the_call": None,
+    "default_generator_of_torch_random_is_set_back": 1.0, "drawn_by_the_default_generator": 0.25,
+    "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
     "half_precision_against_a_wider_number": 0.3369140625, "bump_of_another_library": 0.69,
     "generator_made_in_the_call": None, "torch_seeded_in_the_call": None, "whole_number_compared": 0.25,
     "whole_number_looked_up": 0.25, "normal": 0.5, "product": 0.8465735902799727, "plain_float": 0.5,
@@ -166,5 +186,5 @@ FOLLOWED = (
     "several_elements_as_float", "a_view_is_filled", "a_view_is_changed", "rows_are_filled_one_by_one",
     "constant_changed_later", "masked_to_minus_infinity", "half_precision_against_a_wider_number",
     "whole_number_compared", "whole_number_looked_up", "no_largest_of_a_huge", "rectified", "interpolated",
-    "error_function", "put_at_an_index", "chosen_by_a_mask", "lower_triangle",
+    "error_function", "put_at_an_index", "chosen_by_a_mask", "lower_triangle", "drawn_by_the_default_generator",
 )  # fmt: skip
