@@ -102,7 +102,7 @@ class Recording:
     shards: Sequence[Path]
 
     sequential, other = False, -1
-    """Whether rows behind the first rejected token may be missing; the id of tokens that are not listed, -1: none."""
+    """Says whether rows behind the first rejected token may be missing; the id of tokens not listed, -1: none."""
 
     @classmethod
     @of_kind("DP206")
