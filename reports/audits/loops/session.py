@@ -1,6 +1,7 @@
 """A pair, a verifier and a loop, ready to be examined; and the clock that all parts of a run share."""
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from time import monotonic, process_time
@@ -189,6 +190,8 @@ def open_session(options: LoopOptions, progress: Progress = silent) -> LoopSessi
     else:
         assert options.target and options.draft, "options without a pair"
         pair = load_pair(options.target, options.draft, options.device, options.dtype)
+    if pair.target is pair.draft:  # what is read by either model is recorded apart
+        pair = replace(pair, draft=deepcopy(pair.draft))
     outside = [token for token in settings.end_tokens if not 0 <= token < pair.vocabulary]
     if outside:
         raise InputError(f"eos {outside[0]}: expected a token, 0 to {pair.vocabulary - 1}")
