@@ -14,23 +14,30 @@ LEFT_PATH = "otherwise"
 """Error of an outcome: the replay left its path."""
 
 
+def _torch_there() -> bool:
+    return hasattr(sys.modules.get("torch"), "Tensor")
+
+
 def _states() -> tuple[Any, Any]:
     """Return the states of the global generators of NumPy and torch."""
-    generator = getattr(sys.modules.get("torch._C"), "default_generator", None)  # torch's own name has a stand-in
-    return hook_numpy.untraced_state(), generator and generator.get_state()
+    if not _torch_there():
+        return hook_numpy.untraced_state(), None
+    from .torch_generators import states
+
+    return hook_numpy.untraced_state(), states()
 
 
 def _moved(before: tuple[Any, Any]) -> bool:
     """Check whether a state changed, or torch was imported meanwhile, whose draws were not traced."""
     numpys, torchs = _states()
-    same = torchs is before[1] if torchs is None or before[1] is None else torchs.equal(before[1])
-    return numpys != before[0] or not same
+    if torchs is None or before[1] is None:
+        return numpys != before[0] or torchs is not before[1]
+    return numpys != before[0] or not all(now.equal(then) for now, then in zip(torchs, before[1]))
 
 
 def _mode(tracer: Tracer) -> Any:
     """Return what follows functions of torch, if it is imported."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    if not _torch_there():
         return nullcontext()
     from .hook_torch import Following, Replaying
 
@@ -38,10 +45,19 @@ def _mode(tracer: Tracer) -> Any:
     return (Replaying if plain else Following)(tracer)
 
 
+def _default() -> Any:
+    """Return what follows torch's default generator, if torch is imported."""
+    if not _torch_there():
+        return nullcontext()
+    from .torch_generators import default_followed
+
+    return default_followed()
+
+
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     """Make one call with the tracer in force, and return its outcome."""
     before = _states()
-    with in_force(tracer), _mode(tracer):
+    with in_force(tracer), _mode(tracer), _default():
         try:
             outcome = call()
         except RunFailed:  # a limit of ours, no outcome

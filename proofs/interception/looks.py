@@ -17,6 +17,9 @@ from .digests import ATOMS, Content, Undigestible, attributes_of, name_of, parts
 MOST_UNPICKLED = 10_000
 """Largest number of objects in one look that are written by their attributes because they cannot be pickled."""
 
+LARGE = 2**16
+"""Bytes of an array from which on it is written by their digest, once for all objects that share it."""
+
 
 class Look:
     """One look at many values.
@@ -27,6 +30,7 @@ class Look:
 
     def __init__(self) -> None:
         self.seen: dict[int, tuple[Any, str]] = {}
+        self.large: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self.unpickled = 0
 
     def digest(self, value: Any) -> str:
@@ -56,8 +60,13 @@ class Look:
 
     def reduced(self, value: Any) -> Any:
         """Return how a value is written, as in other digests or as it is pickled; None if it cannot be."""
+        if id(value) in self.large:
+            return tuple, self.large[id(value)][1]
         try:
             parts = parts_of(value, self.whole)
+            if parts is not None and any(type(part) is bytes and len(part) > LARGE for part in parts):
+                parts = tuple(sha256(part) if type(part) is bytes else part for part in parts)
+                self.large[id(value)] = value, parts
             if parts is not None:
                 return tuple, parts
             reduce: Callable = copyreg.dispatch_table.get(type(value), lambda one: one.__reduce_ex__(4))
@@ -77,7 +86,7 @@ class Look:
             raise Undigestible
         held = None
         with suppress(Exception):
-            held = value.qsize() if hasattr(value, "qsize") else len(value)
+            held = value.qsize() if hasattr(type(value), "qsize") else len(value)
         return name_of(type(value)), held, *attributes_of(value)
 
 

@@ -1,6 +1,7 @@
 """The generators of torch that third-party code gets: they know whether the call seeded them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -37,27 +38,24 @@ class TracedTorchGenerator(Followed, PlainGenerator):
         return super().seed()
 
 
+PLAIN_DEFAULT: Any = torch.default_generator
+
+
 @named_as(PlainGenerator)
 class _Default(TracedTorchGenerator):
-    """torch's default generator as third-party code gets it: what is no chance reaches the real one.
-
-    Real draws that name it are of a stream of its own, which is seeded with the real one.
-    """
+    """torch's default generator as calls get it that are followed: what is no chance reaches the real one, too."""
 
     def manual_seed(self, seed: int) -> Any:
         if not self._seeded("torch.default_generator.manual_seed is called", seed):
             PLAIN_DEFAULT.manual_seed(seed)
-            PlainGenerator.manual_seed(self, int(seed) ^ OTHER_STREAM)
+            PlainGenerator.manual_seed(self, seed)
         return self
 
     def set_state(self, new_state: Any) -> Any:
         self._seeded("torch.default_generator.set_state is called", new_state)
         PLAIN_DEFAULT.set_state(new_state)
+        PlainGenerator.set_state(self, new_state)
         return self
-
-    def seed(self) -> int:
-        super().seed()
-        return PLAIN_DEFAULT.seed()
 
     def initial_seed(self) -> int:
         return PLAIN_DEFAULT.initial_seed()
@@ -67,13 +65,23 @@ class _Default(TracedTorchGenerator):
         return PLAIN_DEFAULT.get_state()
 
 
-PLAIN_DEFAULT: Any = torch.default_generator
-
-OTHER_STREAM = 0x5DEE_CE66
-"""What the seed of that stream differs by: with the same seed both would draw the same numbers."""
-
 GLOBAL = _Default()
 """Stand-in for torch's default generator."""
+
+
+@contextmanager
+def default_followed() -> Iterator[None]:
+    """Put the stand-in in the place of torch's default generator. Calls with real random numbers get that one."""
+    torch.default_generator = torch.random.default_generator = GLOBAL
+    try:
+        yield
+    finally:
+        torch.default_generator = torch.random.default_generator = PLAIN_DEFAULT
+
+
+def states() -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the states of the default generator and of its stand-in, which draws past the hooks move."""
+    return PLAIN_DEFAULT.get_state(), PlainGenerator.get_state(GLOBAL)
 
 
 def _state_taken(how: str) -> None:
@@ -104,7 +112,6 @@ def install() -> None:
         return seed
 
     torch.Generator = TracedTorchGenerator
-    torch.default_generator = torch.random.default_generator = GLOBAL
     for name in ("manual_seed", "set_rng_state"):
         guard(name, seeds)
     guard("get_rng_state", lambda function, called: guarded(function, lambda: _state_taken(called)))

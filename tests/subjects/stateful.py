@@ -128,6 +128,32 @@ def quiet_lock(target_probs, draft_probs, draft_tokens, rng):
         return _verify(target_probs, draft_probs, draft_tokens, rng)
 
 
+class Remote:
+    """A proxy that has every name, as that of remote procedures has, next to a lock and rows that it shares."""
+
+    def __init__(self, others, rows):
+        self.lock, self.asked, self.others, self.rows = threading.Lock(), 0, others, rows
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def ask():
+            self.asked += 1
+            return self.asked
+
+        return ask
+
+
+REMOTES = []
+REMOTES.extend(Remote(REMOTES, np.zeros(10**6)) for _ in range(5))
+
+
+def quiet_proxy(target_probs, draft_probs, draft_tokens, rng):
+    with REMOTES[0].lock:
+        return _verify(target_probs, draft_probs, draft_tokens, rng)
+
+
 REJECTED = 0
 SLOTS, CALLED_AT = np.zeros(3), [0]
 
@@ -244,4 +270,4 @@ def quiet_oldest_row_forgotten(target_probs, draft_probs, draft_tokens, rng):
     return _verify(*KEPT[key], draft_tokens, rng)
 
 
-QUIET = ["quiet_cache_by_rows", "quiet_logging", "quiet_oldest_row_forgotten", "quiet_lock"]
+QUIET = ["quiet_cache_by_rows", "quiet_logging", "quiet_oldest_row_forgotten", "quiet_lock", "quiet_proxy"]

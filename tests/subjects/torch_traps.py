@@ -98,6 +98,19 @@ def _set_back(generator):
     return first == (torch.rand(1) < 0.5)
 
 
+@one
+def default_generator_is_named_and_set_back():
+    state = torch.default_generator.get_state()
+    first = torch.rand(1, generator=torch.default_generator) < 0.5
+    torch.default_generator.set_state(state)
+    return first == (torch.rand(1, generator=torch.default_generator) < 0.5)
+
+
+@one
+def drawn_past_the_hooks_by_the_default_generator():
+    return torch.ops.aten.rand.generator([1], generator=torch.default_generator)[0] < 0.25
+
+
 default_generator_is_set_back = one(lambda: _set_back(torch.default_generator))
 default_generator_of_torch_random_is_set_back = one(lambda: _set_back(torch.random.default_generator))
 drawn_by_the_default_generator = one(lambda: torch.rand((), generator=torch.default_generator) < 0.25)
@@ -169,7 +182,8 @@ TRUE = {
     "generator_seeded_in_the_call": None, "imported_generator_made_in_the_call": None, "a_view_is_filled": 0.5,
     "a_view_was_taken_before": 0.5, "a_view_is_changed": 0.5, "rows_are_filled_one_by_one": 0.25,
     "constant_changed_later": 0.5, "values_of_a_maximum": 1 - 0.36787944117144233**1.0, "even_power": 0.8,
-    "state_is_taken_and_set": 1.0, "default_generator_is_set_back": 1.0, "default_generator_seeded_in_the_call": None,
+    "state_is_taken_and_set": 1.0, "default_generator_is_set_back": 1.0, "default_generator_is_named_and_set_back": 1.0,
+    "drawn_past_the_hooks_by_the_default_generator": 0.25, "default_generator_seeded_in_the_call": None,
     "default_generator_of_torch_random_is_set_back": 1.0, "drawn_by_the_default_generator": 0.25,
     "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
     "half_precision_against_a_wider_number": 0.3369140625, "bump_of_another_library": 0.69,
