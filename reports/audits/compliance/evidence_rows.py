@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -73,12 +73,29 @@ def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]
     return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
 
 
-def subjects(got: Collected) -> set[str]:
-    """Return the names and digests of what a part is evidence of."""
+class Examined(NamedTuple):
+    """A subject that a part is evidence of. digest: None if it is not known."""
+
+    name: str
+    digest: str | None
+
+    def same(self, other: "Examined") -> bool:
+        """Return whether both are one: by their digests, by their names where one has none."""
+        return self.digest == other.digest if self.digest and other.digest else self.name == other.name
+
+
+def subjects(got: Collected) -> list[Examined]:
+    """Return what a part is evidence of."""
     checks = got.history["checks"] if got.history else ()
-    found = {str(check[name]) for check in checks if check["current"] for name in ("subject", "version")}
-    subject = got.report["subject"] if got.report else {}
-    return found | {str(subject[name]) for name in ("name", "digest") if subject.get(name, UNKNOWN) != UNKNOWN}
+    found = []
+    for check in checks:
+        if check["current"]:
+            digest = check["version"].partition(" ")[0]
+            found.append(Examined(check["subject"], digest if digest.startswith("sha256:") else None))
+    if got.report:
+        digest = got.report["subject"].get("digest", UNKNOWN)
+        found.append(Examined(got.report["subject"]["name"], None if digest == UNKNOWN else digest))
+    return found
 
 
 def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = False) -> EvidenceRow:

@@ -106,8 +106,9 @@ def judged(requirement: Requirement, collected: Sequence[Collected]) -> Judged:
     """Return a requirement with the rows of all parts that its plan names for it, and what refutes it in others."""
     named = [got for got in collected if got.id in requirement.parts]
     rows = [row for got in named for row in evidence_rows(requirement, got)]
-    about = set[str]().union(*map(subjects, named))
-    others = [got for got in collected if got.id not in requirement.parts and about & subjects(got)]
+    about = [subject for got in named for subject in subjects(got)]
+    unnamed = [got for got in collected if got.id not in requirement.parts]
+    others = [got for got in unnamed if any(one.same(other) for one in subjects(got) for other in about)]
     rows += [
         replace(row, counts=False, unplaced=True, why=NOT_NAMED)
         for got in others

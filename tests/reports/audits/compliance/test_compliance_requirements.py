@@ -282,7 +282,7 @@ def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open
 
 def test_a_part_that_refutes_the_same_subject_is_not_passed_over_where_the_plan_does_not_name_it():
     refuted = item(REFUTED, witness=SMALLEST)
-    of_it, of_another = got(refuted), got(refuted, subject=GOOD_SUBJECT | {"name": "g", "digest": "sha256:2"})
+    of_it, of_another = got(refuted), got(refuted, subject=GOOD_SUBJECT | {"digest": "sha256:2"})
     of_it.id = of_another.id = "b"
     made = judged(REQUIRED, [got(item()), of_it])
     assert made.verdict == OPEN
