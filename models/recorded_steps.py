@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..verifiers.trees.draft_tree import TOP, WAYS
 from .errors import InputError, of_kind
 from .json_files import read_file
 from .libraries import require
+from .setting_values import checked_numbers
 
 ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Unit roundoff of the types that engines compute rows in."""
@@ -157,32 +157,6 @@ class Recording:
 
 def _digest(header: bytes) -> str:
     return hashlib.sha256(header).hexdigest()[:16]
-
-
-NUMBERS = (
-    "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-)  # fmt: skip
-"""Settings that are numbers, or absent."""
-
-
-def checked_numbers(settings: Any, where: str) -> None:
-    """Check the form of a request's settings. Raises: InputError naming the first that is of another."""
-    if not isinstance(settings, dict):
-        raise InputError(f"{where}: settings {settings!r}, expected an object")
-    for name in NUMBERS:
-        value = settings.get(name)
-        if value is not None and not (_is_number(value) and value >= -1):
-            raise InputError(f"{where}: {name} is {value!r}, expected a number")
-    if int(top_k := settings.get("top_k") or 0) != top_k:
-        raise InputError(f"{where}: top_k is {top_k!r}, expected a whole number")
-    bias = settings.get("logit_bias") or {}
-    if not isinstance(bias, dict) or not all(str(t).isdecimal() and _is_number(b) for t, b in bias.items()):
-        raise InputError(f"{where}: logit_bias is {bias!r}, expected numbers by token")
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a setting is a number below infinity that a float can hold; a bias may be -inf."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value <= sys.float_info.max
 
 
 ARRAYS = {

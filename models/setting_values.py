@@ -1,5 +1,7 @@
 """Values of settings: which form they have, and which tokens they name."""
 
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -67,3 +69,31 @@ def _number(value: Any) -> bool:
 
 def _tokens(value: Any) -> bool:
     return isinstance(value, list) and all(type(token) is int and token >= 0 for token in value)
+
+
+NUMBERS = (
+    "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+)  # fmt: skip
+"""Settings of recorded steps that are numbers, or absent."""
+
+
+def checked_numbers(settings: Any, where: str) -> None:
+    """Check the form of a recorded request's settings. Raises: InputError naming the first that is of another."""
+    if not isinstance(settings, dict):
+        raise InputError(f"{where}: settings {settings!r}, expected an object")
+    for name in NUMBERS:
+        value = settings.get(name)
+        if value is not None and not (_held(value) and value >= -1):
+            raise InputError(f"{where}: {name} is {value!r}, expected a number")
+    if int(top_k := settings.get("top_k") or 0) != top_k:
+        raise InputError(f"{where}: top_k is {top_k!r}, expected a whole number")
+    bias = settings.get("logit_bias")
+    tokens = isinstance(bias, dict) and all(re.fullmatch("[0-9]{1,10}", str(token)) for token in bias)
+    if bias is not None and not (tokens and all(map(_held, bias.values()))):
+        raise InputError(f"{where}: logit_bias is {str(bias)[:200]}, expected numbers by token")
+
+
+def _held(value: Any) -> bool:
+    """Return whether a setting is a number below infinity that a float can hold; a bias may be -inf."""
+    most = sys.float_info.max
+    return (type(value) is float and value <= most) or (type(value) is int and -most <= value <= most)

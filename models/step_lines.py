@@ -18,7 +18,8 @@ from ..verifiers.conditional.form import DRAFT_ROW, FORM, NO_DRAFT_ROW, POINT_MA
 from ..verifiers.conditional.sparse import CLASSES
 from .dumped_lines import DumpedStep, Top, check_lists, check_sums, digits_of, ids_of, read_dump
 from .errors import InputError, of_kind
-from .recorded_steps import ROUNDING, ROW_OFF, Header, Recording, Shard, checked_numbers
+from .recorded_steps import ROUNDING, ROW_OFF, Header, Recording, Shard
+from .setting_values import checked_numbers
 
 RULES = ("token", "equality", "greedy", "unknown")
 """Rules that lists are enough for: of the others a coin depends on whole rows."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import inf
+from math import expm1, inf, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,10 @@ SHOWN = 5
 
 LOGPROB_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.05, "bfloat16": 0.1}
 """Most that a reported logprob may be from that of its row, by the type of the engine's rows."""
+
+
+UNIFORM_VALUES = {"float64": 2**24, "float32": 2**24, "float16": 2**11, "bfloat16": 2**8}
+"""Values that a uniform of a type has at least."""
 
 
 @dataclass
@@ -168,8 +172,7 @@ class RecordingJudge:
 
 
 class RepeatedUniforms(NamedTuple):
-    """How many uniforms were recorded, how many of them came before, and how many would by chance on a lattice of
-    2^-24."""
+    """How many uniforms were recorded, how many of them came before, and how many would by chance on their lattice."""
 
     recorded: int
     twice: int
@@ -179,8 +182,9 @@ class RepeatedUniforms(NamedTuple):
 def repeated_uniforms(judge: RecordingJudge) -> RepeatedUniforms:
     """Return how many recorded uniforms came twice."""
     every = np.concatenate([np.zeros(0), *judge.uniforms])
-    count = len(every)
-    return RepeatedUniforms(count, count - len(np.unique(every)), count * max(count - 1, 0) / 2 * 2.0**-24)
+    count, values = len(every), UNIFORM_VALUES[judge.recording.header.dtype]
+    chance = count - values * -expm1(count * log1p(-1 / values))
+    return RepeatedUniforms(count, count - len(np.unique(every)), chance)
 
 
 def known_bugs(rule: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Recorded rows against the logits and settings that they were made from, entry by entry."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -109,7 +109,11 @@ def _compare(
         settings = {name: value for name, value in settings.items() if name not in CUTS}
     text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
-    expected = made(logits, rest, ids, settings, text)
+    natural = slice(0, int(arrays["natural"][row]))
+    at_least = np.stack([p, arrays["draft"][entries].astype(float), np.exp(logits - logits.max())])[:, natural]
+    # Those are listed of which the largest of the three is largest: what is not listed has less.
+    highest = logits.max() + np.log(at_least.max(0).min(initial=np.inf)) if len(logits) else np.inf
+    expected = made(logits, rest, ids, settings, text, highest)
     distance, undecided = _off_the_list(expected, float(arrays["rest_target"][row].sum()), rest[1], settings)
     distance = np.maximum(distance, _distance(p, expected))  # nan if either is
     if distance <= allowed and undecided > MOST_UNDECIDED:
@@ -121,21 +125,31 @@ def _compare(
         return
     seen.off += 1
     seen.worst = max(seen.worst, 1.0 if np.isnan(distance) else distance)
-    cause = _cause(p, logits, rest, ids, settings, text, drafts, allowed)
+    cause = _cause(p, logits, rest, ids, settings, text, drafts, allowed, highest)
     seen.causes[cause] += 1
     seen.first = seen.first or (*where, cause)
+
+
+CUTTING: Mapping[str, Callable[[Any, int], bool]] = {
+    "top_k": lambda k, vocabulary: 0 < (k or 0) < vocabulary,
+    "top_p": lambda p, vocabulary: 0 < (p or 1) < 1,
+    "min_p": lambda p, vocabulary: (p or 0) > 0,
+}
+"""Settings that cut rows of so many tokens -> whether a value does."""
 
 
 class Made(NamedTuple):
     """A row as settings make it.
 
     scores: of what is listed. certain: of each whether it stays: 1, -1, or 0 where what is not listed decides it.
-    rest: the least and the most that log sum exp of what is not listed can be.
+    rest: the least and the most that log sum exp of what is not listed, and stays, can be. highest: the most that a
+    score that is not listed can be.
     """
 
     scores: Array
     certain: Array
     rest: tuple[float, float]
+    highest: float
 
 
 def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping[str, Any]) -> tuple[float, float]:
@@ -144,17 +158,17 @@ def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping
 
     count: tokens that are not listed.
     """
-    cuts = (settings.get("top_k") or 0) > 0 or (settings.get("top_p") or 1) < 1 or (settings.get("min_p") or 0) > 0
-    if (expected.certain == -1).any() or settings.get("temperature") == 0:
-        return unlisted, 0.0  # what is less probable than a token that is cut is cut, too
+    scores, certain, (least, most), highest = expected
     if not count:
         return 0.0, 0.0
-    if cuts:
+    # What is less probable than a token that is cut is cut, too.
+    if settings.get("temperature") == 0 or most == -np.inf or ((certain == -1) & (scores >= highest)).any():
+        return unlisted, 0.0
+    if any(cuts(settings.get(name), len(scores) + count) for name, cuts in CUTTING.items()):
         return 0.0, 1.0
-    top = expected.scores.max()
-    listed = np.log(np.exp(expected.scores - top).sum()) + top
-    least, most = (float(expit(rest - listed)) for rest in expected.rest)
-    return max(unlisted - most, least - unlisted, 0.0), most - least
+    listed = np.log(np.exp(scores - scores.max()).sum()) + scores.max()
+    lower, upper = float(expit(least - listed)), float(expit(most - listed))
+    return max(unlisted - upper, lower - unlisted, 0.0), upper - lower
 
 
 def _rest_at(rest: tuple[float, float], count: int, temperature: float) -> tuple[float, float]:
@@ -170,7 +184,7 @@ def _rest_at(rest: tuple[float, float], count: int, temperature: float) -> tuple
 
 def _distance(p: Array, expected: Made) -> float:
     """Return the least total variation, on what is listed, from any row with these entries kept for certain, or not."""
-    scores, certain, _ = expected
+    scores, certain, *_ = expected
     undecided = (certain == 0) & (p > 0)
     kept = (certain > 0) | undecided
     weights = (
@@ -181,13 +195,18 @@ def _distance(p: Array, expected: Made) -> float:
     return float(np.abs(p - nearest).sum() / 2)
 
 
-def made(logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array) -> Made:
+def made(
+    logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array,
+    highest: float = np.inf,
+) -> Made:  # fmt: skip
     """Return the row that settings make of logits.
 
     rest: log sum exp of the logits that are not listed, and how many they are. text: the tokens that penalties count.
+    highest: the most that one of those logits can be.
     """
     scores, certain, count = logits.copy(), np.ones(len(logits), dtype=int), rest[1]
     least = most = rest[0] if count else -np.inf
+    highest = min(highest, most)
     temperature, times = settings.get("temperature", 1), Counter(text.tolist())
     unlisted = [n for token, n in times.items() if token not in ids]
     for name in ORDERS.get(str(settings.get("order", USUAL_ORDER)), ORDERS[USUAL_ORDER]):
@@ -196,7 +215,7 @@ def made(logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[s
             continue
         moved = [0.0]  # by how much the score of a token that is not listed changes
         if name == "temperature":
-            scores = scores / value
+            scores, highest = scores / value, highest / value
             least, most = _rest_at((least, most), count, value)
         elif name == "logit_bias":
             scores = scores + np.array([value.get(str(t), value.get(int(t), 0.0)) for t in ids])
@@ -211,16 +230,17 @@ def made(logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[s
         elif name == "frequency_penalty":
             scores = scores - value * np.array([times[int(t)] for t in ids])
             moved += [-value * n for n in unlisted]
-        else:
-            cut = {"top_k": _top_k, "top_p": _top_p, "min_p": _min_p}.get(name)
-            if cut:
-                certain = np.minimum(certain, cut(scores, certain, most, value))
-                least, most = (least, most) if name != "top_k" else (-np.inf, -np.inf)
+        elif name in CUTTING and CUTTING[name](value, len(scores) + count):
+            cut = {"top_k": _top_k, "top_p": _top_p, "min_p": _min_p}[name]
+            now = cut(Made(scores, certain, (least, most), highest), value)
+            certain = np.minimum(certain, now)
+            cut_all = ((now == -1) & (scores >= highest)).any()
+            least, most = -np.inf, -np.inf if cut_all else most
         if most > -np.inf:
-            least, most = least + min(moved), most + max(moved)
+            least, most, highest = least + min(moved), most + max(moved), highest + max(moved)
     if temperature == 0:
         certain = np.where(scores == scores.max(), 1, -1)
-    return Made(scores, certain, (least, most))
+    return Made(scores, certain, (least, most), highest)
 
 
 def _near(values: Array, threshold: float) -> Array:
@@ -231,30 +251,30 @@ TIED = 1e-5
 """Difference of two scores within which engines may cut either first."""
 
 
-def _top_k(scores: Array, certain: Array, outside: float, k: int) -> Array:
-    there, k = np.sort(np.where(certain >= 0, scores, -np.inf)), int(k)
-    if not 0 < k < len(scores) or there[-k] == -np.inf:
-        return np.ones(len(scores), dtype=int)
-    least = there[-k]
-    tied = np.abs(scores - least) <= TIED
+def _top_k(row: Made, k: float) -> Array:
+    """Return of each listed score whether it stays. What is not listed can only raise the least score that does."""
+    there = np.sort(np.where(row.certain >= 0, row.scores, -np.inf))
+    least = there[-int(k)] if k <= len(there) else -np.inf
+    tied = np.abs(row.scores - least) <= TIED if least > -np.inf else np.zeros(len(there), dtype=bool)
     more_than_k = (there >= least - TIED).sum() > k
-    return np.where(tied, 0 if more_than_k else 1, np.where(scores > least, 1, -1))
+    stays = np.where(row.scores > row.highest, 1, 0)
+    return np.where(tied, 0 if more_than_k else stays, np.where(row.scores > least, stays, -1))
 
 
-def _top_p(scores: Array, certain: Array, outside: float, p: float) -> Array:
-    if p >= 1:
-        return np.ones(len(scores), dtype=int)
-    order = np.argsort(-scores, kind="stable")
-    top = scores.max()
-    weights, stays = np.exp(scores[order] - top), certain[order]
-    rest = np.exp(outside - top) if np.isfinite(outside) else 0.0
+def _top_p(row: Made, p: float) -> Array:
+    order = np.argsort(-row.scores, kind="stable")
+    scores, stays = row.scores[order], row.certain[order]
+    weights, outside = np.exp(scores - scores[0]), row.rest[1]
+    rest = 0.0 if outside == -np.inf else np.exp(outside - scores[0])
     some, every = weights * (stays > 0), weights * (stays >= 0)
     totals = some.sum(), every.sum() + rest
-    before = np.cumsum(some) - some, np.cumsum(every) - every
-    shares = np.stack([b / t for b in before for t in totals])
+    earlier = np.where(scores < row.highest, rest, 0.0)  # what is not listed may come before
+    before = np.cumsum(some) - some, np.cumsum(every) - every + earlier
+    with np.errstate(invalid="ignore"):
+        shares = np.stack([b / t for b in before for t in totals])
     kept = np.where((shares < p).all(0), 1, np.where((shares >= p).all(0), -1, 0))
     kept = np.where(_near(shares, p).any(0), 0, kept)
-    group = np.cumsum(np.concatenate([[True], np.diff(scores[order]) < -TIED]))
+    group = np.cumsum(np.concatenate([[True], np.diff(scores) < -TIED]))
     for number in np.unique(group[kept <= 0]):
         mine = group == number
         if len(set(kept[mine].tolist())) > 1:
@@ -264,21 +284,24 @@ def _top_p(scores: Array, certain: Array, outside: float, p: float) -> Array:
     return out
 
 
-def _min_p(scores: Array, certain: Array, outside: float, p: float) -> Array:
-    odds = np.exp(scores - scores.max())
-    return np.where(_near(odds, p), 0, np.where(odds >= p, 1, -1))
+def _min_p(row: Made, p: float) -> Array:
+    """Return of each listed score whether it stays. What is not listed can only raise the largest score."""
+    most, least = row.scores.max(), max(row.scores.max(), row.highest)
+    odds = np.exp(row.scores - most)
+    stays = np.where(np.exp(row.scores - least) >= p, 1, 0)
+    return np.where(_near(odds, p), 0, np.where(odds >= p, stays, -1))
 
 
 def _cause(
     p: Array, logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array,
-    drafts: Array, allowed: float,
+    drafts: Array, allowed: float, highest: float,
 ) -> str:  # fmt: skip
     """Return in words under which other settings the row would be right."""
     if not (p >= 0).all():
         return "not a number"
 
     def fits(changed: Mapping[str, Any], of: Array = text) -> bool:
-        return _distance(p, made(logits, rest, ids, changed, of)) <= allowed
+        return _distance(p, made(logits, rest, ids, changed, of, highest)) <= allowed
 
     used = [name for name in EXAMINED if settings.get(name) is not None]
     for name in used:

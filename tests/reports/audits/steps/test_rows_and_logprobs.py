@@ -25,7 +25,7 @@ def test_rows_are_those_of_our_definitions_of_the_settings(settings, order):
         logits, text = rng.normal(size=60) * 2, tuple(rng.integers(0, 60, 9).tolist())
         expected = modified(softmax(logits).tolist(), TextRequest((), text, 99, settings), ORDERS[order])
         shifted = np.log(softmax(logits))  # penalties of repetition depend on where zero is
-        scores, stays, _ = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
+        scores, stays, *_ = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
         row = np.where(stays == 1, np.exp(scores - scores.max()), 0)
         decided = stays != 0
         assert decided.mean() > 0.9
@@ -205,3 +205,31 @@ def test_settings_of_another_form_are_one_line(settings, says, tmp_path):
             audit_steps(tmp_path)
     else:
         assert rows_of(tmp_path).refuted
+
+
+OFF = [
+    {"top_k": 0}, {"top_k": -1, "top_p": 1.0, "min_p": 0.0}, {"top_k": 300}, {"top_k": 200, "top_p": 0.9},
+    {"min_p": 0.001}, {"temperature": 1.5, "top_p": 0.9, "min_p": 0.05}, {"repetition_penalty": 0.8, "top_p": 0.9},
+    {"presence_penalty": -1.0, "top_k": 20}, {"logit_bias": {str(t): 5.0 for t in range(150, 170)}, "top_k": 30},
+]  # fmt: skip
+"""Settings under which more tokens may stay than the 60 that are listed, or which cut nothing."""
+
+
+@pytest.mark.parametrize("asked", OFF, ids=str)
+def test_right_rows_hold_or_are_left_open_where_few_of_their_tokens_are_listed(asked, tmp_path):
+    history = list(range(100, 140))
+
+    def fault(step):
+        step.logits = step.logits / 4
+        rows = []
+        for k, row in enumerate(step.logits):
+            text = (*history, *step.drafts[:k])
+            rows.append(modified(softmax(row).tolist(), TextRequest((), text, 999, asked, []), ORDERS["vllm"]))
+        step.logits = np.log(softmax(step.logits))
+        step.target = step.verify_target = np.array(rows)
+
+    record(tmp_path, steps=8, settings=asked, fault=fault, listed=60,
+           more=lambda step: {"logits": step.logits, "history": history})  # fmt: skip
+    rows = [e.verdict for e in audit_steps(tmp_path).evidence if e.claim == "rows"]
+    assert rows in ([], ["holds"])
+    assert rows or "top_k" not in asked or asked["top_k"] not in (0, -1, 300)
