@@ -73,28 +73,28 @@ def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]
     return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
 
 
-class Examined(NamedTuple):
+class OfPart(NamedTuple):
     """A subject that a part is evidence of. digest: None if it is not known."""
 
     name: str
     digest: str | None
 
-    def same(self, other: "Examined") -> bool:
+    def same(self, other: "OfPart") -> bool:
         """Return whether both are one: by their digests, by their names where one has none."""
         return self.digest == other.digest if self.digest and other.digest else self.name == other.name
 
 
-def subjects(got: Collected) -> list[Examined]:
+def subjects(got: Collected) -> list[OfPart]:
     """Return what a part is evidence of."""
     checks = got.history["checks"] if got.history else ()
     found = []
     for check in checks:
         if check["current"]:
             digest = check["version"].partition(" ")[0]
-            found.append(Examined(check["subject"], digest if digest.startswith("sha256:") else None))
+            found.append(OfPart(check["subject"], digest if digest.startswith("sha256:") else None))
     if got.report:
         digest = got.report["subject"].get("digest", UNKNOWN)
-        found.append(Examined(got.report["subject"]["name"], None if digest == UNKNOWN else digest))
+        found.append(OfPart(got.report["subject"]["name"], None if digest == UNKNOWN else digest))
     return found
 
 
