@@ -72,11 +72,16 @@ GLOBAL = _Default()
 @contextmanager
 def default_followed() -> Iterator[None]:
     """Put the stand-in in the place of torch's default generator. Calls with real random numbers get that one."""
-    torch.default_generator = torch.random.default_generator = GLOBAL
+    _put(GLOBAL)
     try:
         yield
     finally:
-        torch.default_generator = torch.random.default_generator = PLAIN_DEFAULT
+        _put(PLAIN_DEFAULT)
+
+
+def _put(generator: Any) -> None:
+    for module in (torch, torch.random):
+        setattr(module, "default_generator", generator)  # noqa: B010  # torch.random does not export it
 
 
 def states() -> tuple[torch.Tensor, torch.Tensor]:
