@@ -87,15 +87,16 @@ class OfPart(NamedTuple):
 def subjects(got: Collected) -> list[OfPart]:
     """Return what a part is evidence of."""
     checks = got.history["checks"] if got.history else ()
-    found = []
-    for check in checks:
-        if check["current"]:
-            digest = check["version"].partition(" ")[0]
-            found.append(OfPart(check["subject"], digest if digest.startswith("sha256:") else None))
+    found = [OfPart(check["subject"], _digest_in(check["version"])) for check in checks if check["current"]]
     if got.report:
         digest = got.report["subject"].get("digest", UNKNOWN)
         found.append(OfPart(got.report["subject"]["name"], None if digest == UNKNOWN else digest))
     return found
+
+
+def _digest_in(version: str) -> str | None:
+    """Return the digest that a nightly version has among its words; None if it has none."""
+    return next((word for word in version.split() if word.startswith("sha256:")), None)
 
 
 def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = False) -> EvidenceRow:

@@ -11,26 +11,21 @@ from draftproof.reports.audits.compliance.plan import Collected, Part, Requireme
 from draftproof.reports.audits.compliance.requirements import (
     FAILED,
     MET,
-    NOT_NAMED,
     OPEN,
     SAMPLED,
     judged,
     overall,
     verdict_of,
 )
-from draftproof.reports.audits.report import OUT_OF_TIME
 from draftproof.tests.reports.audits.compliance.compliance_parts import got
-from draftproof.tests.reports.report_parts import GOOD_SUBJECT, item
+from draftproof.tests.reports.report_parts import item
 from draftproof.tests.reports.typed_details import LOOP, SERVER
-from draftproof.verifiers.details import TextLawDetail
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
     NO_EVIDENCE,
     NOT_CLAIMED,
     REFUTED,
-    Evidence,
-    Method,
     Strength,
     Witness,
 )
@@ -278,38 +273,6 @@ def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open
     assert judged(replace(required, scope={}), [given]).verdict == FAILED
     unknown = unknown.with_detail(dtype="float32")
     assert judged(required, [got(item(), unknown)]).verdict == MET
-
-
-def test_a_part_that_refutes_the_same_subject_is_not_passed_over_where_the_plan_does_not_name_it():
-    refuted = item(REFUTED, witness=SMALLEST)
-    of_it, of_another = got(refuted), got(refuted, subject=GOOD_SUBJECT | {"digest": "sha256:2"})
-    of_it.id = of_another.id = "b"
-    made = judged(REQUIRED, [got(item()), of_it])
-    assert made.verdict == OPEN
-    assert made.closing == [f"b does not count: {NOT_NAMED}"]
-    assert judged(REQUIRED, [got(item()), of_another]).verdict == MET
-    assert judged(replace(REQUIRED, scope={"dtype": "float32"}), [got(item()), of_it]).closing != made.closing
-
-
-OF_TEXTS = {"tokens": 2, "settings": {}, "setting": "defaults", "calls": 3, "smallest_probability": 0.1, "gamma": 2}
-
-
-@pytest.mark.parametrize(
-    ("facts", "findings", "why"),
-    [
-        ({"sampling": "speculative", "ways_of_plain": False}, {}, None),
-        ({"sampling": "plain"}, {}, "it was examined without a draft: that is no speculation"),
-        ({"sampling": "speculative", "ways_of_plain": True}, {}, "nothing shows that tokens were drafted"),
-        ({"sampling": "speculative"}, {OUT_OF_TIME: "s"}, "it had no time for all that it examines"),
-    ],
-)
-def test_a_decoder_whose_report_decides_nothing_does_not_meet_a_requirement(facts, findings, why):
-    detail = TextLawDetail(dtype="float32", vocabulary=2, exactness="exact", **OF_TEXTS, **facts)
-    law = Evidence(
-        claim="lossless", method=Method("interception"), verdict=HOLDS, problem="p", bound=1e-7, detail=detail
-    )
-    made = judged(REQUIRED, [got(law, findings=findings)])
-    assert (made.verdict, made.evidence[0].why) == (OPEN if why else MET, why)
 
 
 def test_what_losslessness_rests_on_is_not_passed_over():
