@@ -1,13 +1,15 @@
 """Recorded steps: right engines are not refuted, wrong ones are, within few steps, and the bug is named."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from draftproof.models.recorded_steps import Recording
-from draftproof.reports.audits.steps.bets import bets_on_steps
+from draftproof.models.recorded_steps import Recording, parts
+from draftproof.reports.audits.steps.bets import bets_on_steps, hypotheses
 from draftproof.reports.audits.steps.evidence import evidence_of
+from draftproof.reports.audits.steps.purses import StepPurse
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.tests.choices import long_unless
 from draftproof.tests.reports.report_parts import fits_a_terminal
@@ -141,10 +143,6 @@ def test_the_rate_of_false_alarms_is_kept(rule, tmp_path):
     """Draw the outcomes of 20 recordings from the rule itself: at most as many reach 1/20 as may."""
     record(tmp_path, steps=64, listed=V)
     recording = Recording.open(tmp_path)
-    from draftproof.models.recorded_steps import parts
-    from draftproof.reports.audits.steps.bets import hypotheses
-    from draftproof.reports.audits.steps.purses import StepPurse
-
     part = next(parts(recording.read(recording.shards[0]), recording.header, 64))
     law, against, generator = RULES[rule], hypotheses(rule), np.random.default_rng(3)
     reached = 0
@@ -344,3 +342,19 @@ def test_a_shard_that_is_there_twice_counts_once(tmp_path):
     judge = judge_of(tmp_path)
     assert judge.errors == [f"steps-000009.safetensors: the same file as {first.name}, which is counted once"]
     assert judge.shards == 1 and judge.steps.fortune.steps == 100
+
+
+def test_outcomes_that_limits_draw_may_end_their_request_and_are_read_as_a_dump_reads_them(tmp_path):
+    record(tmp_path, steps=100)
+    recording = Recording.open(tmp_path)
+    [part] = parts(recording.read(recording.shards[0]), recording.header)
+    law = next(one for one in hypotheses("token") if one.name == "50% of replacements the rejected token")
+    steps = replace(part.steps, final=np.full(part.steps.count, True))
+    outcomes, _ = drawn(law, steps, np.random.default_rng(0))
+    again = np.append(steps.tokens, np.full((steps.count, 1), -1), axis=1)[np.arange(steps.count), outcomes.emitted]
+    assert outcomes.cut.any() and (outcomes.cut == (again == outcomes.last)).all()
+    some = np.where(np.arange(steps.rows.target.shape[-1]) % 2, steps.rows.target, 0.0)
+    whole = replace(steps, rows=steps.rows._replace(target=some))
+    even = next(one for one in hypotheses("token") if one.name == "50% of bonus tokens drawn evenly")
+    lasts = [drawn(even, whole, np.random.default_rng(0), lumped)[0].last for lumped in (-1, V)]
+    assert (lasts[0] < V).all() and (lasts[1] == V).any()
