@@ -101,8 +101,11 @@ class Recording:
     digest: str
     shards: Sequence[Path]
 
-    sequential, other = False, -1
-    """Says whether rows behind the first rejected token may be missing; the id of tokens not listed, -1: none."""
+    sequential = False
+    """Says whether rows behind the first rejected token may be missing."""
+
+    other = -1
+    """Id that stands for all tokens that are not listed; -1 where each has its own."""
 
     @classmethod
     @of_kind("DP206")

@@ -110,10 +110,9 @@ def _compare(
     text = np.concatenate([np.zeros(0, dtype=int) if history is None else history, drafts])
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
     natural = slice(0, int(arrays["natural"][row]))
-    at_least = np.stack([p, arrays["draft"][entries].astype(float), np.exp(logits - logits.max())])[:, natural]
-    # Those are listed of which the largest of the three is largest: what is not listed has less.
-    highest = logits.max() + np.log(at_least.max(0).min(initial=np.inf)) if len(logits) else np.inf
-    expected = made(logits, rest, ids, settings, text, highest)
+    highest = _highest_unlisted(logits, natural, p, arrays["draft"][entries].astype(float))
+    given = Given(logits, ids, rest, highest, text)
+    expected = made(given, settings)
     distance, undecided = _off_the_list(expected, float(arrays["rest_target"][row].sum()), rest[1], settings)
     distance = np.maximum(distance, _distance(p, expected))  # nan if either is
     if distance <= allowed and undecided > MOST_UNDECIDED:
@@ -125,17 +124,32 @@ def _compare(
         return
     seen.off += 1
     seen.worst = max(seen.worst, 1.0 if np.isnan(distance) else distance)
-    cause = _cause(p, logits, rest, ids, settings, text, drafts, allowed, highest)
+    cause = _cause(p, given, settings, drafts, allowed)
     seen.causes[cause] += 1
     seen.first = seen.first or (*where, cause)
 
 
-CUTTING: Mapping[str, Callable[[Any, int], bool]] = {
-    "top_k": lambda k, vocabulary: 0 < (k or 0) < vocabulary,
-    "top_p": lambda p, vocabulary: 0 < (p or 1) < 1,
-    "min_p": lambda p, vocabulary: (p or 0) > 0,
-}
-"""Settings that cut rows of so many tokens -> whether a value does."""
+def _highest_unlisted(logits: Array, natural: slice, target: Array, draft: Array) -> float:
+    """Return the most that a logit can be that is not listed.
+
+    natural: entries that are listed because the largest of p, q and exp(l - max l) is large (``sparse.reduced``).
+    """
+    largest = np.maximum(np.maximum(target, draft), np.exp(logits - logits.max(initial=-np.inf)))[natural]
+    return float(logits.max() + np.log(largest.min())) if len(largest) else np.inf
+
+
+class Given(NamedTuple):
+    """A recorded row before settings.
+
+    logits, ids: of what is listed. rest: log sum exp of the logits that are not, and how many they are.
+    highest: the most that one of those can be. text: the tokens that penalties count.
+    """
+
+    logits: Array
+    ids: Array
+    rest: tuple[float, int]
+    highest: float
+    text: Array
 
 
 class Made(NamedTuple):
@@ -164,7 +178,7 @@ def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping
     # What is less probable than a token that is cut is cut, too.
     if settings.get("temperature") == 0 or most == -np.inf or ((certain == -1) & (scores >= highest)).any():
         return unlisted, 0.0
-    if any(cuts(settings.get(name), len(scores) + count) for name, cuts in CUTTING.items()):
+    if any(cut.does(settings.get(name), len(scores) + count) for name, cut in CUTTING.items()):
         return 0.0, 1.0
     listed = np.log(np.exp(scores - scores.max()).sum()) + scores.max()
     lower, upper = float(expit(least - listed)), float(expit(most - listed))
@@ -195,18 +209,12 @@ def _distance(p: Array, expected: Made) -> float:
     return float(np.abs(p - nearest).sum() / 2)
 
 
-def made(
-    logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array,
-    highest: float = np.inf,
-) -> Made:  # fmt: skip
-    """Return the row that settings make of logits.
-
-    rest: log sum exp of the logits that are not listed, and how many they are. text: the tokens that penalties count.
-    highest: the most that one of those logits can be.
-    """
-    scores, certain, count = logits.copy(), np.ones(len(logits), dtype=int), rest[1]
-    least = most = rest[0] if count else -np.inf
-    highest = min(highest, most)
+def made(given: Given, settings: Mapping[str, Any]) -> Made:
+    """Return the row that settings make of logits."""
+    ids, text, (outside, count) = given.ids, given.text, given.rest
+    scores, certain = given.logits.copy(), np.ones(len(ids), dtype=int)
+    least = most = outside if count else -np.inf
+    highest = min(given.highest, most)
     temperature, times = settings.get("temperature", 1), Counter(text.tolist())
     unlisted = [n for token, n in times.items() if token not in ids]
     for name in ORDERS.get(str(settings.get("order", USUAL_ORDER)), ORDERS[USUAL_ORDER]):
@@ -230,9 +238,8 @@ def made(
         elif name == "frequency_penalty":
             scores = scores - value * np.array([times[int(t)] for t in ids])
             moved += [-value * n for n in unlisted]
-        elif name in CUTTING and CUTTING[name](value, len(scores) + count):
-            cut = {"top_k": _top_k, "top_p": _top_p, "min_p": _min_p}[name]
-            now = cut(Made(scores, certain, (least, most), highest), value)
+        elif name in CUTTING and CUTTING[name].does(value, len(scores) + count):
+            now = CUTTING[name].staying(Made(scores, certain, (least, most), highest), value)
             certain = np.minimum(certain, now)
             cut_all = ((now == -1) & (scores >= highest)).any()
             least, most = -np.inf, -np.inf if cut_all else most
@@ -292,27 +299,43 @@ def _min_p(row: Made, p: float) -> Array:
     return np.where(_near(odds, p), 0, np.where(odds >= p, stays, -1))
 
 
-def _cause(
-    p: Array, logits: Array, rest: tuple[float, int], ids: Array, settings: Mapping[str, Any], text: Array,
-    drafts: Array, allowed: float, highest: float,
-) -> str:  # fmt: skip
+class Cut(NamedTuple):
+    """A setting that cuts rows.
+
+    does: whether a value cuts anything of rows of so many tokens. staying: returns of each listed score of a row
+    whether it stays, as in ``Made``.
+    """
+
+    does: Callable[[Any, int], bool]
+    staying: Callable[[Made, float], Array]
+
+
+CUTTING = {
+    "top_k": Cut(lambda k, vocabulary: 0 < (k or 0) < vocabulary, _top_k),
+    "top_p": Cut(lambda p, vocabulary: 0 < (p or 1) < 1, _top_p),
+    "min_p": Cut(lambda p, vocabulary: (p or 0) > 0, _min_p),
+}
+"""Settings that cut rows, by name."""
+
+
+def _cause(p: Array, given: Given, settings: Mapping[str, Any], drafts: Array, allowed: float) -> str:
     """Return in words under which other settings the row would be right."""
     if not (p >= 0).all():
         return "not a number"
 
-    def fits(changed: Mapping[str, Any], of: Array = text) -> bool:
-        return _distance(p, made(logits, rest, ids, changed, of, highest)) <= allowed
+    def fits(changed: Mapping[str, Any], of: Array = given.text) -> bool:
+        return _distance(p, made(given._replace(text=of), changed)) <= allowed
 
     used = [name for name in EXAMINED if settings.get(name) is not None]
     for name in used:
         if fits({k: v for k, v in settings.items() if k != name}):
             return f"made without {name}"
-    if len(drafts) and fits(settings, text[: len(text) - len(drafts)]):
+    if len(drafts) and fits(settings, given.text[: len(given.text) - len(drafts)]):
         return "penalties do not count the drafted tokens"
     for order in ORDERS:
         if order != settings.get("order", USUAL_ORDER) and fits({**settings, "order": order}):
             return f"made in the order of {order}"
-    fitted = 0.0 if p.max() >= 1 - allowed else _fitted_temperature(p, logits)
+    fitted = 0.0 if p.max() >= 1 - allowed else _fitted_temperature(p, given.logits)
     if fitted is not None and fits({**settings, "temperature": fitted}):
         return f"made at temperature {fitted:.3g}"
     if fits({}):

@@ -6,7 +6,7 @@ import pytest
 from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.steps.run import audit_steps
-from draftproof.reports.audits.steps.settings_of_rows import made
+from draftproof.reports.audits.steps.settings_of_rows import Given, made
 
 from .recordings import record, softmax
 
@@ -25,7 +25,8 @@ def test_rows_are_those_of_our_definitions_of_the_settings(settings, order):
         logits, text = rng.normal(size=60) * 2, tuple(rng.integers(0, 60, 9).tolist())
         expected = modified(softmax(logits).tolist(), TextRequest((), text, 99, settings), ORDERS[order])
         shifted = np.log(softmax(logits))  # penalties of repetition depend on where zero is
-        scores, stays, *_ = made(shifted, (-np.inf, 0), np.arange(60), {**settings, "order": order}, np.array(text))
+        given = Given(shifted, np.arange(60), (-np.inf, 0), np.inf, np.array(text))
+        scores, stays, *_ = made(given, {**settings, "order": order})
         row = np.where(stays == 1, np.exp(scores - scores.max()), 0)
         decided = stays != 0
         assert decided.mean() > 0.9
