@@ -105,9 +105,7 @@ def _compared(
             return {}
         worst = max(worst, law.distance(mutant))
         fails = fails or refuted(mutant, claim)
+    if hidden or not fails:
+        return None
     about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
-    return (
-        about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim}
-        if fails and not hidden
-        else None
-    )
+    return about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim}

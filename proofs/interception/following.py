@@ -1,8 +1,8 @@
 """One call of a third-party function with a tracer in force."""
 
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...models.errors import RunFailed
@@ -35,29 +35,24 @@ def _moved(before: tuple[Any, Any]) -> bool:
     return numpys != before[0] or not all(now.equal(then) for now, then in zip(torchs, before[1]))
 
 
-def _mode(tracer: Tracer) -> Any:
-    """Return what follows functions of torch, if it is imported."""
+@contextmanager
+def _torch_followed(tracer: Tracer) -> Iterator[None]:
+    """Follow functions of torch and its default generator meanwhile, if it is imported."""
     if not _torch_there():
-        return nullcontext()
+        yield
+        return
     from .hook_torch import Following, Replaying
-
-    plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
-    return (Replaying if plain else Following)(tracer)
-
-
-def _default() -> Any:
-    """Return what follows torch's default generator, if torch is imported."""
-    if not _torch_there():
-        return nullcontext()
     from .torch_generators import default_followed
 
-    return default_followed()
+    plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
+    with default_followed(), (Replaying if plain else Following)(tracer):
+        yield
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     """Make one call with the tracer in force, and return its outcome."""
     before = _states()
-    with in_force(tracer), _mode(tracer), _default():
+    with in_force(tracer), _torch_followed(tracer):
         try:
             outcome = call()
         except RunFailed:  # a limit of ours, no outcome

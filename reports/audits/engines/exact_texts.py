@@ -132,9 +132,11 @@ class ExactTexts:
 
     def _withdraw(self) -> None:
         """Judge the cells again whose laws came before calls that did not repeat themselves."""
+        if not self.unsteady:
+            return
         for k, (cell, _) in enumerate([*self.judged]):
             laws = [text_law_from(self._store.rows[key]) for key in {cell.key, cell.plain.key} & {*self._store.rows}]
-            if self.unsteady and any(law.draws_nothing for law in laws):
+            if any(law.draws_nothing for law in laws):
                 self.seen = [(other, law) for other, law in self.seen if other != cell]
                 self.judged[k] = cell, self._judged(cell)
 

@@ -113,8 +113,8 @@ class FreshProcess:
         self._pool.shutdown()
         self.sandbox.stop()
 
-    def differences(self, here: Mapping[str, Sequence[Repeated]], made: int) -> Iterator[Difference]:
-        """Yield each law that differs there, by a call that shows it if one does. Raises: as ``Sandbox.law``.
+    def first_difference(self, here: Mapping[str, Sequence[Repeated]], made: int) -> Difference | None:
+        """Return the first law that differs there, by a call that shows it if one does. Raises: as ``Sandbox.law``.
 
         here: original problem -> the laws of its group in the process of the audit. made: calls there.
         """
@@ -123,7 +123,8 @@ class FreshProcess:
         self._wait(lambda: self.session.settings.progress(STAGE, 0, 1))
         for group, k, law in self._laws:
             if group.name in here and (difference := self._difference(group, k, here[group.name][k], law, made)):
-                yield difference
+                return difference
+        return None
 
     def _begin(self, groups: Sequence[Variants]) -> None:
         measured = self._measured(groups)

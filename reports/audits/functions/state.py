@@ -7,7 +7,7 @@ on one block or tree of each other size. ``CHECKS`` says where, and what is comp
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn
@@ -236,7 +236,8 @@ def _in_turn(all_: Repetition) -> Iterator[Difference]:
 def _elsewhere(all_: Repetition) -> Iterator[Difference]:
     """Yield the first law or call that differs in a fresh process, asked in the opposite order."""
     here = {original.problem.name: group for original, group in all_.groups}
-    yield from islice(all_.fresh.differences(here, all_.calls), 1)
+    if difference := all_.fresh.first_difference(here, all_.calls):
+        yield difference
 
 
 def _reading(all_: Repetition) -> Iterator[Difference]:

@@ -269,7 +269,7 @@ def _message(data: Any) -> str:
     """Return what an error says, in one short line."""
     error = data.get("error", data) if isinstance(data, dict) else data
     text = error.get("message", error) if isinstance(error, dict) else error
-    return printable(" ".join(str(text).split())[:200]) or "no message"
+    return _in_one_line(text, 200) or "no message"
 
 
 def _root(error: BaseException) -> BaseException:
@@ -280,4 +280,8 @@ def _root(error: BaseException) -> BaseException:
 
 def short(error: BaseException) -> str:
     """Return what an exception says, in one short line."""
-    return printable(" ".join(str(error).split())[:120]) or type(error).__name__
+    return _in_one_line(error, 120) or type(error).__name__
+
+
+def _in_one_line(said: Any, most: int) -> str:
+    return printable(" ".join(str(said).split())[:most])
