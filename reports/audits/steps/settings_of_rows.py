@@ -299,7 +299,7 @@ def _min_p(row: Made, p: float) -> Array:
     return np.where(_near(odds, p), 0, np.where(odds >= p, stays, -1))
 
 
-class Cut(NamedTuple):
+class RowCut(NamedTuple):
     """A setting that cuts rows.
 
     does: whether a value cuts anything of rows of so many tokens. staying: returns of each listed score of a row
@@ -311,9 +311,9 @@ class Cut(NamedTuple):
 
 
 CUTTING = {
-    "top_k": Cut(lambda k, vocabulary: 0 < (k or 0) < vocabulary, _top_k),
-    "top_p": Cut(lambda p, vocabulary: 0 < (p or 1) < 1, _top_p),
-    "min_p": Cut(lambda p, vocabulary: (p or 0) > 0, _min_p),
+    "top_k": RowCut(lambda k, vocabulary: 0 < (k or 0) < vocabulary, _top_k),
+    "top_p": RowCut(lambda p, vocabulary: 0 < (p or 1) < 1, _top_p),
+    "min_p": RowCut(lambda p, vocabulary: (p or 0) > 0, _min_p),
 }
 """Settings that cut rows, by name."""
 
