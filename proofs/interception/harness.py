@@ -22,6 +22,7 @@ from ...verifiers.adapters.calling_convention import (
     ARRAYS,
     BadResult,
     NotASubject,
+    OnLogits,
     call,
     never_called,
     plan_call,
@@ -63,7 +64,7 @@ OVER_KEYS = "its noise depends on a key, drawn anew for each call: distributions
 class Subject:
     """A third-party function with everything needed to call it.
 
-    exploration: what is remembered of it. calls: the number of calls so far.
+    exploration: what is remembered of it. calls: the number of calls so far. called: what is called, by plan.
     """
 
     gaps = driven = False
@@ -74,13 +75,15 @@ class Subject:
             function, self.findings["key"] = over_keys(function), OVER_KEYS
         self.function, self.exploration, self.calls = function, Exploration(), 0
         self.name, self.limits = name, limits
-        self.plan = plan_call(self.function, name)
+        self.called, self.plan = function, plan_call(function, name)
+        if isinstance(function, OnLogits):
+            self.called, self.plan = function.on_logits, self.plan._replace(by_name=False)
         self.array = array or getattr(self.function, "array", None)
         self.dtype, self.trees, self.drafting = dtype, self.plan.trees, getattr(self.function, "drafting", WAYS)
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
         self.returned: tuple[Any, tuple[int, ...]] | None = None
-        self.outside = Outside(function)
+        self.outside = Outside(self.called)
         if self.plan.random == "generator" and self.array is None:
             self.array = "torch"
         if self.array == "torch":
@@ -156,7 +159,7 @@ class Subject:
         try:
             if arithmetic is not None:
                 arithmetic.noting, arithmetic.additions = True, 0
-            called = functools.partial(call, self.function, self.plan, given, generator)
+            called = functools.partial(call, self.called, self.plan, given, generator)
             return timed_call(self.limits, first, lambda: self._tokens(self.outside.calling(called)))
         finally:
             if arithmetic is not None:

@@ -14,7 +14,7 @@ from ...models.drafting import draft_tree, replayed
 from ...models.law import Prefix, Table, prefix_key
 from ...models.problem import Problem
 from ...models.wide import WideProblem
-from ...verifiers.adapters.calling_convention import arguments, copied
+from ...verifiers.adapters.calling_convention import OnLogits, arguments, copied, logits_of
 from ...verifiers.chance import RandomChance
 from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
@@ -73,7 +73,7 @@ class RowsInUse:
         steps = range(len(tokens) + 1)
         target = [self._target[tokens[:i]] for i in steps]
         draft = [self._draft[tokens[:i]] for i in steps[:-1]]
-        given = arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+        given = _taken(self.subject, target, draft, tokens)
         return with_gaps(given) if self.subject.gaps else given
 
     def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
@@ -137,6 +137,12 @@ class RowsInUse:
         return drawn
 
 
+def _taken(subject: Called, target: Any, draft: Any, tokens: Any, parents: Any = None) -> list:
+    """Return what a subject takes for these rows, fresh."""
+    rows = arguments(target, draft, tokens, subject.array or "numpy", subject.dtype, parents)
+    return [*map(logits_of, rows[:2]), *rows[2:]] if isinstance(subject.function, OnLogits) else rows
+
+
 def _verified_with(subject: Called, rows: Any) -> Any:
     """Return the first row that a subject verifies with if it is given these."""
     given = arguments(rows, rows, (), subject.array or "numpy", subject.dtype)[0]
@@ -167,8 +173,7 @@ class TreeRows(RowsInUse):
         tree = self._tree(tokens)[0]
         target = [self._target[tree.path(n)] for n in range(-1, len(tokens))]
         draft = [self._drawn_from(tree.path(parent), tree.draft[n]) for n, parent in enumerate(tree.parents)]
-        array, dtype = self.subject.array or "numpy", self.subject.dtype
-        return arguments(target, draft, tokens, array, dtype, tree.parents)
+        return _taken(self.subject, target, draft, tokens, tree.parents)
 
     def _drawn_from(self, text: Prefix, row: Sequence[Any]) -> list[float]:
         """Return the row of a node as it is given: for an eldest sibling the row itself, not normalised again."""
@@ -249,7 +254,7 @@ class WideRows:
         steps = range(len(tokens) + 1)
         target = np.stack([self.target[tokens[:i]] for i in steps])
         draft = np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
-        return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+        return _taken(self.subject, target, draft, tokens)
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         """Return the arguments for a call, and once more to compare with after it."""

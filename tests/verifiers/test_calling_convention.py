@@ -12,6 +12,7 @@ import pytest
 from draftproof.verifiers.adapters.calling_convention import (
     BadResult,
     NotASubject,
+    OnLogits,
     arguments,
     call,
     logits_of,
@@ -95,6 +96,32 @@ def test_parents_by_position_alone_are_the_fourth_argument_or_are_refused():
     assert call(fourth, plan_call(fourth, "f"), [1, 2, 3, 4], 5) == [1, 2, 3, 4, 5]
     with pytest.raises(NotASubject, match="'rng' by position only"):
         plan_call(drawing, "f")
+
+
+def test_around_a_function_of_logits_it_is_called_with_logarithms():
+    def on_logits(target, draft, tokens, rng):
+        return target, draft, tokens, rng
+
+    verify, rows = OnLogits(on_logits, "rng"), np.array([[0.5, 0.5], [0.0, 1.0]])
+    assert verify.__name__ == "on_logits"
+    plan = plan_call(verify, "f")
+    assert (plan.by_name, plan.random) == (True, "rng")
+    target, draft, tokens, rng = call(verify, plan, [rows, rows[:1], [1]], 7)
+    assert target.tolist() == np.array([[math.log(0.5)] * 2, [-math.inf, 0.0]]).tolist()
+    assert (draft.tolist(), tokens, rng) == ([[math.log(0.5)] * 2], [1], 7)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("row", [[0.0, 0.3, -0.0, 1e-46, 0.7], [0.1, 0.9], [0.0, 0.0], []])
+def test_a_row_in_a_list_has_the_same_numbers_and_its_zeros_are_one_object(row, dtype):
+    listed = rounded(row, dtype)
+    if dtype == "bfloat16":
+        torch = pytest.importorskip("torch")
+        wanted = torch.tensor(row, dtype=torch.float32).bfloat16().tolist()
+    else:
+        wanted = [float(np.dtype(dtype).type(x)) for x in row]
+    assert [*map(repr, listed)] == [*map(repr, wanted)] and {*map(type, listed)} <= {float}
+    assert len({id(x) for x in listed if repr(x) == "0.0"}) <= 1
 
 
 @pytest.mark.parametrize("kind", ["float64", "bfloat16"])

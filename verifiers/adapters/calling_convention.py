@@ -90,7 +90,10 @@ FEW_ENTRIES = 10_000
 
 
 def logits_of(probabilities: Any) -> Any:
-    """Return the logarithms of a tensor's entries, bit by bit those of ``probabilities.log()``."""
+    """Return the logarithms of rows in their type, of a tensor bit by bit those of ``probabilities.log()``."""
+    if not hasattr(probabilities, "log"):
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(probabilities))
     if probabilities.numel() < FEW_ENTRIES:
         return probabilities.log()
     there = probabilities.nonzero(as_tuple=True)
@@ -101,10 +104,28 @@ def logits_of(probabilities: Any) -> Any:
     return logits
 
 
-def as_logits(*given: Any) -> tuple[Any, Any, Any]:
-    """Return the arguments of the convention as a batch of one: log-probabilities and the tokens."""
-    target, draft, tokens = given
-    return logits_of(target)[None], logits_of(draft)[None], tokens[None]
+def signature(random: str | None) -> inspect.Signature:
+    """Return the signature of the plain convention. random: the argument for randomness, if any."""
+    places = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ARGUMENT_NAMES]
+    return inspect.Signature(
+        [*places, *([inspect.Parameter(random, inspect.Parameter.KEYWORD_ONLY)] if random else [])]
+    )
+
+
+class OnLogits:
+    """A verifier by the plain convention around a function that takes logits in place of probabilities.
+
+    on_logits: that function; its arguments are in the order of ARGUMENT_NAMES. An audit calls it with logarithms that
+      are taken once for many calls. random: the argument for randomness, passed by name, if any.
+    """
+
+    def __init__(self, on_logits: Callable, random: str | None = None):
+        self.on_logits = on_logits
+        self.__name__ = self.__qualname__ = getattr(on_logits, "__name__", type(on_logits).__name__)
+        self.__signature__ = signature(random)
+
+    def __call__(self, target_probs: Any, draft_probs: Any, draft_tokens: Any, **random: Any) -> Any:
+        return self.on_logits(logits_of(target_probs), logits_of(draft_probs), draft_tokens, **random)
 
 
 def softmax(probabilities: Any) -> Any:
@@ -209,10 +230,22 @@ def copied(given: Any) -> Any:
 def rounded(row: Sequence[float], dtype: str) -> list[float]:
     """Return the nearest numbers of a type, as floats that hold them exactly."""
     if dtype != "bfloat16":
-        return np.array(row, dtype=dtype).astype(float).tolist()
+        return _listed_numbers(np.array(row, dtype=dtype).astype(float))
     bits = np.array(row, dtype=np.float32).view(np.uint32)
     bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000  # half to even, on the upper 16 bits
-    return bits.astype(np.uint32).view(np.float32).astype(float).tolist()
+    return _listed_numbers(bits.astype(np.uint32).view(np.float32).astype(float))
+
+
+def _listed_numbers(row: np.ndarray) -> list[float]:
+    """Return a row's numbers in a list, with one object for all zeros: that row is copied and read several times
+    faster."""
+    there = np.flatnonzero(row.view(np.int64))
+    if len(there) == len(row):
+        return row.tolist()
+    numbers = [0.0] * len(row)
+    for k, number in zip(there.tolist(), row[there].tolist()):
+        numbers[k] = number
+    return numbers
 
 
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:

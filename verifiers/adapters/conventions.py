@@ -6,13 +6,13 @@ Python: ``adapted(verify, ["batch", "logits"])``.
 
 import inspect
 from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature
+from inspect import Parameter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .calling_convention import ARGUMENT_NAMES, NotASubject, declare, logits_of, softmax
+from .calling_convention import ARGUMENT_NAMES, NotASubject, OnLogits, declare, logits_of, signature, softmax
 from .convention_names import CONVENTIONS, SLOTS, Slot
 
 PAD = -1
@@ -51,20 +51,21 @@ def adapted(function: Any, conventions: Sequence[str]) -> Callable:
     if {"accepted", "mask"} <= asked or ("vllm" in asked and len(asked - {*SLOTS}) > 1):
         raise NotASubject(f"the calling conventions {' and '.join(conventions)} do not go together")
     slot = next((SLOTS[name] for name in asked if name in SLOTS), None)
-    call = _ragged(function, slot) if "vllm" in asked else _by_roles(function, asked, slot)
+    on_logits = "logits" in asked and slot is None
+    on_rows = asked - {"logits"} if on_logits else asked
+    call = _ragged(function, slot) if "vllm" in asked else _by_roles(function, on_rows, slot)
     random = "rng" if "jax" in asked else next((r for r in ("rng", "generator") if r in _parameters(function)), None)
 
     def verify(target_probs: Any, draft_probs: Any, draft_tokens: Any, **more: Any) -> Any:
         return call(target_probs, draft_probs, draft_tokens, more)
 
-    places = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ARGUMENT_NAMES]
-    places += [Parameter(random, Parameter.KEYWORD_ONLY)] if random else []
-    verify.__signature__ = Signature(places)  # type: ignore[attr-defined]
     verify.__name__ = verify.__qualname__ = getattr(function, "__name__", type(function).__name__)
+    vars(verify)["__signature__"] = signature(random)
     given = {"array": "torch"} if "vllm" in asked else {}
     given |= {"array": function.array} if hasattr(function, "array") else {}
     takes_logits = "logits" in asked or ("vllm" in asked and "target_logits" in _parameters(function))
-    return declare(verify, published=lambda: function, **given, **({"rows_in_use": _softmax} if takes_logits else {}))
+    given |= {"rows_in_use": _softmax} if takes_logits else {}
+    return declare(OnLogits(verify, random) if on_logits else verify, published=lambda: function, **given)
 
 
 def _parameters(function: Any) -> dict[str, Parameter]:
@@ -78,19 +79,11 @@ def _is_tensor(rows: Any) -> bool:
     return hasattr(rows, "log")
 
 
-def _logits(rows: Any) -> Any:
-    """Return the logarithms of rows, in their type."""
-    if _is_tensor(rows):
-        return logits_of(rows)
-    with np.errstate(divide="ignore"):
-        return np.log(np.asarray(rows))
-
-
 def _softmax(rows: Any) -> Any:
     """Return the rows that a function verifies with if it takes their logits."""
     if _is_tensor(rows):
         return softmax(rows)
-    logits = _logits(rows)
+    logits = logits_of(rows)
     raised = np.exp(logits - logits.max(-1, keepdims=True))
     return raised / raised.sum(-1, keepdims=True)
 
@@ -120,7 +113,7 @@ def _by_roles(function: Callable, asked: set[str], slot: Slot | None) -> Callabl
             rows, certain = _among_others(rows, slot)
         elif "batch" in asked:
             rows = [row[None] if hasattr(row, "shape") else [row] for row in rows]
-        rows[:2] = map(_logits, rows[:2]) if "logits" in asked else rows[:2]
+        rows[:2] = map(logits_of, rows[:2]) if "logits" in asked else rows[:2]
         if "jax" in asked:
             import jax  # type: ignore[import-not-found]
 

@@ -13,15 +13,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import as_logits, declare, softmax
+from .calling_convention import OnLogits, declare, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
-    """Return the plain convention around transformers' function: logits are log-probabilities, batch of one."""
-    return emitted_tokens(*as_logits(target_probs, draft_probs, draft_tokens))[0]
+def around(function: Callable[..., Any] | None = None) -> OnLogits:
+    """Return the plain convention around a function like transformers': logits are log-probabilities, batch of one."""
+
+    def verify(target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor") -> "Tensor":
+        return emitted_tokens(target_logits[None], draft_logits[None], draft_tokens[None], function)[0]
+
+    return OnLogits(verify)
 
 
 def emitted_tokens(
@@ -50,4 +54,4 @@ def published() -> Callable[..., Any]:
     return _speculative_sampling
 
 
-declare(verify, array="torch", rows_in_use=softmax, published=published)
+verify = declare(around(), array="torch", rows_in_use=softmax, published=published)

@@ -15,16 +15,19 @@ from draftproof.proofs.interception.tracer import in_force
 from draftproof.proofs.laws.wide_measurement import measured_wide
 from draftproof.proofs.sandbox import Sandbox
 
-SUBJECTS = "draftproof.tests.subjects.written_rows"
+SUBJECTS, TENSORS = "draftproof.tests.subjects.written_rows", "draftproof.tests.subjects.written_tensors"
 
 
 def law_of(name, problem):
-    with Sandbox(f"{SUBJECTS}:{name}") as child:
+    if name in OF_TENSORS:
+        pytest.importorskip("torch")
+    with Sandbox(f"{TENSORS if name in OF_TENSORS else SUBJECTS}:{name}") as child:
         child.start([toy(1)])
         return measured_wide(problem, "float64", child.law(problem))
 
 
-AFTER_USE = ["written_after_use", "lists_written_after_use", "lists_with_another_row"]
+OF_TENSORS = ["after_use", "before_use", "through_numpy", "known_again"]
+AFTER_USE = ["written_after_use", "lists_written_after_use", "lists_with_another_row", "after_use"]
 
 
 @pytest.mark.parametrize("name", [*AFTER_USE, "in_the_first_rows_it_got"])
@@ -34,7 +37,7 @@ def test_who_writes_to_rows_has_the_law_of_calls_with_fresh_ones_and_it_is_said(
     assert ("inputs-written" in law.findings) == (name in AFTER_USE)
 
 
-@pytest.mark.parametrize("name", ["written_before_use", "lists_written_before_use"])
+@pytest.mark.parametrize("name", ["written_before_use", "lists_written_before_use", "before_use", "through_numpy"])
 def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call(name):
     law, problem = law_of(name, wide(129, 1)), wide(129, 1)
     right, draft = problem.target_row(()), problem.draft_row(())
@@ -46,8 +49,8 @@ def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call(name):
     assert law.total_variation == pytest.approx(np.abs(emitted - right).sum() / 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["lists_known_again", "lists_marked"])
-def test_each_call_gets_lists_that_are_not_known_again(name):
+@pytest.mark.parametrize("name", ["lists_known_again", "lists_marked", "known_again"])
+def test_each_call_gets_rows_that_are_not_known_again(name):
     law = law_of(name, wide(1003, 1))
     assert law.known and judge(law)[0].refuted and law.total_variation > 0.1
 
