@@ -148,8 +148,19 @@ def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
     tracer = active()
     if tracer is None or not isinstance(number, Traced):
         return None
-    cuts, above = cache(row), np.greater if side == "left" else np.greater_equal
-    return tracer.look_up(number, lambda x: above(x, cuts()), cuts)
+    above = np.greater if side == "left" else np.greater_equal
+
+    @cache
+    def cuts() -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the cuts, and how many there are before each; of equal ones, if they ascend, the first."""
+        every = row()
+        rises = np.diff(every)
+        if every.ndim != 1 or len(every) < 2 or not (rises >= 0).all():
+            return every, None
+        first = np.flatnonzero(np.append(True, rises > 0))
+        return every[first], np.append(first, len(every))
+
+    return tracer.look_up(number, lambda x: above(x, cuts()[0]), lambda: cuts()[0], lambda: cuts()[1])
 
 
 def _searched(plain: Callable) -> Callable:

@@ -196,7 +196,10 @@ class WideTracer(Tracer):
         self.rows.append(row)
         return row
 
-    def look_up(self, number: Any, passed: Callable[[Any], np.ndarray], cuts: Callable[[], Any]) -> int:
+    def look_up(
+        self, number: Any, passed: Callable[[Any], np.ndarray], cuts: Callable[[], Any],
+        before: Callable[[], np.ndarray | None] = lambda: None,
+    ) -> int:  # fmt: skip
         """Return how many cuts of a row a traced uniform has passed: a draw from the row between the cuts."""
         source = number.source
         if getattr(source, "bits", None) is None or source.bits > 53:
@@ -219,7 +222,11 @@ class WideTracer(Tracer):
         edges = edges[np.append(True, np.diff(edges) > 0)]
         starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
         counts = always + np.searchsorted(up, starts, side="right") - np.searchsorted(down, starts, side="right")
-        weights, interval = np.zeros(first.size + 1), np.full(first.size + 1, -1)
+        if (up_to := before()) is not None:
+            counts, size = up_to[counts], int(up_to[-1])
+        else:
+            size = first.size
+        weights, interval = np.zeros(size + 1), np.full(size + 1, -1)
         weights[counts], interval[counts] = np.diff(edges), np.arange(len(counts))
         if np.count_nonzero(interval >= 0) < len(counts):
             self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")

@@ -300,11 +300,15 @@ class Tracer(Branching):
         """
         return None
 
-    def look_up(self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any]) -> int | None:
+    def look_up(
+        self, number: Any, passed: Callable[[Any], Any], cuts: Callable[[], Any],
+        before: Callable[[], Any] = lambda: None,
+    ) -> int | None:  # fmt: skip
         """Return None: a number is compared cut by cut. On wide problems return how many cuts of a row a uniform has
         passed.
 
         passed(x): for numbers [n] at points of the uniform, whether number k passes cut k. cuts: the row [n].
+        before: where each stands for several, how many there are before each, and in all [n + 1].
         """
         return None
 

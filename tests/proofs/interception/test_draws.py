@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from draftproof.proofs.interception.arrays import place_in_row
 from draftproof.proofs.interception.exploration import Exploration
 from draftproof.proofs.interception.noise_rows import NoiseRow
 from draftproof.proofs.interception.numbers import Traced
 from draftproof.proofs.interception.row_draws import WideTracer
 from draftproof.proofs.interception.sources import Lattice
-from draftproof.proofs.interception.tracer import Tracer
+from draftproof.proofs.interception.tracer import Tracer, in_force
 
 
 @pytest.fixture
@@ -43,3 +44,24 @@ def test_a_uniform_is_looked_up_cut_by_cut_or_at_once(tracers):
     assert (wide.rows[0].weights / 2**53).tolist() == [0.25, 0.25, 0.5, 0.0]
     low, high = numbers[1].source.low / 2**53, numbers[1].source.high / 2**53
     assert (low, high) == ([0.0, 0.25, 0.5][index], [0.25, 0.5, 1.0][index])
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.25, 0.25, 0.75, 1.0, 1.0], [0.5, 0.25, 0.25, 1.0], [0.5, 0.5], [0.5], []])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("falling", [False, True])
+def test_equal_cuts_are_found_as_if_each_was_looked_at(row, side, falling):
+    cuts, above = np.array(row), np.greater if side == "left" else np.greater_equal
+    found = []
+    for at_once in (True, False):
+        tracer = WideTracer(Exploration(), 200, [3])
+        assert tracer.begin()
+        number = Traced(Lattice(tracer, 53))
+        number = 1.0 - number if falling else number
+        with in_force(tracer):
+            passed = (
+                place_in_row(number, lambda: cuts, side)
+                if at_once
+                else tracer.look_up(number, lambda x: above(x, cuts), lambda: cuts)
+            )
+        found.append((passed, tracer.rows[0].weights.tolist(), number.source.low, number.source.high))
+    assert found[0] == found[1] and len(found[0][1]) == len(row) + 1
