@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from typing import Any
 
 from ....models.wide import WideProblem
@@ -31,17 +32,17 @@ def lanes_of(problems: Sequence[WideProblem]) -> list[list[WideProblem]]:
     for problem in problems:
         families.setdefault(problem.vocabulary, []).append(problem)
     lanes: list[tuple[float, list[WideProblem]]] = [(0.0, []) for _ in range(min(len(families), MOST_LANES))]
-    for family in sorted(families.values(), key=_work, reverse=True):
+    for work, family in sorted(((sum(map(work_of, f)), f) for f in families.values()), key=itemgetter(0), reverse=True):
         least = min(range(len(lanes)), key=lambda k: lanes[k][0])
-        lanes[least] = lanes[least][0] + _work(family), [*lanes[least][1], *family]
+        lanes[least] = lanes[least][0] + work, [*lanes[least][1], *family]
     place = {id(problem): k for k, problem in enumerate(problems)}
     by_work = sorted(lanes, key=lambda lane: lane[0], reverse=True)
     return [sorted(lane, key=lambda problem: place[id(problem)]) for _, lane in by_work]
 
 
-def _work(family: Sequence[WideProblem]) -> float:
-    """Return about how long the problems take, in any unit."""
-    return sum(p.count(p.gamma) * (5 + min(p.vocabulary / 100, 10) + p.vocabulary / 3000) for p in family)
+def work_of(problem: WideProblem) -> float:
+    """Return about how long a problem takes, in any unit: the wider, the longer a call, and the fewer calls."""
+    return problem.vocabulary**0.75 * (1 if problem.exchanged or problem.few_ids else 4)
 
 
 def _shown(lane: Sequence[Piece], part: Sandbox) -> Iterator[Any]:
@@ -53,9 +54,10 @@ def _shown(lane: Sequence[Piece], part: Sandbox) -> Iterator[Any]:
 class Lanes:
     """A run of lanes, each in a copy of the child; one after the other in the child itself if it cannot be copied.
 
-    Use as a context manager. lanes: their pieces. asked: the lanes in the order in which ``next`` will ask for their
-    pieces: those begin first, so that an audit that ends early has begun little else. jobs: lanes at a time. tell:
-    called now and then; what it raises is raised by ``next``.
+    Use as a context manager. lanes: their pieces. work: about how long each takes, in any unit. asked: the lanes in the
+    order in which ``next`` will ask for their pieces: those begin first, so that an audit that ends early has begun
+    little else, until one lane is so long that the others would end before it. jobs: lanes at a time. tell: called now
+    and then; what it raises is raised by ``next``.
     Guarantee: what ``next`` returns does not depend on ``jobs``.
     """
 
@@ -63,6 +65,7 @@ class Lanes:
         self,
         sandbox: Sandbox,
         lanes: Sequence[Sequence[Piece]],
+        work: Sequence[Sequence[float]],
         asked: Sequence[int],
         jobs: int,
         tell: Callable[[], None],
@@ -72,6 +75,7 @@ class Lanes:
         self.left = [*map(len, lanes)]
         self._running = [*map(_shown, lanes, self.copies or [sandbox] * len(lanes))]
         self._waiting, self._busy, self._begun = [*asked], set[int](), threading.Condition()
+        self._work_left, self._jobs = [[*pieces] for pieces in work], jobs
         self._ready: list[queue.SimpleQueue[tuple[Any, BaseException | None]]] = [queue.SimpleQueue() for _ in lanes]
         self._pool: ThreadPoolExecutor | None = None
         if self.copies and jobs > 1:
@@ -121,8 +125,12 @@ class Lanes:
         """Return a lane whose next piece is to run, once there is one; None when all are done or the run has ended."""
         with self._begun:
             while self._waiting and not self._stopped.is_set():
-                if (lane := next((k for k in self._waiting if k not in self._busy), None)) is not None:
+                if ready := [k for k in self._waiting if k not in self._busy]:
+                    left = [*map(sum, self._work_left)]
+                    longest = max(ready, key=left.__getitem__)
+                    lane = longest if left[longest] * self._jobs >= sum(left) else ready[0]
                     self._waiting.remove(lane)
+                    self._work_left[lane].pop(0)
                     self._busy.add(lane)
                     return lane
                 self._begun.wait()

@@ -23,7 +23,7 @@ from ....stattests.arguments import ALPHA
 from ....verifiers.evidence import REFUTED, Evidence
 from ..sandboxed import probe_problems
 from .exact_laws import NOT_ASKED
-from .lanes import Lanes, lanes_of
+from .lanes import Lanes, lanes_of, work_of
 from .session import FunctionSession
 from .state import why_reads_withdraw
 from .wide_cells import goodness
@@ -135,10 +135,10 @@ class WideLaws:
         lanes = lanes_of(self.problems)
         pieces = [[partial(self._law, problem) for problem in lane] for lane in lanes]
         place = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
-        asked = [place[id(problem)] for problem in self.problems]
-        if self.long_blocks:
-            asked, pieces = [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
-        with Lanes(session.sandbox, pieces, asked, session.jobs, self._tell) as running:
+        work, asked = [[*map(work_of, lane)] for lane in lanes], [place[id(problem)] for problem in self.problems]
+        if self.long_blocks:  # they come first, however long they take
+            work, asked, pieces = [*work, [0.0]], [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
+        with Lanes(session.sandbox, pieces, work, asked, session.jobs, self._tell) as running:
             if self.long_blocks:
                 self.laws = self._taken(running.next(-1))
             if not any(law.lossless.refutes for law in self.laws):

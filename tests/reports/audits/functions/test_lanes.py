@@ -129,7 +129,9 @@ def test_what_a_piece_raises_is_raised_where_it_is_waited_for(sandbox):
         raise ZeroDivisionError
 
     for jobs in (1, 2):
-        with Lanes(sandbox, [[lambda part: 1, fails], [lambda part: 2]], [0, 1, 0], jobs, lambda: None) as lanes:
+        with Lanes(
+            sandbox, [[lambda part: 1, fails], [lambda part: 2]], [[1, 1], [1]], [0, 1, 0], jobs, lambda: None
+        ) as lanes:
             assert (lanes.next(0), lanes.next(1)) == (1, 2)
             with pytest.raises(ZeroDivisionError):
                 lanes.next(0)
@@ -148,7 +150,22 @@ def test_pieces_begin_in_the_order_in_which_they_are_asked_for(jobs):
     asked = [2, *[0, 1] * 20]  # as many lanes as jobs, each to its end, would begin this piece last
     with Sandbox(RIGHT, copies=3) as sandbox:
         sandbox.start(probe_problems([]))
-        with Lanes(sandbox, lanes, asked, jobs, lambda: None) as running:
+        with Lanes(sandbox, lanes, [[1] * len(lane) for lane in lanes], asked, jobs, lambda: None) as running:
             for lane in asked:
                 running.next(lane)
     assert sorted(begun) == sorted(asked) and begun.index(2) < jobs
+
+
+def test_a_lane_longer_than_all_others_begins_at_once():
+    begun = []
+
+    def piece(lane):
+        return lambda part: begun.append(lane)
+
+    lanes, asked = [[piece(0)] * 10, [piece(1)] * 10, [piece(2)] * 5], [*[0] * 10, *[1] * 10, *[2] * 5]
+    with Sandbox(RIGHT, copies=3) as sandbox:
+        sandbox.start(probe_problems([]))
+        with Lanes(sandbox, lanes, [[1] * 10, [1] * 10, [9] * 5], asked, 2, lambda: None) as running:
+            for lane in asked:
+                running.next(lane)
+    assert sorted(begun) == sorted(asked) and begun[0] == 2
