@@ -177,7 +177,8 @@ def brief_audits(monkeypatch):
     """
     from draftproof.reports.audits.functions import batch_influence, exact_laws, session, wide_laws
 
-    monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws: laws)
+    monkeypatch.setattr(exact_laws, "begun_elsewhere", lambda session, first: None)
+    monkeypatch.setattr(exact_laws, "withdraw_for_state", lambda session, laws, ahead: laws)
     monkeypatch.setattr(session.FunctionSession, "_confirmations", lambda self: 600 if self.driven else None)
     for module, calls in ((session, 200), (batch_influence, 100), (wide_laws, 100)):
         monkeypatch.setattr(module, "REAL_CALLS", calls)

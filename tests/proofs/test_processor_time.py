@@ -99,9 +99,9 @@ def test_where_the_time_ends_among_the_calls_in_other_surroundings_the_audit_goe
     """As on a slow machine: an error, exit status 3, would end the commands that come after it."""
     whole = exact_laws.withdraw_for_state
 
-    def late(session, laws):
+    def late(session, laws, ahead):
         session.time.seconds = 1e-9
-        return whole(session, laws)
+        return whole(session, laws, ahead)
 
     monkeypatch.setattr(exact_laws, "withdraw_for_state", late)
     report = audit(subject, PROBLEMS[:1], processor_time=1e6, explain=False)

@@ -10,9 +10,10 @@ from ....proofs.audit_claims import judge
 from ....proofs.laws.small_law import Measurement
 from ....proofs.time_limits import NOT_REACHED
 from ....verifiers.evidence import Evidence
+from .fresh_process import Elsewhere
 from .hints import drafting_hint, padding_hint
 from .session import FEW_REAL_CALLS, FunctionSession
-from .state import withdraw_for_state
+from .state import begun_elsewhere, withdraw_for_state
 from .withdrawal import confirmed_by_real_calls, contradiction, withdrawn_if_not_repeated
 
 NOT_ASKED = "the exact route was not asked for"
@@ -43,8 +44,16 @@ class ExactLaws:
     def __init__(self, session: FunctionSession):
         self.session = session
         self.checked = self.tried = self.shown = False
+        self.ahead: Elsewhere | None = None
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            if self.ahead:
+                self.ahead.end()
+
+    def _run(self) -> None:
         session = self.session
         self._start()
         self._measure_all()
@@ -53,7 +62,7 @@ class ExactLaws:
         decided = session.decided(*session.laws)
         self._show_refutation(session.laws)
         if not decided:
-            session.laws = withdraw_for_state(session, session.laws)
+            session.laws = withdraw_for_state(session, session.laws, self.ahead)
         session.report.notice(drafting_hint(session.laws, compared=not decided))
         self.checked = True
         for law in session.laws:
@@ -96,6 +105,8 @@ class ExactLaws:
                 law = self._lawless(problem, reason)
             session.laws.append(law)
             session.report.notice(law.findings)
+            if law.known and not self.ahead and not session.decided(*session.laws):
+                self.ahead = begun_elsewhere(session, law)
             if session.decided(law) and not self.tried:
                 self.tried = True
                 if session.settings.stop_at_first:

@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ....models.law import Prefix
 from ....models.problem import Problem
+from ....models.related import twins
 from ....proofs.interception.outcomes import Walk, decoded_walk
 from ....proofs.interception.reads import Read
 from ....proofs.laws.small_law import Measurement
@@ -25,6 +27,9 @@ NEEDED = {"PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"}
 
 STAGE = "calling it again in another environment"
 """What is said meanwhile."""
+
+
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -82,23 +87,65 @@ def measured_again(session: FunctionSession, sandbox: Sandbox, problem: Problem,
     return Repeated(session.law_from(problem, answers), walks, only)
 
 
-class FreshProcess:
-    """A fresh process with another clock, host, environment and hash seed, and arrays with gaps, that measures laws.
+class Elsewhere:
+    """A process with another clock, host, environment and hash seed, and arrays with gaps, with a thread that asks it.
 
-    Use as a context manager. Where the audit may use several processes, it runs beside the others from then on.
-    groups: what is measured there, from the last to the first, in each its twins first; in the first dtype alone.
-    read: what calls asked of their surroundings so far: those variables of the environment have other values.
+    read: what calls asked of their surroundings so far: those variables of the environment have other values there.
+    first: the problem of the audit's first law; a twin of it is the first that the subject is called on.
     """
 
-    def __init__(self, session: FunctionSession, groups: Sequence[Variants], read: Iterable[Read]):
+    def __init__(self, session: FunctionSession, read: Iterable[Read], first: Problem):
         given, settings = session.subject.handed_over, session.settings
-        self.session, self.groups = session, groups if session.dtype == session.subject.dtypes[0] else ()
+        self.variables, self.ended = _flipped({r.key for r in read if r.key}), False
         self.sandbox = sandbox_of(
             session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout,
-            memory=settings.memory, time=session.time, elsewhere=_flipped({r.key for r in read if r.key}),
+            memory=settings.memory, time=session.time, elsewhere=self.variables,
             handed_over=given if given and given["script"] else None,  # else imported anew: what it reads is read again
         )  # fmt: skip
-        self._pool = ThreadPoolExecutor(1)
+        self._probe = probe_problems(twins(first)[:1])
+        self._pool, self._asked = ThreadPoolExecutor(1), list[Future[Any]]()
+
+    def begin(self) -> None:
+        """Start the process, in its thread, unless that was begun before."""
+        if not self._asked:
+            self.ask(lambda: self.sandbox.start(self._probe))
+
+    def ask(self, work: Callable[[], Result]) -> "Future[Result]":
+        """Do that in its thread after what was asked before, if all of that succeeded."""
+        before = self._asked[-1:]
+        self._asked.append(answer := self._pool.submit(lambda: ([one.result() for one in before], work())[1]))
+        return answer
+
+    def wait(self, look: Callable[[], None]) -> None:
+        """Wait until all that was asked is done. look: called now and then."""
+        while wait(self._asked, BETWEEN_LOOKS).not_done:
+            look()
+
+    def end(self) -> None:
+        """End the process, and what was asked of it."""
+        self.ended = True
+        for answer in self._asked:
+            answer.cancel()
+        self.wait(self.sandbox.kill)
+        self._pool.shutdown()
+        self.sandbox.stop()
+
+
+class FreshProcess:
+    """Laws that are measured in a process elsewhere.
+
+    Use as a context manager. Where the audit may use several processes, they are measured beside the others from then
+    on.
+    groups: what is measured there, from the last to the first, in each its twins first; in the first dtype alone.
+    read, first: as of ``Elsewhere``. ahead: a process that was begun before; it is used if no more was read since.
+    """
+
+    def __init__(self, session: FunctionSession, groups: Sequence[Variants], read: Iterable[Read], first: Problem,
+                 ahead: Elsewhere | None = None):  # fmt: skip
+        self.session, self.groups = session, groups if session.dtype == session.subject.dtypes[0] else ()
+        self.process = Elsewhere(session, read, first)
+        if ahead and not ahead.ended and ahead.variables == self.process.variables:
+            self.process = ahead
         self._laws: list[tuple[Variants, int, Future[Repeated]]] = []
 
     def __enter__(self) -> "FreshProcess":
@@ -107,11 +154,7 @@ class FreshProcess:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for *_, law in self._laws:
-            law.cancel()
-        self._wait(self.sandbox.kill)
-        self._pool.shutdown()
-        self.sandbox.stop()
+        self.process.end()
 
     def first_difference(self, here: Mapping[str, Sequence[Repeated]], made: int) -> Difference | None:
         """Return the first law that differs there, by a call that shows it if one does. Raises: as ``Sandbox.law``.
@@ -120,27 +163,18 @@ class FreshProcess:
         """
         if not self._laws:
             self._begin([group for group in self.groups if group.name in here])
-        self._wait(lambda: self.session.settings.progress(STAGE, 0, 1))
+        self.process.wait(lambda: self.session.settings.progress(STAGE, 0, 1))
         for group, k, law in self._laws:
             if group.name in here and (difference := self._difference(group, k, here[group.name][k], law, made)):
                 return difference
         return None
 
     def _begin(self, groups: Sequence[Variants]) -> None:
-        measured = self._measured(groups)
         for group in reversed(groups):
             for k in group.twins_first:
-                self._laws.append((group, k, self._pool.submit(next, measured)))
-
-    def _wait(self, look: Callable[[], None]) -> None:
-        while wait([law for *_, law in self._laws], BETWEEN_LOOKS).not_done:
-            look()
-
-    def _measured(self, groups: Sequence[Variants]) -> Iterator[Repeated]:
-        self.sandbox.start(probe_problems([groups[0].problems[1]]))
-        for group in reversed(groups):
-            for k in group.twins_first:
-                yield measured_again(self.session, self.sandbox, group.problems[k], group.only)
+                self.process.begin()
+                measured = partial(measured_again, self.session, self.process.sandbox, group.problems[k], group.only)
+                self._laws.append((group, k, self.process.ask(measured)))
 
     def _difference(
         self, group: Variants, k: int, here: Repeated, law: Future[Repeated], made: int
@@ -149,7 +183,7 @@ class FreshProcess:
         if there.measurement.known and here.measurement.agrees_with(there.measurement):
             return None
         turns = [(k, block, walk) for block, walk in here.calls]
-        for (_, block, walk), now in zip(turns, self.sandbox.again(problems, turns)):
+        for (_, block, walk), now in zip(turns, self.process.sandbox.again(problems, turns)):
             if walk.shown != now.shown:
                 when = "in a fresh process, with another clock, {}environment and layout of arrays"
                 calls = [

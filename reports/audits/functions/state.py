@@ -22,7 +22,7 @@ from ....proofs.laws.small_law import Measurement
 from ....verifiers.trees.draft_tree import TOP
 from .differences import Difference, asked, described_call, shown_by, some_of
 from .driven_state import withdraw_for_driven_state
-from .fresh_process import STAGE, FreshProcess, Repeated, Variants, measured_again
+from .fresh_process import STAGE, Elsewhere, FreshProcess, Repeated, Variants, measured_again
 from .session import FunctionSession, of_each_size, size_drafted
 
 MOST_PATHS = 24
@@ -72,8 +72,21 @@ class Examined(NamedTuple):
     lawless: bool = False
 
 
-def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> list[Measurement]:
+def begun_elsewhere(session: FunctionSession, first: Measurement) -> Elsewhere | None:
+    """Begin the process that ``withdraw_for_state`` will ask, if it may run beside others: after the first law."""
+    if session.jobs == 1 or session.driven or session.dtype != session.subject.dtypes[0]:
+        return None
+    process = Elsewhere(session, _reads_of(session)[0], first.problem)
+    process.begin()
+    return process
+
+
+def withdraw_for_state(
+    session: FunctionSession, laws: list[Measurement], ahead: Elsewhere | None = None
+) -> list[Measurement]:
     """Withdraw the laws if they hold for the calls of this audit alone. Findings go to the report.
+
+    ahead: a process that was begun for it.
 
     Laws of twins are added. A twin's law that is not lossless after the calls that were made stays: it is what the
     function did.
@@ -90,9 +103,9 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
         for original in _originals(session, known) or [session.measure(ALONE)]:
             problem = original.problem
             some = _telling(original, MOST_PATHS) if original.paths > MOST_PATHS else None
-            found = _examined(session, laws, known, original, some)
+            found = _examined(session, laws, known, original, some, ahead)
             if found.reason and some:  # the laws of its twins as a whole may refute it
-                found = _examined(session, laws, known, original)
+                found = _examined(session, laws, known, original, None, ahead)
             if not found.lawless:
                 break
     except RunFailed as failure:
@@ -144,16 +157,18 @@ def _originals(session: FunctionSession, known: Sequence[Measurement]) -> list[M
 
 def _examined(
     session: FunctionSession, laws: list[Measurement], known: Sequence[Measurement], original: Measurement,
-    only: list[Prefix] | None = None,
+    only: list[Prefix] | None, ahead: Elsewhere | None,
 ) -> Examined:  # fmt: skip
     """Measure a problem and its twins again, and make all checks.
 
-    laws: those of the twins are added. known: the laws of the audit's own problems. only: as in ``Repeated``.
+    laws: those of the twins are added. known: the laws of the audit's own problems. only: as in ``Repeated``. ahead: as
+    of ``FreshProcess``.
     """
     problem = original.problem
     problems = [problem, *twins(problem)]
     variants = [Variants(original, problems, only), *_other_sizes(session, known, original)]
-    with FreshProcess(session, variants, _reads_of(session)[0]) as fresh:
+    first = next(iter(known), original).problem
+    with FreshProcess(session, variants, _reads_of(session)[0], first, ahead) as fresh:
         here = [measured_again(session, session.sandbox, p, only) for p in problems]
         if only is None:
             laws += [r.measurement for r in here[1:]]

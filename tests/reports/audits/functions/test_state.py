@@ -4,6 +4,7 @@ import json
 import shlex
 from pathlib import Path
 
+import psutil
 import pytest
 
 import draftproof
@@ -11,8 +12,11 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.models.related import twins
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions import state
-from draftproof.tests.reports.audited import audited
+from draftproof.reports.audits.functions import fresh_process, state
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import subject_from
+from draftproof.tests.reports.audited import audited, written
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import stateful
 
@@ -101,3 +105,51 @@ def test_the_documentation_shows_the_table_of_surroundings_and_what_is_compared(
         pytest.skip("the documentation is in the repository, not in the wheel")
     for check in state.CHECKS:
         assert f"| {check.surroundings} | {check.comparison} |" in page.read_text()
+
+
+READS = """
+import os
+from draftproof.tests.subjects.wide import by_search
+
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    {}
+    return by_search(target_probs, draft_probs, draft_tokens, rng)
+"""
+
+
+@pytest.mark.parametrize("line, taken", [("pass", True), ("len(target_probs[0]) > 2 and os.getenv('SETTING')", False)])
+def test_the_fresh_process_is_begun_ahead_unless_variables_are_read_later(line, taken, monkeypatch):
+    made, used = [], []
+
+    class Noted(fresh_process.Elsewhere):
+        def __init__(self, *given):
+            super().__init__(*given)
+            made.append(self)
+
+        def ask(self, work):
+            used.append(self)
+            return super().ask(work)
+
+    monkeypatch.setattr(fresh_process, "Elsewhere", Noted)
+    monkeypatch.setattr(state, "Elsewhere", Noted)
+    before = {*psutil.Process().children(recursive=True)}
+    report = audit(written(READS.format(line)), [toy(1), drawn(3, 2, "generic")], jobs=2, explain=False)
+    ahead = made[0]
+    assert (used.count(ahead) > 1) == taken and (report.verdict == "holds") == taken
+    assert ahead.variables == {} and (taken or made[-1].variables == {"SETTING": "1"})
+    assert all(one.ended for one in made if one in used) and {*psutil.Process().children(recursive=True)} == before
+
+
+def test_the_process_begun_ahead_ends_with_an_audit_that_refutes_or_is_ended(monkeypatch):
+    before = {*psutil.Process().children(recursive=True)}
+    wrong = written(READS.format("if len(target_probs[0]) > 2: return [0]"))
+    assert audit(wrong, [toy(1), drawn(3, 2, "generic")], jobs=2, explain=False).verdict == "refuted"
+
+    def progress(stage, done, total):
+        if stage == problems[1].name:
+            raise KeyboardInterrupt
+
+    problems = [toy(1), drawn(3, 2, "generic")]
+    settings = AuditSettings(problems=problems, jobs=2, progress=progress)
+    assert run_audit(subject_from(written(READS.format("pass")), None, ("float64",)), settings).interrupted
+    assert {*psutil.Process().children(recursive=True)} == before
