@@ -64,7 +64,8 @@ def _bisected(plain: Callable, side: str) -> Callable:
 
     def search(a: Any, x: Any, *arguments: Any, **options: Any) -> Any:
         low, high = (*arguments, *(0, len(a))[len(arguments) :])
-        place = None if options else place_in_row(x, lambda: np.asarray(a[low:high], dtype=float), side)
+        looked_in = a if (low, high) == (0, len(a)) else a[low:high]
+        place = None if options else place_in_row(x, lambda: np.asarray(looked_in, dtype=float), side)
         return plain(a, x, *arguments, **options) if place is None else low + place
 
     search.__name__ = plain.__name__

@@ -4,9 +4,11 @@ from collections import Counter
 
 import numpy as np
 
+from draftproof.models.battery import toy
 from draftproof.models.wide import wide_battery
 from draftproof.proofs.interception.called_ids import TURNS, CalledIds
 from draftproof.proofs.interception.row_draws import RowDraw
+from draftproof.proofs.sandbox import Sandbox
 
 ENDS = {0, 1, 127, 128, 129, 255, 256, 257}
 
@@ -52,3 +54,30 @@ def test_of_the_rows_after_equally_many_tokens_the_first_of_four_has_every_speci
             full.setdefault(before, []).append({*ids.of(row)} >= ENDS | {65_535, 65_536, 65_537})
             assert (ids.replays is None) == full[before][-1]
     assert full == {3: [True, False], 2: [True, False], 1: [True, False, False, False, True, False, False, False]}
+
+
+ASKS = """
+import os
+from draftproof.tests.subjects.wide import by_search
+
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    emitted = by_search(target_probs, draft_probs, draft_tokens, rng)
+    os.environ.get(f"{int(draft_tokens[0])} and {len(emitted) - 1} accepted")
+    return emitted
+"""
+
+
+def test_every_path_is_called_with_plain_numbers_and_what_it_asks_is_noted(tmp_path):
+    """Also where a path is not replayed because an index of its row is called."""
+    problem = next(p for p in wide_battery() if p.name == "wide-ids-V32000-gamma1")
+    subject = tmp_path / "subject.py"
+    subject.write_text(ASKS, encoding="utf-8")
+    with Sandbox(f"{subject}:verify") as child:
+        child.start([toy(1)])
+        laws = [answer["law"] for answer in child.law(problem) if "law" in answer]
+        asked = {read["key"] for read in child.surroundings()["reads"]}
+    target, draft = problem.target_row(()), problem.draft_row(())
+    rejected = [x for x in problem.live[0] if target[x] < draft[x]]
+    paths = {f"{x} and 1 accepted" for x in problem.live[0]} | {f"{x} and 0 accepted" for x in rejected}
+    assert None not in laws and len(laws) == 19 and len(rejected) > 5
+    assert {name for name in asked if name.endswith("accepted")} >= paths
