@@ -127,6 +127,8 @@ def _rows_not_examined(rows: RowsSeen, allowed: float) -> Iterator[str]:
         yield f"whether {number} those of the settings: no logits were recorded"
     if rows.beyond:
         yield f"{rows.beyond:,} rows that depend on more than the tokens that are listed"
+    if rows.rounded:
+        yield f"{rows.rounded:,} rows off by more than TV {allowed:g}, which rounding of their scores may explain"
     if rows.undecided > allowed:
         yield f"up to TV {rows.undecided:.2g} of a row, on tokens that are not listed"
 

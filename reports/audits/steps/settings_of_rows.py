@@ -35,8 +35,9 @@ class RowsSeen:
     checked: rows that were compared. off: rows that are other than the settings give. worst: the largest total
     variation. first: the first such row, (step, place), and what would give it. causes: what would give them -> how
     many. without_logits: rows whose logits were not recorded. beyond: rows that tokens which are not listed decide.
-    undecided: the largest total variation that such tokens leave undecided in a row that was compared. left_out:
-    settings that are not examined.
+    rounded: rows that are off by what rounding of scores may explain, and rounding of the row alone does not.
+    undecided: the largest total variation that tokens which are not listed leave undecided in a row that was compared.
+    left_out: settings that are not examined.
     """
 
     checked: int = 0
@@ -46,6 +47,7 @@ class RowsSeen:
     causes: Counter = field(default_factory=Counter)
     without_logits: int = 0
     beyond: int = 0
+    rounded: int = 0
     undecided: float = 0.0
     left_out: set[str] = field(default_factory=set)
 
@@ -57,6 +59,7 @@ class RowsSeen:
         self.causes += other.causes
         self.without_logits += other.without_logits
         self.beyond += other.beyond
+        self.rounded += other.rounded
         self.undecided = max(self.undecided, other.undecided)
         self.left_out |= other.left_out
 
@@ -111,12 +114,15 @@ def _compare(
     rest = arrays["logits_rest"][row], int(arrays["rest_count"][row])
     natural = slice(0, int(arrays["natural"][row]))
     highest = _highest_unlisted(logits, natural, p, arrays["draft"][entries].astype(float))
-    given = Given(logits, ids, rest, highest, text)
+    given = Given(logits, ids, rest, highest, text, header.epsilon)
     expected = made(given, settings)
     distance, undecided = _off_the_list(expected, float(arrays["rest_target"][row].sum()), rest[1], settings)
     distance = np.maximum(distance, _distance(p, expected))  # nan if either is
     if distance <= allowed and undecided > MOST_UNDECIDED:
         seen.beyond += 1
+        return
+    if allowed < distance <= allowed + _by_rounding(expected, header.epsilon):
+        seen.rounded += 1
         return
     seen.checked += 1
     if distance <= allowed:
@@ -142,7 +148,8 @@ class Given(NamedTuple):
     """A recorded row before settings.
 
     logits, ids: of what is listed. rest: log sum exp of the logits that are not, and how many they are.
-    highest: the most that one of those can be. text: the tokens that penalties count.
+    highest: the most that one of those can be. text: the tokens that penalties count. epsilon: roundoff of each
+    operation on a score.
     """
 
     logits: Array
@@ -150,6 +157,7 @@ class Given(NamedTuple):
     rest: tuple[float, int]
     highest: float
     text: Array
+    epsilon: float = 0.0
 
 
 class Made(NamedTuple):
@@ -157,13 +165,14 @@ class Made(NamedTuple):
 
     scores: of what is listed. certain: of each whether it stays: 1, -1, or 0 where what is not listed decides it.
     rest: the least and the most that log sum exp of what is not listed, and stays, can be. highest: the most that a
-    score that is not listed can be.
+    score that is not listed can be. off: by how much each score may be off, as operations round.
     """
 
     scores: Array
     certain: Array
     rest: tuple[float, float]
     highest: float
+    off: Array
 
 
 def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping[str, Any]) -> tuple[float, float]:
@@ -172,7 +181,7 @@ def _off_the_list(expected: Made, unlisted: float, count: int, settings: Mapping
 
     count: tokens that are not listed.
     """
-    scores, certain, (least, most), highest = expected
+    scores, certain, (least, most), highest, _ = expected
     if not count:
         return 0.0, 0.0
     # What is less probable than a token that is cut is cut, too.
@@ -209,10 +218,27 @@ def _distance(p: Array, expected: Made) -> float:
     return float(np.abs(p - nearest).sum() / 2)
 
 
+def _by_rounding(expected: Made, epsilon: float) -> float:
+    """Return the most that rounding can change of a row, in total variation.
+
+    off: by how much each score is, with the difference to the largest, exp and the division by the sum.
+    Source: of a row p with factors exp(d), |d| <= off, the total variation is at most A / (1 - A), where A is
+      sum p (exp(off) - 1).
+    """
+    scores, certain, *_, off = expected
+    kept = certain >= 0
+    if not kept.any():
+        return 0.0
+    lower = scores[kept] - scores[kept].max()
+    with np.errstate(over="ignore", invalid="ignore"):
+        a = np.nansum(np.exp(lower) * np.expm1(off[kept] + epsilon * (2 - lower))) / np.exp(lower).sum()
+    return float(a / (1 - a)) if a < 1 / 2 else 1.0
+
+
 def made(given: Given, settings: Mapping[str, Any]) -> Made:
     """Return the row that settings make of logits."""
-    ids, text, (outside, count) = given.ids, given.text, given.rest
-    scores, certain = given.logits.copy(), np.ones(len(ids), dtype=int)
+    ids, text, (outside, count), epsilon = given.ids, given.text, given.rest, given.epsilon
+    scores, certain, off = given.logits.copy(), np.ones(len(ids), dtype=int), np.zeros(len(ids))
     least = most = outside if count else -np.inf
     highest = min(given.highest, most)
     temperature, times = settings.get("temperature", 1), Counter(text.tolist())
@@ -223,7 +249,7 @@ def made(given: Given, settings: Mapping[str, Any]) -> Made:
             continue
         moved = [0.0]  # by how much the score of a token that is not listed changes
         if name == "temperature":
-            scores, highest = scores / value, highest / value
+            scores, off, highest = scores / value, off / value, highest / value
             least, most = _rest_at((least, most), count, value)
         elif name == "logit_bias":
             scores = scores + np.array([value.get(str(t), value.get(int(t), 0.0)) for t in ids])
@@ -231,6 +257,7 @@ def made(given: Given, settings: Mapping[str, Any]) -> Made:
         elif name == "repetition_penalty":
             there = np.isin(ids, text)
             scores = np.where(there, np.where(scores > 0, scores / value, scores * value), scores)
+            off = off * max(value, 1 / value)
             moved += [np.sign(1 - value) * np.inf] if unlisted and value != 1 else []
         elif name == "presence_penalty":
             scores = scores - value * np.isin(ids, text)
@@ -239,19 +266,21 @@ def made(given: Given, settings: Mapping[str, Any]) -> Made:
             scores = scores - value * np.array([times[int(t)] for t in ids])
             moved += [-value * n for n in unlisted]
         elif name in CUTTING and CUTTING[name].does(value, len(scores) + count):
-            now = CUTTING[name].staying(Made(scores, certain, (least, most), highest), value)
+            now = CUTTING[name].staying(Made(scores, certain, (least, most), highest, off), value)
             certain = np.minimum(certain, now)
             cut_all = ((now == -1) & (scores >= highest)).any()
             least, most = -np.inf, -np.inf if cut_all else most
+        off = off if name in CUTTING else off + epsilon * np.abs(scores)
         if most > -np.inf:
             least, most, highest = least + min(moved), most + max(moved), highest + max(moved)
-    if temperature == 0:
-        certain = np.where(scores == scores.max(), 1, -1)
-    return Made(scores, certain, (least, most), highest)
+    if temperature == 0:  # of several largest an engine takes any
+        first = scores + off >= (scores - off).max()
+        certain = np.where(first, 1 if first.sum() == 1 else 0, -1)
+    return Made(scores, certain, (least, most), highest, off)
 
 
-def _near(values: Array, threshold: float) -> Array:
-    return np.abs(values - threshold) <= 1e-4 * np.maximum(np.abs(values), abs(threshold))
+def _near(values: Array, threshold: float, off: float = 0.0) -> Array:
+    return np.abs(values - threshold) <= (1e-4 + off) * np.maximum(np.abs(values), abs(threshold))
 
 
 TIED = 1e-5
@@ -262,8 +291,9 @@ def _top_k(row: Made, k: float) -> Array:
     """Return of each listed score whether it stays. What is not listed can only raise the least score that does."""
     there = np.sort(np.where(row.certain >= 0, row.scores, -np.inf))
     least = there[-int(k)] if k <= len(there) else -np.inf
-    tied = np.abs(row.scores - least) <= TIED if least > -np.inf else np.zeros(len(there), dtype=bool)
-    more_than_k = (there >= least - TIED).sum() > k
+    near = TIED + row.off + row.off[np.argmin(np.abs(row.scores - least))]
+    tied = np.abs(row.scores - least) <= near if least > -np.inf else np.zeros(len(there), dtype=bool)
+    more_than_k = (tied | (row.scores > least)).sum() > k
     stays = np.where(row.scores > row.highest, 1, 0)
     return np.where(tied, 0 if more_than_k else stays, np.where(row.scores > least, stays, -1))
 
@@ -280,8 +310,9 @@ def _top_p(row: Made, p: float) -> Array:
     with np.errstate(invalid="ignore"):
         shares = np.stack([b / t for b in before for t in totals])
     kept = np.where((shares < p).all(0), 1, np.where((shares >= p).all(0), -1, 0))
-    kept = np.where(_near(shares, p).any(0), 0, kept)
-    group = np.cumsum(np.concatenate([[True], np.diff(scores) < -TIED]))
+    off, may_be = row.off[order], _by_rounding(row, 0.0)
+    kept = np.where(_near(shares, p, may_be).any(0), 0, kept)
+    group = np.cumsum(np.concatenate([[True], np.diff(scores) < -TIED - off[1:] - off[:-1]]))
     for number in np.unique(group[kept <= 0]):
         mine = group == number
         if len(set(kept[mine].tolist())) > 1:
@@ -296,7 +327,8 @@ def _min_p(row: Made, p: float) -> Array:
     most, least = row.scores.max(), max(row.scores.max(), row.highest)
     odds = np.exp(row.scores - most)
     stays = np.where(np.exp(row.scores - least) >= p, 1, 0)
-    return np.where(_near(odds, p), 0, np.where(odds >= p, stays, -1))
+    near = np.abs(odds - p) <= (1e-4 + np.expm1(row.off + row.off[row.scores.argmax()])) * np.maximum(odds, p)
+    return np.where(near, 0, np.where(odds >= p, stays, -1))
 
 
 class RowCut(NamedTuple):

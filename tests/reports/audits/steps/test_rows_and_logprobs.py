@@ -7,6 +7,7 @@ from draftproof.models.decoding_settings import ORDERS, TextRequest, modified
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.steps.run import audit_steps
 from draftproof.reports.audits.steps.settings_of_rows import Given, made
+from draftproof.verifiers.adapters.calling_convention import rounded
 
 from .recordings import record, softmax
 
@@ -234,3 +235,60 @@ def test_right_rows_hold_or_are_left_open_where_few_of_their_tokens_are_listed(a
     rows = [e.verdict for e in audit_steps(tmp_path).evidence if e.claim == "rows"]
     assert rows in ([], ["holds"])
     assert rows or "top_k" not in asked or asked["top_k"] not in (0, -1, 300)
+
+
+def bfloat16(numbers):
+    return np.array([rounded(row, "bfloat16") for row in np.atleast_2d(numbers)]).reshape(np.shape(numbers))
+
+
+def rounding(scale, **settings):
+    """A fault: the engine's rows are made in bfloat16, each score rounded after each setting and in the softmax."""
+
+    def fault(step):
+        step.logits = bfloat16(step.logits * scale)
+        scores = step.logits
+        scores = bfloat16(scores / settings.get("temperature", 1))
+        if "top_k" in settings:
+            least = np.sort(scores, axis=1)[:, -settings["top_k"], None]
+            scores = np.where(scores >= least, scores, -np.inf)
+        weights = bfloat16(np.exp(bfloat16(scores - scores.max(axis=1, keepdims=True))))
+        step.target = step.verify_target = bfloat16(weights / weights.sum(axis=1, keepdims=True))
+
+    return fault
+
+
+@pytest.mark.parametrize("asked", [{"temperature": 0.7}, {"temperature": 1.3, "top_k": 10}], ids=str)
+def test_what_rounding_of_large_scores_may_explain_refutes_no_row_and_is_not_said_to_hold(asked, tmp_path):
+    """Of rows with scores up to 20 one in twenty is off by more than TV 0.02 in bfloat16."""
+    made = rounding(20, **asked)
+    record(tmp_path, steps=100, settings=asked, vocabulary=30, fault=made, more=with_logits, dtype="bfloat16")
+    report = audit_steps(tmp_path)
+    evidence = next(e for e in report.evidence if e.claim == "rows")
+    assert evidence.holds and evidence.total_variation <= 0.02
+    assert any("which rounding of their scores may explain" in line for line in report.not_examined)
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": 1.1}, {"temperature": 0.7}], ids=str)
+def test_wrong_rows_in_bfloat16_are_refuted(wrong, tmp_path):
+    asked = {"temperature": 0.7, "top_k": 3}
+    record(
+        tmp_path,
+        steps=12,
+        settings=asked,
+        vocabulary=30,
+        fault=rounding(2, **wrong),
+        more=with_logits,
+        dtype="bfloat16",
+    )
+    assert rows_of(tmp_path).refuted
+
+
+@pytest.mark.parametrize("top", [0, 1, 2])
+def test_of_several_largest_scores_a_greedy_row_may_have_any(top, tmp_path):
+    def tied(step):
+        step.logits[:, 2:] = np.minimum(step.logits[:, 2:], 3.0)
+        step.logits[:, :2] = 4.0
+        step.target = step.verify_target = np.eye(step.logits.shape[1])[[top] * len(step.logits)]
+
+    record(tmp_path, steps=12, settings={"temperature": 0}, vocabulary=30, fault=tied, more=with_logits)
+    assert rows_of(tmp_path).holds == (top < 2)
