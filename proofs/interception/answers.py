@@ -119,7 +119,7 @@ def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
     calls = request["calls"]
     repetitions = [functools.partial(repeat, some) for some in (*([one] for one in calls[: request["alone"]]), calls)]
-    yield {"kept": changing(subject.function, repetitions)}
+    yield {"kept": changing(subject.called, repetitions)}
 
 
 def surroundings(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -154,10 +154,9 @@ def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
     def cuts() -> tuple[np.ndarray, np.ndarray | None]:
         """Return the cuts, and how many there are before each; of equal ones, if they ascend, the first."""
         every = row()
-        rises = np.diff(every)
-        if every.ndim != 1 or len(every) < 2 or not (rises >= 0).all():
+        if every.ndim != 1 or len(every) < 2 or not (every[1:] >= every[:-1]).all():
             return every, None
-        first = np.flatnonzero(np.append(True, rises > 0))
+        first = np.flatnonzero(np.append(True, every[1:] > every[:-1]))
         return every[first], np.append(first, len(every))
 
     return tracer.look_up(number, lambda x: above(x, cuts()[0]), lambda: cuts()[0], lambda: cuts()[1])

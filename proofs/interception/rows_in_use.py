@@ -73,8 +73,7 @@ class RowsInUse:
         steps = range(len(tokens) + 1)
         target = [self._target[tokens[:i]] for i in steps]
         draft = [self._draft[tokens[:i]] for i in steps[:-1]]
-        given = _taken(self.subject, target, draft, tokens)
-        return with_gaps(given) if self.subject.gaps else given
+        return _taken(self.subject, target, draft, tokens, gaps=self.subject.gaps)
 
     def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
         """Return the arguments for a call, and once more to compare with after it."""
@@ -137,10 +136,11 @@ class RowsInUse:
         return drawn
 
 
-def _taken(subject: Called, target: Any, draft: Any, tokens: Any, parents: Any = None) -> list:
-    """Return what a subject takes for these rows, fresh."""
-    rows = arguments(target, draft, tokens, subject.array or "numpy", subject.dtype, parents)
-    return [*map(logits_of, rows[:2]), *rows[2:]] if isinstance(subject.function, OnLogits) else rows
+def _taken(subject: Called, target: Any, draft: Any, tokens: Any, parents: Any = None, gaps: bool = False) -> list:
+    """Return what a subject takes for these rows, fresh. gaps: whether arrays of probabilities have gaps."""
+    given = arguments(target, draft, tokens, subject.array or "numpy", subject.dtype, parents)
+    given = with_gaps(given) if gaps else given
+    return [*map(logits_of, given[:2]), *given[2:]] if isinstance(subject.function, OnLogits) else given
 
 
 def _verified_with(subject: Called, rows: Any) -> Any:

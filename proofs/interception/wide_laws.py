@@ -8,7 +8,6 @@ takes those that no call led to to be treated so too; their number and their mas
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -22,7 +21,6 @@ from .explore import ENDS, RAISES, Explored, replay
 from .following import LEFT_PATH, following_once
 from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
-from .reads import noting
 from .row_draws import MOST_PATHS, PLACES, RowDraw, RowLaw, Split, WideTracer
 from .tracer import DEPENDS, NotInterceptable
 
@@ -88,7 +86,6 @@ class WideCall:
         self.end = 0
         self.splits: set[int] = set()
         self.known: dict[int, Outcome] = {}
-        self.noted = True  # what a call of this path has asked of its surroundings
 
     def law(self) -> WideLaw:
         """Explore the call; begin again where a row has to be split, or its noise traced number by number."""
@@ -147,10 +144,8 @@ class WideCall:
             self.ids_of.take_turn(0 if isinstance(outcome, Raised) else len(outcome))
             several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
             at = self.exploration.points()[: self.ids_of.replays or (len(ENDS) if several else None)]
+            replay(tracer, self.call, outcome, at)
             ids = self.ids_of.of(rows[0]) if len(rows) == 1 else []
-            # Where a path has one replay, and an index of its row is called in any case, that call is the replay.
-            self.noted = not (ids and self.ids_of.replays)
-            replay(tracer, self.call, outcome, at if self.noted else ())
             self.known = {}
             for which, index in zip(at[1:], ids):
                 self._look_at_end(tracer, rows, index, which)
@@ -236,10 +231,8 @@ class WideCall:
             else:
                 assert row.lead is not None
                 row.lead(points, index, self.end)
-        reading = nullcontext() if self.noted else noting(self.exploration.reads)
-        self.noted = True
         try:
-            with reading, self.exploration.noting_no_types():
+            with self.exploration.noting_no_types():
                 return following_once(tracer, self.call)
         finally:
             tracer.plain_call = None

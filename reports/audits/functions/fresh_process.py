@@ -96,7 +96,7 @@ class Elsewhere:
 
     def __init__(self, session: FunctionSession, read: Iterable[Read], first: Problem):
         given, settings = session.subject.handed_over, session.settings
-        self.variables, self.ended = _flipped({r.key for r in read if r.key}), False
+        self.variables, self.first, self.ended = _flipped({r.key for r in read if r.key}), first, False
         self.sandbox = sandbox_of(
             session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout,
             memory=settings.memory, time=session.time, elsewhere=self.variables,

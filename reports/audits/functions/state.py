@@ -73,11 +73,19 @@ class Examined(NamedTuple):
 
 
 def begun_elsewhere(session: FunctionSession, first: Measurement) -> Elsewhere | None:
-    """Begin the process that ``withdraw_for_state`` will ask, if it may run beside others: after the first law."""
-    if session.jobs == 1 or session.driven or session.dtype != session.subject.dtypes[0]:
+    """Begin the process that ``withdraw_for_state`` will ask, if it may run beside others.
+
+    first: the audit's first law. None where none is asked, or the process of the audit has ended, which its next
+    problem shows.
+    """
+    if session.driven:
         return None
-    process = Elsewhere(session, _reads_of(session)[0], first.problem)
-    process.begin()
+    try:
+        process = Elsewhere(session, _reads_of(session)[0], first.problem)
+    except RunFailed:
+        return None
+    if session.jobs > 1 and session.dtype == session.subject.dtypes[0]:
+        process.begin()
     return process
 
 
@@ -167,7 +175,7 @@ def _examined(
     problem = original.problem
     problems = [problem, *twins(problem)]
     variants = [Variants(original, problems, only), *_other_sizes(session, known, original)]
-    first = next(iter(known), original).problem
+    first = ahead.first if ahead else original.problem
     with FreshProcess(session, variants, _reads_of(session)[0], first, ahead) as fresh:
         here = [measured_again(session, session.sandbox, p, only) for p in problems]
         if only is None:

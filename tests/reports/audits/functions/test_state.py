@@ -14,6 +14,7 @@ from draftproof.models.related import twins
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions import fresh_process, state
 from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.session import FunctionSession
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.reports.audited import audited, written
@@ -153,3 +154,43 @@ def test_the_process_begun_ahead_ends_with_an_audit_that_refutes_or_is_ended(mon
     settings = AuditSettings(problems=problems, jobs=2, progress=progress)
     assert run_audit(subject_from(written(READS.format("pass")), None, ("float64",)), settings).interrupted
     assert {*psutil.Process().children(recursive=True)} == before
+
+
+COUNTS = """
+from draftproof.tests.subjects.wide import by_search
+
+made = 0
+
+def verify(target_logits, draft_logits, draft_tokens, rng):
+    global made
+    made += 1
+    return [0] if made > 10**7 else by_search(exp(target_logits), exp(draft_logits), draft_tokens, rng)
+
+def exp(rows):
+    import numpy as np
+    rows = np.exp(rows)
+    return rows / rows.sum(-1, keepdims=True)
+"""
+
+
+def test_what_a_function_of_logits_keeps_is_looked_at():
+    report = audit(written(COUNTS, "verify"), [toy(1), drawn(3, 2, "generic")], explain=False)
+    assert report.subject["convention"]["called_by"] == ["logits"]
+    assert report.verdict == "inconclusive" and any("made changes" in text for text in report.findings.values())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_process_that_ends_after_the_first_law_is_met_by_the_next_problem(jobs, monkeypatch):
+    problems, laws = [toy(1), drawn(3, 2, "generic"), drawn(2, 2, "generic")], []
+    whole = FunctionSession.measure
+
+    def ends(session, problem, *given):
+        law = whole(session, problem, *given)
+        if not laws:
+            session.sandbox.kill()
+        laws.append(problem.name)
+        return law
+
+    monkeypatch.setattr(FunctionSession, "measure", ends)
+    report = audit(written(READS.format("pass")), problems, jobs=jobs, explain=False)
+    assert report.failure["message"].startswith(f"on problem {problems[1].name}") and laws[-1] == problems[2].name
