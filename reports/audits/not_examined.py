@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...models.decoding_settings import PLAIN, SETTINGS
 from ...models.looking_ahead import AHEAD, LENGTHS
 from ...verifiers.adapters.registry import ENGINES
-from ...verifiers.details import TextLawDetail
+from ...verifiers.details import BettingDetail, TextLawDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 from .scope import ReportScope, Run, counted, ranges, scope, shares
@@ -257,9 +257,17 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
     sentences = []
     if unsampled := {case for case in lawless if case[:2] not in {e.case for e in sampled}}:
         sentences.append(f"{counted(len(unsampled), 'distribution')} neither computed nor sampled")
-    limits = [float(e.limit) for e in sampled if e.bound is not None and e.limit is not None and not e.refuted]
-    if limits:
-        sentences.append(f"deviations below TV {max(limits):.2g} where only samples were taken")
+    limits: dict[bool, list[float]] = {True: [], False: []}  # of bets, or not
+    for e in sampled:
+        if e.bound is not None and e.limit is not None and not e.refuted:
+            limits[isinstance(e.detail, BettingDetail)].append(float(e.limit))
+    if limits[False]:
+        sentences.append(f"deviations below TV {max(limits[False]):.2g} where only samples were taken")
+    if limits[True]:
+        sentences.append(
+            f"shifts of probability below {max(limits[True]):.2g} in the sets of tokens that are bet on, and any shift "
+            "that all of these sets leave as they are"
+        )
     if real := [e.law.real_calls for e in items if e.law.real_calls]:
         limit, calls = max(r.limit for r in real), max(r.calls for r in real)
         sentences.append(

@@ -292,3 +292,11 @@ def test_of_several_largest_scores_a_greedy_row_may_have_any(top, tmp_path):
 
     record(tmp_path, steps=12, settings={"temperature": 0}, vocabulary=30, fault=tied, more=with_logits)
     assert rows_of(tmp_path).holds == (top < 2)
+
+
+def test_a_limit_of_bets_is_said_of_the_sets_that_they_look_at(tmp_path):
+    """Coins that are too likely for some ids and too unlikely for others move no set that is bet on."""
+    record(tmp_path, steps=200)
+    said = audit_steps(tmp_path).not_examined
+    assert any("in the sets of tokens that are bet on, and any shift" in line for line in said)
+    assert not any("where only samples were taken" in line for line in said)
