@@ -72,8 +72,8 @@ def gate(
         report.add([_evidence(seen, dtype or recording.header.dtype)])
     missing = tuple(_missing(report, seen, faults))
     if report.steps:
-        unscored = [f"{seen.unscored:,} emitted tokens that the trainer has no logprob of"] if seen.unscored else []
-        report.steps["not_examined"] = [*dict.fromkeys([*missing, *unscored, *report.steps["not_examined"]])]
+        apart = [*missing, *_only_on_one_side(seen), *report.steps["not_examined"]]
+        report.steps["not_examined"] = [*dict.fromkeys(apart)]
     return Gate(report, missing)
 
 
@@ -98,6 +98,16 @@ def _evidence(seen: TrainerSeen, dtype: str) -> Evidence:
         claim="logprobs", method=Method.REPORTED, verdict=REFUTED if witness else HOLDS, problem=TRAINER,
         witness=witness, detail=Detail(dtype=dtype), total_variation=worst, bound=seen.allowed,
     )  # fmt: skip
+
+
+def _only_on_one_side(seen: TrainerSeen) -> Iterator[str]:
+    """Yield which tokens the trainer or the recording does not have."""
+    if seen.unscored:
+        yield f"{seen.unscored:,} emitted tokens that the trainer has no logprob of"
+    if seen.unrecorded:
+        yield f"{seen.unrecorded:,} tokens with a logprob of the trainer that no recorded step emitted"
+    if seen.requests:
+        yield f"{seen.requests:,} requests of the trainer, {seen.of_requests:,} tokens, that have no recorded step"
 
 
 def _missing(report: Report, seen: TrainerSeen, faults: float) -> Iterator[str]:

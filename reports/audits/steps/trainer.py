@@ -44,6 +44,8 @@ class TrainerSeen:
     other: how many tokens are others than the engine emitted. other_at: the place of the first.
     uncut: how many have the logprob of the logits before any setting; of recordings without logits, none.
     unscored: emitted tokens without a logprob of the trainer: of requests that it does not have, or behind a text.
+    unrecorded: tokens with a logprob that no recorded step emitted, from the first step of their request on.
+    requests, of_requests: requests of the trainer without a recorded step, and their tokens with a logprob.
     """
 
     allowed: float
@@ -57,6 +59,9 @@ class TrainerSeen:
     other_at: str = ""
     uncut: int = 0
     unscored: int = 0
+    unrecorded: int = 0
+    requests: int = 0
+    of_requests: int = 0
 
     @property
     def deviation(self) -> float:
@@ -84,12 +89,19 @@ class TrainerSeen:
 
 
 class _Scored(NamedTuple):
-    """All texts of the trainer in one array. starts, lengths: of each request, by its number."""
+    """All texts of the trainer in one array.
 
+    names, starts, lengths: of each request, by its number. emitted: which tokens a recorded step emitted.
+    recorded: the numbers of the requests that have a recorded step.
+    """
+
+    names: dict[int, int | str]
     starts: dict[int, int]
     lengths: dict[int, int]
     tokens: Array
     logprobs: Array
+    emitted: Array
+    recorded: set[int]
 
 
 def compared(recording: Recording, rollouts: Rollouts, dtype: str) -> TrainerSeen:
@@ -102,7 +114,10 @@ def compared(recording: Recording, rollouts: Rollouts, dtype: str) -> TrainerSee
     scored, seen = _scored(rollouts), TrainerSeen(TRAINER_OFF[dtype])
     for path in recording.shards:
         with suppress(InputError):  # the judge says which shards cannot be read
-            _compare(recording.read(path), recording, scored, seen)
+            shard = recording.read(path)
+            _mark(shard, scored)
+            _compare(shard, recording, scored, seen)
+    _count_unrecorded(scored, seen)
     return seen
 
 
@@ -113,17 +128,21 @@ def read_rollouts(file: str | Path) -> Rollouts:
     """
     found: dict[int | str, tuple[Any, Any]] = {}
     try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
+        lines = Path(file).read_text(encoding="utf-8").split("\n")  # other ends of lines may be inside a string
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read ({error})") from None
-    for number, line in enumerate(filter(str.strip, lines), 1):
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
             one = json.loads(line)
-            request, tokens = one["request"], one["tokens"]
-            logprobs = [nan if x is None else float(x) for x in one["logprobs"]]
-            if type(request) not in (int, str) or any(type(token) is not int for token in tokens):
+            request, tokens, logprobs = one["request"], one["tokens"], one["logprobs"]
+            if type(request) not in (int, str) or type(tokens) is not list or type(logprobs) is not list:
                 raise ValueError
-        except (ValueError, TypeError, KeyError, OverflowError):
+            if {*map(type, tokens)} - {int} or {*map(type, logprobs)} - {int, float, type(None)}:
+                raise ValueError
+            logprobs = [nan if x is None else float(x) for x in logprobs]
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             raise InputError(f"{file}, line {number}: expected request, tokens and logprobs") from None
         if request in found:
             raise InputError(f"{file}, line {number}: request {request!r} came before")
@@ -132,25 +151,77 @@ def read_rollouts(file: str | Path) -> Rollouts:
 
 
 def _scored(rollouts: Rollouts) -> _Scored:
+    if not isinstance(rollouts, Mapping):
+        raise InputError(f"rollouts of type {type(rollouts).__name__}, expected a mapping from requests to texts")
     starts, lengths, names = dict[int, int](), dict[int, int](), dict[int, int | str]()
     tokens, logprobs, end = list[Array](), list[Array](), 0
     for name, text in rollouts.items():
-        number = crc32(name.encode()) if isinstance(name, str) else int(name)
+        number = _number(name)
         if number in names:
             raise InputError(f"requests {names[number]!r} and {name!r} have one number; leave one of them out")
-        try:
-            ids, scores = np.asarray(text[0], dtype=int), np.asarray(text[1], dtype=float)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            raise InputError(f"request {name!r}: expected its token ids and their logprobs") from None
-        if ids.ndim != 1 or ids.shape != scores.shape:
-            raise InputError(
-                f"request {name!r}: tokens of shape {ids.shape} and logprobs of {scores.shape}, expected one each"
-            )
+        ids, scores = _text(name, text)
         names[number], starts[number], lengths[number] = name, end, len(ids)
         end += len(ids)
         tokens.append(ids)
         logprobs.append(scores)
-    return _Scored(starts, lengths, np.concatenate([np.zeros(0, int), *tokens]), np.concatenate([[], *logprobs]))
+    tokens, logprobs = [np.zeros(0, int), *tokens], [np.zeros(0), *logprobs]
+    return _Scored(
+        names, starts, lengths, np.concatenate(tokens), np.concatenate(logprobs), np.zeros(end, bool), set[int]()
+    )
+
+
+def _number(name: int | str) -> int:
+    """Return the number of a request. Raises: InputError for what is neither a number nor a name."""
+    with suppress(UnicodeEncodeError):
+        if isinstance(name, str):
+            return crc32(name.encode())
+        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+            return int(name)
+    raise InputError(f"request {name!r}: expected a whole number, or a name in Unicode")
+
+
+def _text(name: int | str, text: tuple[Any, Any]) -> tuple[Array, Array]:
+    """Return the token ids and the logprobs of a text. Raises: InputError for others than whole and real numbers."""
+    expected = f"request {name!r}: expected its token ids and their logprobs"
+    if not isinstance(text, tuple | list) or len(text) != 2:
+        raise InputError(expected)
+    try:
+        ids, scores = np.asarray(text[0]), np.asarray(text[1])
+        whole, real = not ids.size or ids.dtype.kind in "iu", scores.dtype.kind not in "bcmMSU"
+        if not whole or not real:
+            raise TypeError(f"got {ids.dtype} and {scores.dtype}")
+        ids, scores = ids.astype(int), scores.astype(float)
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:  # RuntimeError: a tensor with a gradient
+        raise InputError(f"{expected} ({str(error).splitlines()[0]})") from None
+    if ids.ndim != 1 or ids.shape != scores.shape:
+        raise InputError(
+            f"request {name!r}: tokens of shape {ids.shape} and logprobs of {scores.shape}, expected one each"
+        )
+    return ids, scores
+
+
+def _mark(shard: Shard, scored: _Scored) -> None:
+    """Mark the trainer's tokens that the steps of a shard emitted."""
+    request, offsets = shard.arrays["request"].tolist(), shard.arrays["emitted_offsets"]
+    scored.recorded.update(request)
+    step = np.repeat(np.arange(len(request)), np.diff(offsets))
+    text = shard.arrays["place"][step] + np.arange(len(step)) - offsets[step]
+    starts, lengths = (np.array([of.get(r, 0) for r in request], dtype=int) for of in (scored.starts, scored.lengths))
+    inside = (text >= 0) & (text < lengths[step])
+    scored.emitted[(starts[step] + text)[inside]] = True
+
+
+def _count_unrecorded(scored: _Scored, seen: TrainerSeen) -> None:
+    """Count the tokens with a logprob that no recorded step emitted. What is before the first step may be a prompt."""
+    for number, start in scored.starts.items():
+        own = slice(start, start + scored.lengths[number])
+        emitted, has = scored.emitted[own], ~np.isnan(scored.logprobs[own])
+        if number not in scored.recorded:
+            seen.requests += 1
+            seen.of_requests += int(has.sum())
+        else:
+            has[: int(emitted.argmax()) if emitted.any() else 0] = False
+            seen.unrecorded += int((has & ~emitted).sum())
 
 
 def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerSeen) -> None:

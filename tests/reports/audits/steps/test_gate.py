@@ -145,6 +145,22 @@ def test_what_could_not_be_examined_does_not_pass(right, tmp_path, monkeypatch):
     assert not gate(tmp_path / "greedy", greedy).passed
 
 
+def test_scored_tokens_that_no_recorded_step_emitted_are_named(right):
+    folder, texts = right
+    exact = gate(folder, texts).report.steps["not_examined"]
+    assert not any("recorded step" in one for one in exact)
+    longer = {r: (np.append(t, [5] * 50), np.append(s, [-9.0] * 50)) for r, (t, s) in texts.items()}
+    said = gate(folder, longer).report.steps["not_examined"]
+    assert {*said} - {*exact} == {"200 tokens with a logprob of the trainer that no recorded step emitted"}
+    padded = {r: (np.append(t, [5] * 50), np.append(s, [np.nan] * 50)) for r, (t, s) in texts.items()}
+    assert gate(folder, padded).report.steps["not_examined"] == exact
+    prompts = {r: (t, np.where(np.isnan(s), -1.0, s)) for r, (t, s) in texts.items()}
+    assert gate(folder, prompts).report.steps["not_examined"] == exact
+    more = texts | {request + 50: (text[0][:9], text[1][:9]) for request, text in texts.items()}
+    said = gate(folder, more).report.steps["not_examined"]
+    assert {*said} - {*exact} == {"4 requests of the trainer, 28 tokens, that have no recorded step"}
+
+
 def test_numbers_that_are_used_twice_do_not_pass(tmp_path):
     texts = engine(tmp_path, more={"uniforms": np.full(GAMMA, 0.25)})
     assert any(one.startswith("uses one uniform twice: ") for one in gate(tmp_path, texts).missing)
@@ -197,3 +213,43 @@ def test_bad_input_is_named(right, tmp_path):
         gate(folder, {0: ([10**30], [0.0])})
     with pytest.raises(InputError, match="cannot be read"):
         read_rollouts(tmp_path / "none")
+
+
+NO_TEXTS = {
+    "a name that is no Unicode": ({"\ud800": ([1], [-1.0])}, "a name in Unicode"),
+    "no request": ({None: ([1], [-1.0])}, "expected a whole number"),
+    "a request that is not whole": ({3.4: ([1], [-1.0])}, "request 3.4: expected a whole number"),
+    "a text that is a dict": ({0: {0: 1}}, "token ids and their logprobs"),
+    "a token that is not whole": ({0: ([7.4], [-1.0])}, r"token ids and their logprobs \(got float64"),
+    "logprobs that are text": ({0: ([7], ["-1"])}, "token ids and their logprobs"),
+    "a list": ([1, 2], "rollouts of type list"),
+    "nothing": (None, "rollouts of type NoneType"),
+}
+
+
+@pytest.mark.parametrize("rollouts, words", NO_TEXTS.values(), ids=NO_TEXTS)
+def test_rollouts_of_other_types_are_bad_input(rollouts, words, right):
+    with pytest.raises(InputError, match=words) as raised:
+        gate(right[0], rollouts)
+    assert "\n" not in str(raised.value) and str(raised.value).isprintable()
+
+
+@pytest.mark.needs("torch")
+def test_a_tensor_with_a_gradient_is_bad_input(right):
+    import torch
+
+    texts = {r: (torch.tensor(t), torch.tensor(s, requires_grad=True)) for r, (t, s) in right[1].items()}
+    with pytest.raises(InputError, match=r"token ids and their logprobs .*detach"):
+        gate(right[0], texts)
+    assert gate(right[0], {r: (t, s.detach()) for r, (t, s) in texts.items()}).passed
+
+
+def test_lines_of_other_types_are_bad_input_and_any_text_may_be_a_name(tmp_path):
+    file = tmp_path / "trainer.jsonl"
+    texts = '"tokens": [], "logprobs": ""', '"tokens": {}, "logprobs": []', '"tokens": [1], "logprobs": ["-1"]'
+    for line in ("[" * 100_000, *(f'{{"request": 1, {text}}}' for text in texts)):
+        file.write_text("\n" + line)
+        with pytest.raises(InputError, match="line 2: expected request"):
+            read_rollouts(file)
+    file.write_text('{"request": "a\u2028b", "tokens": [1], "logprobs": [-1]}\r\n', encoding="utf-8")
+    assert read_rollouts(file) == {"a\u2028b": ([1], [-1.0])}
