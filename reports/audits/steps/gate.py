@@ -68,7 +68,7 @@ def gate(
     report = audit_steps(folder, rule, seed, jobs, progress, cluster, checkpoint)
     recording = opened(folder, rule)
     seen = compared(recording, rollouts, dtype or recording.header.dtype)
-    if seen.count or seen.other:
+    if seen.count or seen.other or seen.above:
         report.add([_evidence(seen, dtype or recording.header.dtype)])
     missing = tuple(_missing(report, seen, faults))
     if report.steps:
@@ -93,6 +93,11 @@ def _evidence(seen: TrainerSeen, dtype: str) -> Evidence:
             observed=f"off by {seen.worst:+.3g} there, root mean square {seen.deviation:.3g}, "
             f"{seen.total / seen.count:+.3g} on average",
             why="they are those of the logits before temperature and cuts" if uncut else None,
+        )  # fmt: skip
+    elif seen.above:
+        witness = Witness(
+            sequence=f"{seen.above:,} tokens; {seen.above_at}", expected="a logprob of 0 at most",
+            observed="above 0 by more than rounding",
         )  # fmt: skip
     return Evidence(
         claim="logprobs", method=Method.REPORTED, verdict=REFUTED if witness else HOLDS, problem=TRAINER,

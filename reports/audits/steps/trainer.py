@@ -30,6 +30,9 @@ TRAINER_OFF = {"float64": 1e-6, "float32": 2e-3, "float16": 0.125, "bfloat16": 1
 DEVIATIONS = 10
 """How many times the root of the mean square a difference may be."""
 
+ABOVE = 4
+"""By which part of the largest difference that is rounding a logprob may be above 0."""
+
 ENOUGH = 100
 """Number of compared tokens that an answer needs, and from which on the root of the mean square is judged, too."""
 
@@ -45,6 +48,8 @@ class TrainerSeen:
     uncut: how many have the logprob of the logits before any setting; of recordings without logits, none.
     unscored: emitted tokens without a logprob of the trainer: of requests that it does not have, or behind a text.
     unrecorded: tokens with a logprob that no recorded step emitted, from the first step of their request on.
+    above: tokens of the trainer, of prompts too, whose logprob is above 0 by more than rounding. above_at: the place of
+    the largest.
     requests, of_requests: requests of the trainer without a recorded step, and their tokens with a logprob.
     """
 
@@ -60,6 +65,8 @@ class TrainerSeen:
     uncut: int = 0
     unscored: int = 0
     unrecorded: int = 0
+    above: int = 0
+    above_at: str = ""
     requests: int = 0
     of_requests: int = 0
 
@@ -118,6 +125,7 @@ def compared(recording: Recording, rollouts: Rollouts, dtype: str) -> TrainerSee
             _mark(shard, scored)
             _compare(shard, recording, scored, seen)
     _count_unrecorded(scored, seen)
+    _count_above(scored, seen)
     return seen
 
 
@@ -222,6 +230,17 @@ def _count_unrecorded(scored: _Scored, seen: TrainerSeen) -> None:
         else:
             has[: int(emitted.argmax()) if emitted.any() else 0] = False
             seen.unrecorded += int((has & ~emitted).sum())
+
+
+def _count_above(scored: _Scored, seen: TrainerSeen) -> None:
+    """Count the logprobs above 0."""
+    above = scored.logprobs > seen.allowed / ABOVE
+    seen.above = int(above.sum())
+    if seen.above:
+        k = int(np.where(above, scored.logprobs, -inf).argmax())
+        number = next(n for n, start in scored.starts.items() if start <= k < start + scored.lengths[n])
+        place = f"request {scored.names[number]!r}, token {k - scored.starts[number] + 1}"
+        seen.above_at = f"{place}: {scored.logprobs[k]:+.3g}"
 
 
 def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerSeen) -> None:

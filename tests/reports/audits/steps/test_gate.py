@@ -99,6 +99,24 @@ def test_rounding_of_the_models_type_is_allowed_and_no_more(right):
     assert not gate(right[0], scored(texts, lambda s: s + 0.1), dtype="bfloat16").passed
 
 
+def test_a_logprob_above_0_does_not_pass_wherever_it_is(right):
+    """Within the difference that bfloat16's rounding explains, in a prompt, and at a request that was not recorded."""
+    folder, texts = right
+    request, at = max(((r, int(np.nanargmax(s))) for r, (_, s) in texts.items()), key=lambda x: texts[x[0]][1][x[1]])
+
+    def above(by, request, at):
+        tokens, scores = texts[request % 50]
+        return texts | {request: (tokens, np.where(np.arange(len(scores)) == at, by, scores))}
+
+    for place in ((request, at), (0, 1), (50, 9)):
+        answer = gate(folder, above(0.5, *place), dtype="bfloat16")
+        assert not answer.passed and answer.report.verdict == "refuted"
+        [reason] = answer.reasons
+        assert f"request {place[0]}, token {place[1] + 1}: +0.5, above 0" in reason and "a logprob of 0" in reason
+        assert gate(folder, above(0.1, *place), dtype="bfloat16").passed
+    assert not gate(folder, above(np.inf, 0, 1), dtype="bfloat16").passed
+
+
 def test_tokens_that_the_trainer_changed_do_not_pass(right):
     texts = {request: (np.roll(tokens, 1), scores) for request, (tokens, scores) in right[1].items()}
     answer = gate(right[0], texts)
