@@ -21,7 +21,7 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 @click.argument("url")
 @click.option("--target", metavar="DIR", help="Forged checkpoint that the server serves (draftproof forge).")
 @click.option("--grid", is_flag=True, help="With --target: examine every setting that the server has.")
-@click.option("--sweep", is_flag=True, help="With --target: ask with 1, 2, 4, ... requests in flight.")
+@click.option("--sweep", is_flag=True, help="With --target: ask with 1, 2, 4, 6, 8, ... requests in flight.")
 @click.option("--reference", metavar="DIR", help="Real weights that the server serves, in place of --target.")
 @click.option("--without", metavar="URL", help="With --grid or --reference: the same server without speculation.")
 @click.option(

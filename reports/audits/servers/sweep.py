@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import exp, inf
 from operator import mul
 from typing import Any, NamedTuple
@@ -32,6 +33,9 @@ CAP = 32
 FEW = 64
 """Draws of a context below which its limit counts as 1: it is near 1, and slow to find."""
 
+GAPS = 5
+"""Most ranges of numbers of requests in flight between the levels that are listed."""
+
 LOOKS = 4
 """Looks at the evidence of a level, after the same number of answers each."""
 
@@ -39,6 +43,21 @@ LOOKS = 4
 def in_words(settings: Mapping[str, Any]) -> str:
     """Return the settings of a request in a few words."""
     return ", ".join(f"{name} {value}" for name, value in settings.items()) or "no settings"
+
+
+def levels_to(most: int) -> list[int]:
+    """Return the numbers of requests in flight: powers of two, from 4 on one between each two, and the largest."""
+    powers = [2**k for k in range(most.bit_length())]
+    return sorted({most, *powers, *(n * 3 // 2 for n in powers if n >= 4 and n * 3 // 2 < most)} - {0})
+
+
+def between(levels: Sequence[int]) -> list[str]:
+    """Return in a sentence which numbers of requests in flight are between levels; none if there are none."""
+    gaps = [(a + 1, b - 1) for a, b in pairwise(levels) if b > a + 1]
+    if len(gaps) > GAPS:
+        return ["numbers of requests in flight between those that were asked with"]
+    numbers = [str(a) if a == b else f"{a} to {b}" for a, b in gaps]
+    return [f"{', '.join(numbers)} requests in flight"] if numbers else []
 
 
 class Answered(NamedTuple):
@@ -62,7 +81,7 @@ class Answered(NamedTuple):
 
 
 def audit_sweep(url: str, target: str, settings: SweepSettings, seed: int = 0, progress: Progress = silent) -> Report:
-    """Ask a server the same requests with 1, 2, 4, ... of them in flight, and compare every token with its row.
+    """Ask a server the same requests with 1, 2, 4, 6, 8, ... of them in flight, and compare every token with its row.
 
     url: of the server. target: what it serves, of order 1.
     Guarantee: at a false-alarm rate of ALPHA over all levels a server is not refuted if each token is drawn from its
@@ -84,8 +103,7 @@ class ServerSweep(ServerRows):
     settings: SweepSettings
 
     def chosen(self) -> Sequence[GridRow]:
-        most = self.settings.at_once
-        self.in_flight = sorted({most, *(2**k for k in range(most.bit_length()))} - {0})
+        self.in_flight = levels_to(self.settings.at_once)
         self.alpha, self.levels = ALPHA / len(self.in_flight), list[dict[str, Any]]()
         return [GridRow(f"{n} in flight", {}) for n in self.in_flight]
 
@@ -210,5 +228,5 @@ class ServerSweep(ServerRows):
         return [
             "how many of the requests in flight the server runs in one batch",
             "penalties, stop sequences, logprobs, chat, and prompts of other lengths than 1 to 48 tokens",
-            *([f"{', '.join(late)}: not reached"] if late else []), *self.left_out,
+            *between(self.in_flight), *([f"{', '.join(late)}: not reached"] if late else []), *self.left_out,
         ]  # fmt: skip

@@ -8,7 +8,7 @@ from draftproof.models.errors import InputError
 from draftproof.reports.audits.drafts import of_levels
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.settings import SweepSettings
-from draftproof.reports.audits.servers.sweep import SETTINGS, audit_sweep
+from draftproof.reports.audits.servers.sweep import SETTINGS, audit_sweep, between, levels_to
 from draftproof.reports.pages.page import page
 from draftproof.stattests.eprocess import concentrations, log_evidence_of_rows
 from draftproof.tests.choices import long_unless
@@ -59,7 +59,17 @@ def test_a_right_server_passes_at_each_level_with_its_limits_and_its_drafts(swep
         report.not_examined
     )
     assert IN_FLIGHT.format("more than 4") in report.not_examined
+    assert "3 requests in flight" in report.not_examined
     assert "several requests in one call" not in report.not_examined
+
+
+def test_numbers_of_requests_between_the_levels_are_named():
+    assert [levels_to(n) for n in (1, 2, 3, 4)] == [[1], [1, 2], [1, 2, 3], [1, 2, 4]]
+    assert levels_to(7) == [1, 2, 4, 6, 7] and levels_to(64) == [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+    assert between([1]) == between([1, 2, 3]) == []
+    assert between(levels_to(8)) == ["3, 5, 7 requests in flight"]
+    assert between(levels_to(12)) == ["3, 5, 7, 9 to 11 requests in flight"]
+    assert between(levels_to(64)) == ["numbers of requests in flight between those that were asked with"]
 
 
 def test_one_request_at_a_time_shows_nothing_of_several_in_flight(swept):
