@@ -192,8 +192,8 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
         tree.
     """
     problem = tree_problem_from(data, name)
-    if not problem.tree.chain:
-        raise InputError(f"{problem.name}: it draws a tree of several drafts; expected a problem of a single path here")
+    if not problem.tree.block:
+        raise InputError(f"{problem.name}: it draws {problem.tree.drawn}; expected a problem of a single path here")
     return without_law(problem)
 
 

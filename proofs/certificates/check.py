@@ -16,6 +16,9 @@ from itertools import product
 from math import prod
 from typing import TypeVar
 
+MOST_DIGITS = 18
+"""Digits of a token at most: what a message shows can be written out."""
+
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
 LARGEST_GAMMA = 200
@@ -69,7 +72,8 @@ def form_of(text: str) -> str | None:
         data = json.loads(text, parse_int=str)
     except (ValueError, RecursionError):
         return None
-    return data.get("format") if isinstance(data, dict) else None
+    form = data.get("format") if isinstance(data, dict) else None
+    return form if isinstance(form, str) else None
 
 
 def fields(text: str, form: str, expected: set[str]) -> dict:
@@ -139,6 +143,8 @@ def rational_of(value: object, where: str) -> Fraction:
 def prefix_of(key: str, where: str) -> tuple[int, ...]:
     if not TOKENS.fullmatch(key):
         raise Rejected(f"{where}: {key!r} is not a sequence of tokens")
+    if any(len(token) > MOST_DIGITS for token in key.split(",")):
+        raise Rejected(f"{where}: a token of more than {MOST_DIGITS} digits")
     return tuple(map(_whole, key.split(","))) if key else ()
 
 

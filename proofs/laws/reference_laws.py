@@ -30,8 +30,9 @@ def output_law(problem: Problem, verifier: Reference | TreeReference) -> OutputL
     """
     if isinstance(verifier, TreeReference):
         return tree_law(problem, verifier)
-    if not problem.tree.chain:
-        raise InputError(f"{problem.name}: {verifier.name} verifies a single path, and the problem draws a tree")
+    if not problem.tree.block:
+        drawn = problem.tree.drawn
+        raise InputError(f"{problem.name}: {verifier.name} verifies a single path, and the problem draws {drawn}")
     return enumerated_law(problem, verifier) if verifier.rule is None else sub_block_law(problem, verifier.rule)
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
-from ...verifiers.trees.draft_tree import TOP
 from .greedy_block import greedy_bound
 from .recursive_rejection import tree_bound
 from .token_and_block import (
@@ -94,7 +93,7 @@ def _at_most(computing: float, dtype: str, of_sums: float, rows: str) -> float:
 
 def draws_trees(problem: Problem) -> bool:
     """Return whether what is drafted is more than a single path that is drawn."""
-    return not problem.tree.chain or problem.tree.how == TOP
+    return not problem.tree.block
 
 
 def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifies_target: bool = False) -> float:

@@ -17,9 +17,9 @@ DRAFTS, TREES = "drafts", "trees"
 STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} in expectation",
-    STRATEGIES: "no strategy of valid verifiers decodes more than {} in {} iteration{} in expectation, and one does",
+    STRATEGIES: "no strategy of valid verifiers decodes more than {} in {} iteration{} on average, and one reaches it",
     TREES: "no valid rule accepts more than {1} of a draft tree in expectation, and one accepts {0}",
-    DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
+    DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one reaches it",
 }
 
 MAKERS = {VERIFIERS: "make", COUPLINGS: "make_coupling", DRAFTS: "make_transport", TREES: "make_tree_bound"}
@@ -56,9 +56,9 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
         raise SystemExit(_check(checked, given))
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
-    of = of or (VERIFIERS if given.tree.chain else DRAFTS)
-    if not given.tree.chain and of not in (DRAFTS, TREES):
-        raise InputError(f"{given.name}: it draws a tree of several drafts; expected --of {DRAFTS} or {TREES}")
+    of = of or (VERIFIERS if given.tree.block else DRAFTS)
+    if not given.tree.block and of not in (DRAFTS, TREES):
+        raise InputError(f"{given.name}: it draws {given.tree.drawn}; expected --of {DRAFTS} or {TREES}")
     if of != VERIFIERS and iterations:
         raise click.UsageError(f"--iterations is about strategies of verifiers, not about {of}")
     output = Output(json_file)
@@ -74,7 +74,10 @@ def _check(file: str, given: Problem | None) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
     form = check.form_of(text)
+    of_blocks = form not in (check_transport.TRANSPORT_FORMAT, check_tree_bound.TREE_BOUND_FORMAT)
     try:
+        if given and of_blocks and not given.tree.block:
+            raise check.Rejected(f"it is about draft blocks, and {given.name} draws {given.tree.drawn}")
         if form == check_iterations.ITERATIONS_FORMAT:
             from ...proofs.certificates.make_iterations import tables
 

@@ -16,10 +16,11 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, size_of, tree_problem_from
 from draftproof.models.tree_battery import drawing, ragged, tree_audit_battery, tree_battery
 from draftproof.proofs.field import in_field
-from draftproof.proofs.laws.reference_laws import joint_law
+from draftproof.proofs.laws.reference_laws import joint_law, output_law
 from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
 from draftproof.tests.models.schemas import PROBLEM_SCHEMA
 from draftproof.tests.refusals import one_line
+from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.draft_tree import EVERY_WAY, TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
@@ -87,6 +88,18 @@ def test_where_a_single_path_is_expected_a_tree_is_refused():
     with pytest.raises(InputError, match="draws a tree of several drafts"):
         problem_from(with_drafting({"children": [2, 1]}))
     assert problem_from(with_drafting({"paths": 1})).tree.chain
+
+
+def test_where_a_draft_block_is_expected_the_likeliest_tokens_are_refused():
+    """A path of them was judged as if it was drawn from the draft's rows."""
+    likeliest = tree_problem_from(with_drafting({"children": [1, 1], "how": "top"}))
+    for refuses in (
+        lambda: problem_from(with_drafting({"children": [1, 1], "how": "top"})),
+        lambda: output_law(likeliest, reference("block")),
+        lambda: audit("block", problems=[likeliest]),
+    ):
+        with pytest.raises(InputError, match="draws the likeliest tokens"):
+            refuses()
 
 
 def test_an_audit_refuses_a_problem_that_draws_a_tree():

@@ -76,6 +76,16 @@ class Drafting:
         return set(self.children) == {1}
 
     @property
+    def block(self) -> bool:
+        """Return whether a draft block is drawn: a single path, each token from the draft's row."""
+        return self.chain and self.how != TOP
+
+    @property
+    def drawn(self) -> str:
+        """Return what is drawn, in words."""
+        return "a draft block" if self.block else "the likeliest tokens" if self.chain else "a tree of several drafts"
+
+    @property
     def paths(self) -> int | None:
         """Return K, if K independent paths are drawn."""
         independent = self.how == IID and self.parents is None and set(self.children[1:]) <= {1}

@@ -50,7 +50,7 @@ class TreeReference(NamedTuple):
 
     def is_for(self, drafting: Drafting) -> bool:
         """Return whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""
-        if drafting.chain and drafting.how != TOP:
+        if drafting.block:
             return self.drafts != (TOP,)
         fits = {"tree": True, "paths": drafting.paths is not None, "path": drafting.chain}[self.shape]
         return fits and drafting.how in self.drafts

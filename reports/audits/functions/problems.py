@@ -90,8 +90,8 @@ def _refuse(
         )
     if wanted:
         raise InputError(f"{subject.name} verifies blocks, and no trees are drawn for it; expected no drafting")
-    if tree := next((p for p in small if not p.tree.chain), None):
-        raise InputError(f"{tree.name}: it draws a tree of several drafts; expected a problem of a single path")
+    if tree := next((p for p in small if not p.tree.block), None):
+        raise InputError(f"{tree.name}: it draws {tree.tree.drawn}; expected a problem of a single path")
 
 
 def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
@@ -134,9 +134,9 @@ def drawn_for(
     Raises: InputError for a given problem whose tree is drawn in another way.
     """
     if not ways:
-        if tree := next((p for p in problems if not p.tree.chain), None):
+        if tree := next((p for p in problems if not p.tree.block), None):
             raise InputError(
-                f"{tree.name}: it draws a tree of several drafts, and {subject.name} takes no {PARENTS!r}; "
+                f"{tree.name}: it draws {tree.tree.drawn}, and {subject.name} takes no {PARENTS!r}; "
                 "expected a problem of a single path"
             )
         return problems
@@ -151,7 +151,7 @@ def drawn_for(
 
 def _drawn_alike(problem: Problem, ways: Sequence[str]) -> bool:
     """Check whether a single path is drawn as in one of these ways: it has no siblings."""
-    return problem.tree.chain and problem.tree.how != TOP and any(way != TOP for way in ways)
+    return problem.tree.block and any(way != TOP for way in ways)
 
 
 def ways_asked_for(settings: AuditSettings) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def test_the_paper_example_is_certified_at_eleven_ninths():
         ('"expected_accepted":', '"expected_accepted": "2", "expected_accepted":', "'expected_accepted' comes twice"),
         ('"0,0": "', '"+0,0": "1", "0,0": "', "is not a sequence of tokens"),
         ('"gamma": 2', '"gamma": ' + "9" * 5000, "is too long"),
+        ('"0,0": "', '"' + "9" * 5000 + '": "1", "0,0": "', "a token of more than 18 digits"),
         ('"gamma": 2', '"gamma": NaN', "NaN is a float"),
         ('"gamma": 2', '"gamma": ', "cut short"),
         ('"expected_accepted": "11/9"', '"expected_accepted": ' + "[" * 100_000, "nested too deeply"),

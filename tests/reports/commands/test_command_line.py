@@ -94,6 +94,21 @@ def test_a_certificate_is_written_and_says_what_it_proves(problem, words, says, 
     assert "rejected: " in draftproof("certificate", "--check", "c.json", cwd=tmp_path).out
 
 
+LIKELIEST = PAPER.replace('"gamma": 2', '"gamma": 2, "drafting": {"children": [1, 1], "how": "top"}')
+
+
+@pytest.mark.parametrize("words", [(), BY_SEVERAL, BY_COUPLINGS], ids=str)
+@pytest.mark.parametrize("drawn", [TREE, LIKELIEST])
+def test_a_certificate_about_draft_blocks_is_neither_made_nor_accepted_for_other_drafts(words, drawn, tmp_path):
+    """It was: for a path of the likeliest tokens with a bound that a valid rule exceeds."""
+    assert draftproof("certificate", "--problem", PAPER, *words, "--json", "c.json", cwd=tmp_path).status == 0
+    done = draftproof("certificate", "--check", "c.json", "--problem", drawn, cwd=tmp_path)
+    assert (done.status, "rejected: it is about draft blocks, and " in done.out) == (1, True), done.out
+    of = () if "--of" in words else ("--of", "verifiers")
+    done = draftproof("certificate", "--problem", drawn, *words, *of, "--json", "d.json", cwd=tmp_path)
+    assert done.status == 2 and "expected --of drafts" in done.err
+
+
 # ---------------------------------------------------------------- wrong use and bad input
 
 SHORT = '{"vocabulary": 1, "gamma": 1, "target": {"": ["1"], "0": ["1"]}, "draft": {"": ["1"]}}'
@@ -124,6 +139,7 @@ SHORT = '{"vocabulary": 1, "gamma": 1, "target": {"": ["1"], "0": ["1"]}, "draft
         (["forge", "--problem", TABLE, "--out", "o"], 'target: the row after "1,0" is not the row after "0"'),
         (["certificate", "--problem", TREE, "--of", "verifiers", "--json", "t"], "expected --of drafts"),
         (["certificate", "--problem", PAPER, *BY_SEVERAL, *BY_COUPLINGS, "--json", "t"], "not about couplings"),
+        (["law", "block", "--problem", LIKELIEST], "the problem draws the likeliest tokens"),
         (["certificate", "--check", "none.json"], "none.json: cannot be read"),
         (["certificate", "--check", "c.json", "--of", "verifiers"], "either --check FILE"),
         (["certificate"], "needs --problem FILE and --json FILE"),
