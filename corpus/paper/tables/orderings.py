@@ -292,11 +292,12 @@ class CellQuantities:
     def gain(self, drafter: int, gamma: int, cell: MeasurementCell) -> list[float]:
         """E[tau | block] under block verification less that under token verification, of each block."""
         expected = self.expected(cell, drafter, gamma)
-        return differences(expected["block"], expected["token"])
+        return differences(expected["block"], expected["token"], strict=True)
 
     def growth(self, drafters: Iterable[int], high: int, low: int, cell: MeasurementCell) -> list[float]:
         """Return the gain of each block less the gain of its first ``low`` tokens."""
-        return [d for k in drafters for d in differences(self.gain(k, high, cell), self.gain(k, low, cell))]
+        gains = [(self.gain(drafter, high, cell), self.gain(drafter, low, cell)) for drafter in drafters]
+        return [d for longer, shorter in gains for d in differences(longer, shorter, strict=True)]
 
     def accepted(self, better: int, worse: int, gamma: int, cell: MeasurementCell) -> list[float]:
         """E[tau | block] under token verification with two drafters, of the first block of each, the second, ..."""
@@ -315,9 +316,9 @@ class CellQuantities:
         return [value for pair in both for value in differences(*pair)]
 
 
-def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """a - b, as far as both go."""
-    return [x - y for x, y in zip(a, b)]
+def differences(a: Sequence[float], b: Sequence[float], strict: bool = False) -> list[float]:
+    """a - b, as far as both go; strict: of the same blocks, which are as many."""
+    return [x - y for x, y in zip(a, b, strict=strict)]
 
 
 def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) -> list[dict[str, Any]]:

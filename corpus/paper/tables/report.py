@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from draftproof.models.store import stored
+from draftproof_paper.tables.cells import place, require_planned
 from draftproof_paper.tables.orderings import CONFIDENCE_LEVEL, ORDERINGS_ALPHA, Totals, orderings
 from draftproof_paper.tables.paper_comparison import acceptance_lengths, improvements, paper, paper_tables
 from draftproof_paper.tables.plan import CELLS, CELLS_HOLD, PLAIN, Column, MeasurementCell, TablesPlan
@@ -48,7 +49,7 @@ def _block_and_token(drafter: int, gamma: int) -> ColumnPair:
 
 
 def _place(cell: MeasurementCell, drafter: int) -> str:
-    return f"T = {cell.temperature:g}, seed {cell.seed}, prompts {cell.group}, drafter {drafter + 1}"
+    return f"{place(cell)}, drafter {drafter + 1}"
 
 
 def _compare_runs(
@@ -91,7 +92,11 @@ SCHEMA_VERSION = "1.0"
 def tables_report(
     plan: TablesPlan, settings: Mapping[str, Any], cells: Mapping[MeasurementCell, Mapping[str, Any]], planned: int
 ) -> dict[str, Any]:
-    """Everything that the page shows. planned: how many cells the plan has; fewer are there if a run was cut short."""
+    """Everything that the page shows. planned: how many cells the plan has; fewer are there if a run was cut short.
+
+    Raises: InputError as ``require_planned``.
+    """
+    require_planned(plan, cells, planned)
     totals = Totals(cells)
     return {
         "schema_version": SCHEMA_VERSION, "settings": dict(settings), "cells": {"measured": len(cells), "of": planned},
@@ -103,7 +108,10 @@ def tables_report(
 
 
 def judged_again(folder: Path, planned: int) -> dict[str, Any]:
-    """Return the report of a run from its cells alone, without models. planned: how many cells the plan has."""
+    """Return the report of a run from its cells alone, without models. planned: how many cells the plan has.
+
+    Raises: InputError as ``require_planned``.
+    """
     settings, rows = stored(folder / CELLS, CELLS_HOLD)
     cells = {MeasurementCell(*row.key): row.row for row in rows}
     return tables_report(TablesPlan.from_json(settings), settings, cells, planned)
