@@ -40,7 +40,9 @@ def over_one_step(right: Callable[[Row, Row], bool], says: str, pairs: Sequence[
 def reaches_the_bound(measure: Measure, problems: Sequence[Problem]) -> ClaimJudgement:
     """Return whether a rule accepts as much as any valid rule, by the certificate of the bound on trees."""
     for problem in problems:
-        mine, (reached, _) = measure(problem), largest_acceptance(problem)
+        mine, (reached, bound) = measure(problem), largest_acceptance(problem)
+        if as_float(mine - bound) > CERTIFIED_TO:
+            return ClaimJudgement(REFUTED, f"E[tau] {figure(mine)}, above the bound {as_float(bound):.4f}", problem)
         if as_float(reached - mine) > CERTIFIED_TO:
             on = f"E[tau] {figure(mine)}, and a valid rule of the certificate reaches {as_float(reached):.4f}"
             return ClaimJudgement(REFUTED, on, problem)

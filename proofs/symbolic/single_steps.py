@@ -145,7 +145,7 @@ def token(rule: SubBlockRule, size: int) -> Query:
     """
     p, b, s = z3.Reals("p b s")
     kept = rule.survive(p, b, s)
-    rest = residual([b], [s], p)[0]
+    rest = rule.rest([b], [s], p)[0]
     drafted = z3.And(kept >= 0, kept <= 1, *_shares(p, b, s, s * kept, rest))
     never = z3.And(*_shares(p, b, s, z3.RealVal(0), rest))
     return Query(z3.If(s > 0, drafted, never), [p >= 0, p <= 1, b >= 0, b <= 1, s >= 0, s <= 1])
@@ -159,8 +159,9 @@ def bounds(rule: SubBlockRule, size: int) -> Query:
 
 
 def lemma_3(rule: SubBlockRule, size: int) -> Query:
+    """Ask whether h_gamma = p_gamma, where the induction begins, and its step."""
     p, _, m, _, h, given = step_of(rule, size)
-    return Query(total(m) + h * (1 - total(m)) == p, given)
+    return Query(z3.And(rule.accept_all(p) == p, total(m) + h * (1 - total(m)) == p), given)
 
 
 def law(rule: SubBlockRule, size: int) -> Query:
@@ -192,7 +193,7 @@ def dominance(rule: SubBlockRule, size: int) -> Query:
 def joint_token(rule: SubBlockRule, size: int) -> Query:
     """Ask whether M_s p' = p M_b for a drafted token, and residual and shortfall leave min(p M_b, M_s)."""
     p, b, s = z3.Reals("p b s")
-    both, rest, short = minimum(p * b, s), residual([b], [s], p)[0], positive_part(s - p * b)
+    both, rest, short = minimum(p * b, s), rule.rest([b], [s], p)[0], positive_part(s - p * b)
     followed = z3.Implies(s > 0, s * rule.survive(p, b, s) == p * b)
     given = [p >= 0, b >= 0, b <= 1, s >= 0, s <= 1]
     return Query(z3.And(followed, *_shares(p, b, s, both, rest), short == s - both), given)
@@ -207,8 +208,10 @@ def joint_bounds(rule: SubBlockRule, size: int) -> Query:
 
 
 def lemma_9(rule: SubBlockRule, size: int) -> Query:
+    """Ask whether h_gamma = min(1, p), where the induction begins, and its step."""
     p, _, m, _, h, given = step_of(rule, size, most=None)
-    return Query(total(m) + (1 - total(m)) * h == minimum(p, 1), given)
+    last = rule.accept_all(p) == minimum(p, 1)
+    return Query(z3.And(last, total(m) + (1 - total(m)) * h == minimum(p, 1)), given)
 
 
 def lemma_8(rule: SubBlockRule, size: int) -> Query:
@@ -217,7 +220,7 @@ def lemma_8(rule: SubBlockRule, size: int) -> Query:
     """
     p, w = z3.Real("p"), reals("w", size)
     s, row_s = _row("s", size)
-    both, left, over = [minimum(x, y) for x, y in zip(w, s)], residual(w, s), residual(s, w)
+    both, left, over = [minimum(x, y) for x, y in zip(w, s)], rule.rest(w, s, z3.RealVal(1)), residual(s, w)
     each = [z3.And(m + rest == x, m + more == y) for m, rest, more, x, y in zip(both, left, over, w, s)]
     return Query(z3.And(total(left) == p - total(both), *each), [*row_s, *(x >= 0 for x in w), total(w) == p], "QF_LRA")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from draftproof.corpus.literature import any_order, lossy, recent, watermarks
+from draftproof.corpus.literature import any_order, literature_claims, lossy, recent, watermarks
 from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED
 from draftproof.corpus.literature.strangers import dd_tree
 from draftproof.models.battery import toy
@@ -12,7 +12,7 @@ from draftproof.proofs.field import QQ
 from draftproof.proofs.laws.reference_laws import total_variation
 from draftproof.verifiers.arithmetic import minimum
 from draftproof.verifiers.trees import global_resolution, lossy_steps
-from draftproof.verifiers.trees.lossy_steps import entropy_adaptive_step, judge_step
+from draftproof.verifiers.trees.lossy_steps import entropy_adaptive_step, judge_step, thresholds_step
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.exact
@@ -72,7 +72,21 @@ TOO_LARGE = lambda p, q, n, bound=recent.matching_bound: bound(p, q, n) * QQ(6, 
 CASCADE = lambda: lossy.keeps_what_is_asked(("token",), lossy.CASCADES, [toy(2)])  # noqa: E731
 WATERMARK = lambda: watermarks.lossless_over_keys(True)  # noqa: E731
 BEST_FIRST = lambda: recent.best_first_has_the_most_mass(False)  # noqa: E731
+
+
+def again_from_the_target(*tenths):
+    """Thresholds whose last token, after all rejections, comes from the target with the siblings."""
+    right = thresholds_step(*tenths)
+
+    def step(siblings, chance):
+        chosen = right(siblings, chance)
+        return chosen if chosen.accepted else chosen._replace(token=chance.draw(siblings.target))
+
+    return step
+
+
 PLANTED = [
+    (literature_claims.JUDGES["thresholds-of-distinct"], literature_claims, "thresholds_step", again_from_the_target),
     (lossy.judge_variation, lossy, "judge_step", MORE),
     (lossy.top_n_is_kept_or_sampled, lossy, "among_the_best", lambda p, x: p[x] == max(p)),
     (lossy.typical_is_kept_or_sampled, lossy, "is_typical", lambda p, x: True),
@@ -147,3 +161,8 @@ def test_every_key_is_gone_through_and_a_repeated_context_repeats_its_token_unle
     law, fresh = (watermarks.text_over_keys(HALF, 3, fresh_where_repeated=anew) for anew in (False, True))
     assert set(law) == {(0, 0, 0), (0, 1, 0), (0, 1, 1), (1, 1, 1), (1, 0, 0), (1, 0, 1)}
     assert set(fresh.values()) == {QQ(1, 8)} and total_variation(law, fresh) == QQ(1, 4)
+
+
+def test_a_rule_that_accepts_more_than_any_valid_one_does_not_reach_the_bound():
+    judged = recent.reaches_the_bound(lambda problem: QQ(2), [drawing(toy(2), 2, 1)])
+    assert judged.verdict == REFUTED and "above the bound" in judged.on

@@ -5,8 +5,9 @@ import time
 import pytest
 import z3
 
-from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, lemma_8
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask, joint_token, lemma_3, lemma_8, lemma_9, token
 from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
+from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
 
 pytestmark = pytest.mark.symbolic
@@ -18,6 +19,24 @@ def test_the_same_query_about_a_defect_has_a_counterexample(lemma, size):
     found = ask(OF_LEMMAS[lemma.name].asked(lemma, size))
     assert found.verdict == "refuted"
     assert found.detail is not None
+
+
+FROM_THE_TARGET = {"rest": lambda target, draft, survival: list(target)}
+
+
+@pytest.mark.parametrize(
+    ("query", "rule", "defect"),
+    [
+        (lemma_3, block.RULE, {"accept_all": lambda survival: z3.RealVal(1)}),
+        (lemma_9, greedy.RULE, {"accept_all": lambda survival: z3.RealVal(0)}),
+        (token, block.RULE, FROM_THE_TARGET), (joint_token, greedy.RULE, FROM_THE_TARGET),
+        (lemma_8, greedy.RULE, FROM_THE_TARGET),
+    ],
+)  # fmt: skip
+def test_where_the_induction_begins_and_what_a_rejection_draws_from_are_asked_of_the_code(query, rule, defect):
+    """Both were taken from the library, and lemmas held of rules with others."""
+    assert ask(query(rule, 2)).verdict == "holds"
+    assert ask(query(rule._replace(**defect), 2)).verdict == "refuted"
 
 
 @pytest.mark.parametrize("size", [2, 8])
