@@ -316,7 +316,7 @@ class CellQuantities:
         return [value for pair in both for value in differences(*pair)]
 
 
-def differences(a: Sequence[float], b: Sequence[float], strict: bool = False) -> list[float]:
+def differences(a: Sequence[float], b: Sequence[float], *, strict: bool = False) -> list[float]:
     """a - b, as far as both go; strict: of the same blocks, which are as many."""
     return [x - y for x, y in zip(a, b, strict=strict)]
 
