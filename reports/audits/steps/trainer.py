@@ -160,7 +160,7 @@ def read_rollouts(file: str | Path) -> Rollouts:
 
 def _scored(rollouts: Rollouts) -> _Scored:
     if not isinstance(rollouts, Mapping):
-        raise InputError(f"rollouts of type {type(rollouts).__name__}, expected a mapping from requests to texts")
+        raise InputError(f"rollouts of type {type(rollouts).__name__}, expected a dictionary by request")
     starts, lengths, names = dict[int, int](), dict[int, int](), dict[int, int | str]()
     tokens, logprobs, end = list[Array](), list[Array](), 0
     for name, text in rollouts.items():
