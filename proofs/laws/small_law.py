@@ -18,7 +18,6 @@ from ...verifiers.registry import reference
 from ...verifiers.trees.draft_tree import CONTEXT, DraftTree
 from ..claims import coupling_bound
 from ..field import QQ, rational
-from ..rounding.rounding_allowed import draws_trees
 from . import verdict_rule
 from .law import ASKED_AGAIN, MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .reference_laws import (
@@ -115,7 +114,7 @@ class Measurement(Law):
     @property
     def draws_trees(self) -> bool:
         """Return whether what is drafted is more than a single path."""
-        return draws_trees(self.problem)
+        return not self.problem.tree.block
 
     def tree(self, tokens: Prefix) -> tuple[DraftTree, Any]:
         """Return the draft tree with these tokens, and the probability with which it is drawn."""

@@ -14,7 +14,6 @@ from ..interception.outcomes import decoded
 from ..rounding.rounding_allowed import (
     EPSILON,
     MOST,
-    draws_trees,
     excused,
     explained_by_its_theorem,
     explained_by_rounding,
@@ -75,7 +74,7 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]],
         reason = f"its distribution is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
 
     def bounds(kind: str) -> tuple[float, float]:
-        if kind != dtype and not (own_rule or modifies_target or draws_trees(problem)):
+        if kind != dtype and not (own_rule or modifies_target or not problem.tree.block):
             of_sums = rows_as_they_are(in_use, *off)
             theorem = explained_by_rounding(in_use, kind, problem.vocabulary * EPSILON[kind])  # divided by their sums
             return rounding_allowed(problem.gamma, kind, of_sums, dtype), min(theorem + of_sums, MOST)

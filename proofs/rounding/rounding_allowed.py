@@ -91,11 +91,6 @@ def _at_most(computing: float, dtype: str, of_sums: float, rows: str) -> float:
     return min(computing + of_sums, 1e-12 if rows == "float64" else MOST)
 
 
-def draws_trees(problem: Problem) -> bool:
-    """Return whether what is drafted is more than a single path that is drawn."""
-    return not problem.tree.block
-
-
 def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifies_target: bool = False) -> float:
     """Return the total variation that rounding of the reference's formulas can make on this problem.
 
@@ -109,7 +104,7 @@ def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifi
     given = problem, EPSILON[dtype], lattice, off + LOGARITHMS, last_draw
     if modifies_target:
         bound = greedy_bound(*given)
-    elif draws_trees(problem):
+    elif not problem.tree.block:
         bound = tree_bound(*given)
     else:
         bound = max(problem_bound(*given), token_bound(*given))

@@ -250,6 +250,10 @@ def _left(shares_of: Mapping[str, tuple[int, int]], count: Callable[[int, int], 
     return ", ".join(f"{count(*counts)} of {counts[1]} {where[dtype]}" for dtype, counts in partial.items())
 
 
+def _largest_limit(items: Sequence[Evidence]) -> float:
+    return max(float(e.limit) for e in items if e.limit is not None)
+
+
 def _gaps(items: Sequence[Evidence]) -> list[str]:
     """Say which laws are missing, and what of the others is not known."""
     sampled = [e for e in items if e.method.sampled]
@@ -257,16 +261,13 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
     sentences = []
     if unsampled := {case for case in lawless if case[:2] not in {e.case for e in sampled}}:
         sentences.append(f"{counted(len(unsampled), 'distribution')} neither computed nor sampled")
-    limits: dict[bool, list[float]] = {True: [], False: []}  # of bets, or not
-    for e in sampled:
-        if e.bound is not None and e.limit is not None and not e.refuted:
-            limits[isinstance(e.detail, BettingDetail)].append(float(e.limit))
-    if limits[False]:
-        sentences.append(f"deviations below TV {max(limits[False]):.2g} where only samples were taken")
-    if limits[True]:
+    limited = [e for e in sampled if e.bound is not None and e.limit is not None and not e.refuted]
+    if others := [e for e in limited if not isinstance(e.detail, BettingDetail)]:
+        sentences.append(f"deviations below TV {_largest_limit(others):.2g} where only samples were taken")
+    if bets := [e for e in limited if isinstance(e.detail, BettingDetail)]:
         sentences.append(
-            f"shifts of probability below {max(limits[True]):.2g} in the sets of tokens that are bet on, and any shift "
-            "that all of these sets leave as they are"
+            f"shifts of probability below {_largest_limit(bets):.2g} in the sets of tokens that are bet on, and any "
+            "shift that all of these sets leave as they are"
         )
     if real := [e.law.real_calls for e in items if e.law.real_calls]:
         limit, calls = max(r.limit for r in real), max(r.calls for r in real)

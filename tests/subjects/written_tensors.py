@@ -4,7 +4,7 @@ import torch
 
 from draftproof.verifiers.adapters.calling_convention import declare
 
-_LAST, _FIRST = [None], []
+_LAST = [None]
 
 
 def _emitted(target, draft, excluded, tokens):
@@ -40,15 +40,7 @@ def _known_again(target, draft, tokens):
     return _emitted(target, draft, draft if ready else torch.zeros_like(draft), tokens)
 
 
-def _in_the_first_it_got(target, draft, tokens):
-    """Right after its first call: it writes to a part of the first rows that it got."""
-    if not _FIRST or _FIRST[0].shape != draft.shape:
-        _FIRST[:] = [target[:-1]]
-    _FIRST[0][...] = 0.0
-    return _emitted(target, draft, draft, tokens)
-
-
-after_use, before_use, through_numpy, known_again, in_the_first = (
+after_use, before_use, through_numpy, known_again = (
     declare(verify, array="torch")
-    for verify in (_written_after_use, _written_before_use, _written_through_numpy, _known_again, _in_the_first_it_got)
+    for verify in (_written_after_use, _written_before_use, _written_through_numpy, _known_again)
 )

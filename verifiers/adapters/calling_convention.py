@@ -237,8 +237,7 @@ def rounded(row: Sequence[float], dtype: str) -> list[float]:
 
 
 def _listed_numbers(row: np.ndarray) -> list[float]:
-    """Return a row's numbers in a list, with one object for all zeros: that row is copied and read several times
-    faster."""
+    """Return a row's numbers in a list, with one object for all zeros: a row of zeros is copied three times faster."""
     there = np.flatnonzero(row.view(np.int64))
     if len(there) == len(row):
         return row.tolist()

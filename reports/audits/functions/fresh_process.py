@@ -90,13 +90,13 @@ def measured_again(session: FunctionSession, sandbox: Sandbox, problem: Problem,
 class Elsewhere:
     """A process with another clock, host, environment and hash seed, and arrays with gaps, with a thread that asks it.
 
-    read: what calls asked of their surroundings so far: those variables of the environment have other values there.
-    first: the problem of the audit's first law; a twin of it is the first that the subject is called on.
+    variables: of the environment, with their values there. first: the problem of the audit's first law; a twin of it is
+      the first that the subject is called on.
     """
 
-    def __init__(self, session: FunctionSession, read: Iterable[Read], first: Problem):
+    def __init__(self, session: FunctionSession, variables: Mapping[str, str | None], first: Problem):
         given, settings = session.subject.handed_over, session.settings
-        self.variables, self.first, self.ended = _flipped({r.key for r in read if r.key}), first, False
+        self.variables, self.first, self.ended = variables, first, False
         self.sandbox = sandbox_of(
             session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout,
             memory=settings.memory, time=session.time, elsewhere=self.variables,
@@ -137,15 +137,14 @@ class FreshProcess:
     Use as a context manager. Where the audit may use several processes, they are measured beside the others from then
     on.
     groups: what is measured there, from the last to the first, in each its twins first; in the first dtype alone.
-    read, first: as of ``Elsewhere``. ahead: a process that was begun before; it is used if no more was read since.
+    variables, first: as of ``Elsewhere``. ahead: a process that was begun before, used if its variables are the same.
     """
 
-    def __init__(self, session: FunctionSession, groups: Sequence[Variants], read: Iterable[Read], first: Problem,
-                 ahead: Elsewhere | None = None):  # fmt: skip
+    def __init__(self, session: FunctionSession, groups: Sequence[Variants], variables: Mapping[str, str | None],
+                 first: Problem, ahead: Elsewhere | None = None):  # fmt: skip
         self.session, self.groups = session, groups if session.dtype == session.subject.dtypes[0] else ()
-        self.process = Elsewhere(session, read, first)
-        if ahead and not ahead.ended and ahead.variables == self.process.variables:
-            self.process = ahead
+        fits = ahead and not ahead.ended and ahead.variables == variables
+        self.process = ahead if ahead and fits else Elsewhere(session, variables, first)
         self._laws: list[tuple[Variants, int, Future[Repeated]]] = []
 
     def __enter__(self) -> "FreshProcess":
@@ -197,7 +196,8 @@ class FreshProcess:
         return Difference(f"in a fresh process its distribution on {problems[k].name} differs", problems=problems)
 
 
-def _flipped(variables: set[str]) -> dict[str, str | None]:
-    """Return other values of variables that were read, unless all were: none where one is set."""
+def flipped(read: Iterable[Read]) -> dict[str, str | None]:
+    """Return other values of variables that calls read, unless all were read: none where one is set."""
+    variables = {r.key for r in read if r.key}
     wanted = variables - NEEDED if len(variables) <= MOST_VARIABLES else ()
     return {variable: None if variable in os.environ else "1" for variable in wanted}

@@ -22,7 +22,7 @@ from ....proofs.laws.small_law import Measurement
 from ....verifiers.trees.draft_tree import TOP
 from .differences import Difference, asked, described_call, shown_by, some_of
 from .driven_state import withdraw_for_driven_state
-from .fresh_process import STAGE, Elsewhere, FreshProcess, Repeated, Variants, measured_again
+from .fresh_process import STAGE, Elsewhere, FreshProcess, Repeated, Variants, flipped, measured_again
 from .session import FunctionSession, of_each_size, size_drafted
 
 MOST_PATHS = 24
@@ -81,7 +81,7 @@ def begun_elsewhere(session: FunctionSession, first: Measurement) -> Elsewhere |
     if session.driven:
         return None
     try:
-        process = Elsewhere(session, _reads_of(session)[0], first.problem)
+        process = Elsewhere(session, flipped(_reads_of(session)[0]), first.problem)
     except RunFailed:
         return None
     if session.jobs > 1 and session.dtype == session.subject.dtypes[0]:
@@ -176,7 +176,7 @@ def _examined(
     problems = [problem, *twins(problem)]
     variants = [Variants(original, problems, only), *_other_sizes(session, known, original)]
     first = ahead.first if ahead else original.problem
-    with FreshProcess(session, variants, _reads_of(session)[0], first, ahead) as fresh:
+    with FreshProcess(session, variants, flipped(_reads_of(session)[0]), first, ahead) as fresh:
         here = [measured_again(session, session.sandbox, p, only) for p in problems]
         if only is None:
             laws += [r.measurement for r in here[1:]]

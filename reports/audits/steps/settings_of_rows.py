@@ -279,7 +279,7 @@ def made(given: Given, settings: Mapping[str, Any]) -> Made:
     return Made(scores, certain, (least, most), highest, off)
 
 
-def _near(values: Array, threshold: float, off: float = 0.0) -> Array:
+def _near(values: Array, threshold: float, off: Array | float) -> Array:
     return np.abs(values - threshold) <= (1e-4 + off) * np.maximum(np.abs(values), abs(threshold))
 
 
@@ -327,8 +327,8 @@ def _min_p(row: Made, p: float) -> Array:
     most, least = row.scores.max(), max(row.scores.max(), row.highest)
     odds = np.exp(row.scores - most)
     stays = np.where(np.exp(row.scores - least) >= p, 1, 0)
-    near = np.abs(odds - p) <= (1e-4 + np.expm1(row.off + row.off[row.scores.argmax()])) * np.maximum(odds, p)
-    return np.where(near, 0, np.where(odds >= p, stays, -1))
+    off = np.expm1(row.off + row.off[row.scores.argmax()])
+    return np.where(_near(odds, p, off), 0, np.where(odds >= p, stays, -1))
 
 
 class RowCut(NamedTuple):

@@ -68,7 +68,6 @@ def verify(target_probs, draft_probs, draft_tokens, rng):
 
 
 def test_every_path_is_called_with_plain_numbers_and_what_it_asks_is_noted(tmp_path):
-    """Also where a path is not replayed because an index of its row is called."""
     problem = next(p for p in wide_battery() if p.name == "wide-ids-V32000-gamma1")
     subject = tmp_path / "subject.py"
     subject.write_text(ASKS, encoding="utf-8")
