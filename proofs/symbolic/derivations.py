@@ -12,6 +12,7 @@ What holds for every gamma comes from one step of the code by recurrence, solved
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple, cast
 
 import sympy
@@ -147,12 +148,26 @@ def costs_hold(target_runs: Callable[[int], int] = lambda rows: 1) -> bool:
     return True
 
 
-def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
+ALPHAS = QQ(1, 10), QQ(1, 2), QQ(4, 5), QQ(9, 10)
+"""Acceptance rates at which the best gamma of the code is compared."""
+
+COSTS = QQ(1, 20), QQ(1, 5), QQ(1, 2), QQ(2)
+"""Costs c of a draft step with which it is compared."""
+
+FAR = 40
+"""Largest gamma that is compared, above the best one at each of those rates and costs."""
+
+
+def stopping_rule_holds(
+    time: sympy.Expr = 1 + COST * GAMMA, best_gamma: Callable[[Any, Any], int] = closed_forms.best_gamma
+) -> bool:
     """Check that the gain of gamma + 1 over gamma has the sign of a falling function of gamma, alpha - c at 0.
 
     The gain, times both times, with A = alpha^gamma > 0: alpha A (1 + c gamma) - c (1 - alpha A) / (1 - alpha). It
     falls by alpha A (1 - alpha) (1 + c gamma + c) > 0. Once it is not positive it never is again, so the first gamma
-    that is not improved on is the best of all: ``closed_forms.best_gamma``.
+    that is not improved on is the best of all, and what ``closed_forms.best_gamma`` returns for ``ALPHAS`` and
+    ``COSTS``.
+
     time: of an iteration, over that of a target step.
     """
     power = sympy.Symbol("A")
@@ -163,7 +178,14 @@ def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
         return False
     change = gain.subs({GAMMA: GAMMA + 1, power: ALPHA * power}, simultaneous=True) - gain
     m, d = sympy.symbols("m d")
-    return positive(change.subs(ALPHA, m / (m + d))) < 0
+    if not positive(change.subs(ALPHA, m / (m + d))) < 0:
+        return False
+    for alpha, cost in product(ALPHAS, COSTS):
+        at_once = factor.subs({ALPHA: alpha, COST: cost})
+        factors: list[Any] = [at_once.subs(GAMMA, gamma) for gamma in range(FAR + 1)]
+        if best_gamma(alpha, cost) != factors.index(max(factors)):
+            return False
+    return True
 
 
 def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + alpha) / (1 + c)) -> bool:
@@ -191,7 +213,8 @@ DERIVATIONS = [
     _derived(TOKENS, "(1 - a^{gamma+1}) / (1 - a) by recurrence", "every gamma; the code's step at V 2, gamma 1..4",
              every_gamma_holds),
     _derived(TIME, "wall-time and operations factors", "all alpha and c, gamma 1..6", costs_hold),
-    _derived(TIME, "best gamma: the first not improved on", "all alpha and c, every gamma", stopping_rule_holds),
+    _derived(TIME, "best gamma: the first not improved on", "all alpha and c, every gamma; the code at 16 pairs",
+             stopping_rule_holds),
     _derived(TIME, "improvement iff alpha > c, by (1 + a) / (1 + c)", "all alpha and c, every gamma",
              least_gain_holds),
     _derived(LENIENCE, "bias = what lenience adds to acceptance", "all rows and l, V 2..3, gamma 1..2",

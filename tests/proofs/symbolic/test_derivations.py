@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 import sympy
 
-from draftproof.proofs.symbolic.derivations import DERIVATIONS
+from draftproof.proofs import closed_forms
+from draftproof.proofs.symbolic.derivations import DERIVATIONS, stopping_rule_holds
 from draftproof.proofs.symbolic.generic_rows import UndecidedError, cancelled, cell, positive, positives
 from draftproof.tests.proofs.symbolic.mutants import OF_DERIVATIONS
 
@@ -17,6 +18,12 @@ pytestmark = pytest.mark.symbolic
 @pytest.mark.parametrize("derivation", DERIVATIONS, ids=lambda d: d.what)
 def test_the_same_check_of_something_wrong_does_not(derivation):
     assert OF_DERIVATIONS[derivation.what]() is False
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_the_best_gamma_of_the_code_is_compared(more):
+    assert stopping_rule_holds()
+    assert not stopping_rule_holds(best_gamma=lambda alpha, cost: closed_forms.best_gamma(alpha, cost) + more)
 
 
 # Numbers ordered by proof
