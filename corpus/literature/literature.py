@@ -25,7 +25,7 @@ from draftproof.proofs.laws.tree_laws import enumerated_tree_law
 from draftproof.verifiers.chance import NothingToDrawError
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.trees.descent import descend
-from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.draft_tree import HUB, IID, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.k_seq import k_sequential_selection
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
 from draftproof.verifiers.trees.shared_gumbel import coupled
@@ -39,6 +39,13 @@ class ClaimJudgement(NamedTuple):
     verdict: str
     on: str
     witness: Problem | None = None
+
+
+def held(examined: int, says: str) -> ClaimJudgement:
+    """Return that a claim holds on so many. Raises: ValueError for none, on which every claim holds."""
+    if examined == 0:
+        raise ValueError(f"nothing was examined: {says}")
+    return ClaimJudgement(HOLDS, says)
 
 
 class LiteratureClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,7 +106,7 @@ def at_least(
         if less > more and as_float(less - more) > allowed:
             witness = drawing(pair, *children, how=how) if children else pair
             return ClaimJudgement(REFUTED, f"{figure(more)} against {figure(less)}", witness)
-    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
+    return held(len(pairs), f"{len(pairs)} pairs of models")
 
 
 SIDE = r"(?:(\d+) )?([a-z-]+)(?: ([\dx]+)(?: ([a-z-]+))?)?"
@@ -148,7 +155,7 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement
             w, tv = evidence.witness, figure(evidence.total_variation)
             observed = figure(rational(w.observed))
             return ClaimJudgement(REFUTED, f"TV {tv}: `{w.sequence}` has {observed}, expected {w.expected}", problem)
-    return ClaimJudgement(HOLDS, f"{examined} problems")
+    return held(examined, f"{examined} problems")
 
 
 def lossless_where_meant(name: str) -> ClaimJudgement:
@@ -165,7 +172,7 @@ def same_law(one: str | Rule, other: str | Rule, problems: Sequence[Problem]) ->
         if laws[0] != laws[1]:
             tau = [expected_accepted(law) for law in laws]
             return ClaimJudgement(REFUTED, f"TV {total_variation(*laws)}, E[tau] {tau[0]} against {tau[1]}", problem)
-    return ClaimJudgement(HOLDS, f"the same law on {len(problems)} problems")
+    return held(len(problems), f"the same law on {len(problems)} problems")
 
 
 def opposite(judgement: ClaimJudgement, says: str) -> ClaimJudgement:
@@ -243,13 +250,13 @@ def best_on_single_paths() -> ClaimJudgement:
 
 
 def greedy_output() -> ClaimJudgement:
-    """Every lossless rule, every way of drafting, a target that is sure of its token."""
+    """Judge every lossless rule, every way of drafting, with a target that is sure of its token."""
     pairs = [drawn(3, 2, "one-hot-target", seed) for seed in range(3)]
-    shapes = [((2, 1), IID), ((2, 2), WITHOUT_REPLACEMENT), ((2, 2), TOP), ((1, 1), IID)]
+    shapes = [((2, 1), IID), ((2, 2), WITHOUT_REPLACEMENT), ((2, 2), TOP), ((2, 2), HUB), ((1, 1), IID)]
     problems = [drawing(pair, *children, how=how) for pair in pairs for children, how in shapes]
     examined = 0
-    for rule in TREE_REFERENCES.values():
-        fitting = [p for p in problems if rule.lossless and rule.is_for(p.tree)]
+    for rule in (r for r in TREE_REFERENCES.values() if r.lossless):
+        fitting = [p for p in problems if rule.is_for(p.tree)]
         judged = lossless(rule, fitting)
         if judged.verdict == REFUTED:
             return judged

@@ -6,7 +6,7 @@ from itertools import combinations, combinations_with_replacement, pairwise, pro
 from math import factorial, prod
 from typing import Any
 
-from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
+from draftproof.corpus.literature.literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure, held
 from draftproof.corpus.literature.strangers import dd_tree
 from draftproof.models.battery import drawn
 from draftproof.models.law import Prefix
@@ -34,7 +34,7 @@ def over_one_step(right: Callable[[Row, Row], bool], says: str, pairs: Sequence[
     for pair in pairs:
         if not right(*rows(pair)):
             return ClaimJudgement(REFUTED, says, pair)
-    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
+    return held(len(pairs), f"{len(pairs)} pairs of models")
 
 
 def reaches_the_bound(measure: Measure, problems: Sequence[Problem]) -> ClaimJudgement:
@@ -46,7 +46,7 @@ def reaches_the_bound(measure: Measure, problems: Sequence[Problem]) -> ClaimJud
         if as_float(reached - mine) > CERTIFIED_TO:
             on = f"E[tau] {figure(mine)}, and a valid rule of the certificate reaches {as_float(reached):.4f}"
             return ClaimJudgement(REFUTED, on, problem)
-    return ClaimJudgement(HOLDS, f"the bounds of {len(problems)} problems, certified")
+    return held(len(problems), f"the bounds of {len(problems)} problems, certified")
 
 
 # Global Resolution
@@ -216,7 +216,7 @@ def coupling_is_valid_in_the_plain_loop(pairs: Sequence[Problem], paths: int) ->
         if value > bound + CERTIFIED_TO:
             on = f"the coupling's E[tau] is {value:.4f}, of valid rules at most {bound:.4f}"
             return ClaimJudgement(REFUTED, on, problem)
-    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
+    return held(len(pairs), f"{len(pairs)} pairs of models")
 
 
 def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgement:
@@ -225,7 +225,7 @@ def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgem
         values = [coupling_value(pair, k) for k in range(1, most + 1)]
         if any(after < before - CERTIFIED_TO for before, after in pairwise(values)):
             return ClaimJudgement(REFUTED, f"{values}", pair)
-    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models, up to {most} drafts")
+    return held(len(pairs), f"{len(pairs)} pairs of models, up to {most} drafts")
 
 
 # Best-first trees

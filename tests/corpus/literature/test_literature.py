@@ -4,6 +4,7 @@ from fractions import Fraction as F
 
 import pytest
 
+from draftproof.corpus.literature import recent
 from draftproof.corpus.literature.lattice import lattice_pairs
 from draftproof.corpus.literature.literature import (
     DOES_NOT_HOLD,
@@ -120,6 +121,26 @@ def test_an_ordering_is_refuted_by_the_first_pair_that_breaks_it_and_holds_where
     judged = at_least(ONE_STEP, lambda pair: F(1, 2), lambda pair: max(pair.target.row(())), (2,))
     assert (judged.verdict, judged.witness.tree.children) == (REFUTED, (2,))
     assert judged.witness.target == ONE_STEP[0].target
+
+
+SURE = next(p for p in ONE_STEP if p.target.row(()) == p.draft.row(()) == (0, 1))
+"""Two drafts are equal, and SpecHub, which is for distinct ones, has nothing to draw from."""
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        lambda: lossless(tree_reference("traversal"), []),
+        lambda: lossless(tree_reference("spec-hub"), [drawing(SURE, 2)]),  # passed over
+        lambda: at_least([], lambda pair: 1, lambda pair: 1), lambda: same_law("block", "token", []),
+        lambda: recent.reaches_the_bound(lambda problem: 0, []),
+        lambda: recent.over_one_step(lambda p, q: True, "", []), lambda: recent.coupling_gains_by_drafts([], 2),
+        lambda: recent.coupling_is_valid_in_the_plain_loop([], 2),
+    ],
+)  # fmt: skip
+def test_a_judge_that_examined_nothing_says_so(judge):
+    with pytest.raises(ValueError, match="nothing was examined"):
+        judge()
 
 
 def test_two_laws_are_the_same_or_not():
