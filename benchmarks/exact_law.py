@@ -8,6 +8,7 @@ tree by tree.
 
 import platform
 import time
+from functools import partial
 
 from sympy import Rational
 
@@ -17,7 +18,7 @@ from draftproof.models.tree_battery import drawing
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, sub_block_law
-from draftproof.proofs.laws.tree_laws import drawn_trees, tree_law
+from draftproof.proofs.laws.tree_laws import drawn_trees, enumerated_tree_law, formulas_of
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees import (
     global_resolution,
@@ -102,7 +103,8 @@ def trees():
         children = (1,) * 6 if rule.shape == "path" else (2, 1, 1)
         for how in rule.drafts:
             problem = in_field(drawing(drawn(3, len(children), "generic"), *children, how=how))
-            taken, _ = seconds(lambda rule=rule, problem=problem: (forget(), tree_law(problem, rule)))
+            law = formulas_of(rule) or partial(enumerated_tree_law, verify=rule.verify)
+            taken, _ = seconds(lambda law=law, problem=problem: (forget(), law(problem)))
             replayed, kernel = seconds(lambda rule=rule, problem=problem: tree_kernel(problem, rule.verify))
             entries = sum(map(len, kernel.values()))
             per_entry = 1e6 * taken / entries

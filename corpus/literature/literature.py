@@ -21,7 +21,7 @@ from draftproof.proofs.certificates import check, make
 from draftproof.proofs.certificates.make_transport import transport_bound
 from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws.reference_laws import expected_accepted, output_law, total_variation
-from draftproof.proofs.laws.tree_laws import enumerated_tree_law
+from draftproof.proofs.laws.tree_laws import enumerated_tree_law, formulas_for
 from draftproof.verifiers.chance import NothingToDrawError
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.trees.descent import descend
@@ -139,7 +139,7 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement
 
     Where a rule is not meant for the problem it may have nothing to draw from; such a problem is passed over.
     """
-    examined = 0
+    examined = by_formulas = 0
     for problem in problems:
         exact = in_field(problem)
         meant = rule.is_for(exact.tree)
@@ -151,11 +151,12 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement
             continue
         evidence = claims.lossless(exact, law)
         examined += 1
+        by_formulas += meant and formulas_for(exact, rule) is not None
         if evidence.witness:
             w, tv = evidence.witness, figure(evidence.total_variation)
             observed = figure(rational(w.observed))
             return ClaimJudgement(REFUTED, f"TV {tv}: `{w.sequence}` has {observed}, expected {w.expected}", problem)
-    return held(examined, f"{examined} problems")
+    return held(examined, f"{examined} problems" + (f", {by_formulas} by its formulas" if by_formulas else ""))
 
 
 def lossless_where_meant(name: str) -> ClaimJudgement:
@@ -165,10 +166,10 @@ def lossless_where_meant(name: str) -> ClaimJudgement:
 
 
 def same_law(one: str | Rule, other: str | Rule, problems: Sequence[Problem]) -> ClaimJudgement:
-    """Return whether two rules have the same law on single paths."""
+    """Return whether two rules, as they run, have the same law on single paths."""
     rules = [TREE_REFERENCES.get(r) or reference(r) if isinstance(r, str) else r for r in (one, other)]
     for problem in problems:
-        laws = [output_law(in_field(problem), rule) for rule in rules]
+        laws = [output_law(in_field(problem), r.as_run() if isinstance(r, Reference) else r) for r in rules]
         if laws[0] != laws[1]:
             tau = [expected_accepted(law) for law in laws]
             return ClaimJudgement(REFUTED, f"TV {total_variation(*laws)}, E[tau] {tau[0]} against {tau[1]}", problem)

@@ -126,7 +126,7 @@ def judge_variation() -> ClaimJudgement:
     for pair in ONE_STEP:
         p, q = rows(pair)
         for kept in subsets(range(len(p))):
-            rule = tree_reference("judge")._replace(step=judge_step(lambda _, x, kept=kept: x in kept))
+            rule = tree_reference("judge").with_step(judge_step(lambda _, x, kept=kept: x in kept))
             found, expected = apart(first_token(rule, pair), p), sum((q[x] - p[x] for x in kept if q[x] > p[x]), QQ(0))
             if found != expected:
                 return ClaimJudgement(REFUTED, f"{figure(found)} against {figure(expected)}", pair)

@@ -29,13 +29,21 @@ from .block_laws import OutputLaw, sub_block_law
 MOST_TREES = 2**18
 """Largest number of ways to draw a tree that are enumerated one by one."""
 
+MOST_TREES_AS_RUN = 2**8
+"""Largest number of ways to draw a tree for which a rule that has formulas is run on each tree all the same."""
+
 MOST_SIBLINGS = 2**14
 """Largest number of ways to draw the siblings after one text, which are enumerated once for each text."""
 
 
+def most_trees(problem: Problem) -> int:
+    """Return a number that the ways to draw the tree do not exceed."""
+    return 1 if problem.tree.how == TOP else problem.vocabulary**problem.tree.nodes
+
+
 def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
     """Return the law of the draft tree: every tree that can be drawn, with its probability."""
-    if problem.tree.how != TOP and problem.vocabulary**problem.tree.nodes > MOST_TREES:
+    if most_trees(problem) > MOST_TREES:
         many = f"{problem.name}: {problem.vocabulary}^{problem.tree.nodes} draft trees"
         raise InputError(f"{many} are too many to enumerate, expected at most {MOST_TREES:,}")
     return law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance))
@@ -248,15 +256,24 @@ PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
 """Faster laws of rules, by the rule."""
 
 
+def formulas_of(rule: TreeReference) -> Callable[[Problem], OutputLaw] | None:
+    """Return what computes the rule's law on even trees faster than tree by tree, if anything does."""
+    return PASSES.get(rule.verify) or (partial(descent_law, step=rule.step) if rule.step else None)
+
+
+def formulas_for(problem: Problem, rule: TreeReference) -> Callable[[Problem], OutputLaw] | None:
+    """Return the formulas that ``tree_law`` uses on a problem; None where it runs the rule on every tree."""
+    runs = problem.tree.parents is not None or most_trees(problem) <= MOST_TREES_AS_RUN
+    return None if runs else formulas_of(rule)
+
+
 def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
     """Return the output law of one iteration of a rule for trees, exactly.
 
+    It is that of the code that runs, and by the rule's formulas where that would be too many trees.
     Raises: InputError if the rule is not meant for the problem's way of drafting.
     """
     if not rule.is_for(problem.tree):
         raise InputError(f"{problem.name}: {rule.name} is for {rule.meant_for}")
-    if problem.tree.parents is not None:
-        return enumerated_tree_law(problem, rule.verify)
-    if faster := PASSES.get(rule.verify):
-        return faster(problem)
-    return descent_law(problem, rule.step) if rule.step else enumerated_tree_law(problem, rule.verify)
+    formulas = formulas_for(problem, rule)
+    return formulas(problem) if formulas else enumerated_tree_law(problem, rule.verify)

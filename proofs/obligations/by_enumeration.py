@@ -20,6 +20,7 @@ from ..laws.reference_laws import (
     iterated_law,
     output_law,
 )
+from ..laws.tree_laws import formulas_for
 from ..proving import Proof, ProofResult, on_each, size_of
 from ..theorem_2 import SURE_BONUS, pair
 
@@ -75,10 +76,12 @@ def proofs() -> Iterator[Proof]:
                         finished)  # fmt: skip
     for rule in TREE_REFERENCES.values():
         trees = [p for p in tree_battery() if rule.lossless and rule.is_for(p.tree)]
-        if trees:
-            yield entry("several-drafts", rule.name, trees,
-                        lambda p, rule=rule: claims.lossless(p, output_law(p, rule)),
-                        f", up to {max(p.tree.nodes for p in trees)} drafts")  # fmt: skip
+        for by_formulas, how in ((False, ""), (True, ", by its formulas")):
+            chosen = [p for p in trees if bool(formulas_for(p, rule)) == by_formulas]
+            if chosen:
+                yield entry("several-drafts", rule.name + how, chosen,
+                            lambda p, rule=rule: claims.lossless(p, output_law(p, rule)),
+                            f", up to {max(p.tree.nodes for p in chosen)} drafts")  # fmt: skip
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, _law(p, "greedy-block")))
     yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, _as_run("greedy-block")))
     for i in (2, 3):

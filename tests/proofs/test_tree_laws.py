@@ -1,5 +1,7 @@
 """Rules for trees: exact laws, losslessness on every way of drafting, published values, mutants."""
 
+from functools import partial
+
 import pytest
 from sympy import QQ
 
@@ -10,8 +12,10 @@ from draftproof.models.tree_battery import drawing, tree_battery
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws.reference_laws import enumerated_law, expected_accepted, output_law
-from draftproof.proofs.laws.tree_laws import enumerated_tree_law, tree_law
+from draftproof.proofs.laws.tree_laws import PASSES, enumerated_tree_law, formulas_for, formulas_of, tree_law
+from draftproof.proofs.obligations.by_enumeration import proofs
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
+from draftproof.verifiers.evidence import HOLDS, REFUTED
 from draftproof.verifiers.registry import reference
 from draftproof.verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.k_seq import is_valid, smallest_rho
@@ -35,7 +39,36 @@ def test_the_law_text_by_text_is_the_law_tree_by_tree(name):
     rule = tree_reference(name)
     small = [p for p in meant_for(rule) if p.tree.nodes <= 4]
     for problem in small:
-        assert tree_law(problem, rule) == enumerated_tree_law(problem, rule.verify), problem.name
+        law = enumerated_tree_law(problem, rule.verify)
+        assert tree_law(problem, rule) == law, problem.name
+        if formulas := formulas_of(rule):
+            assert formulas(problem) == law, problem.name
+    assert small and (formulas_of(rule) or name in ("typical", "tree-monte-carlo"))
+
+
+def ends_wrong(tree, chance, right):
+    """A rule that emits token 0 after an accepted path that ends at a leaf."""
+    verdict = right(tree, chance)
+    return verdict if tree.children(verdict.node) else verdict._replace(token=0)
+
+
+@pytest.mark.parametrize("name", LOSSLESS)
+def test_several_drafts_are_proved_of_the_code_that_runs_and_not_of_its_formulas_alone(name, monkeypatch):
+    rule = tree_reference(name)
+    wrong = partial(ends_wrong, right=rule.verify)
+    monkeypatch.setitem(TREE_REFERENCES, name, rule._replace(verify=wrong))
+    if rule.verify in PASSES:
+        monkeypatch.setitem(PASSES, wrong, PASSES[rule.verify])
+    verdicts = {p.what: p.run().verdict for p in proofs() if p.claim == "several-drafts" and p.what.startswith(name)}
+    assert verdicts.pop(name) == REFUTED and set(verdicts.values()) <= {HOLDS}
+
+
+def test_every_rule_with_formulas_is_run_on_trees_of_each_depth():
+    for rule in map(tree_reference, LOSSLESS):
+        by_formulas = [p for p in meant_for(rule) if formulas_for(p, rule)]
+        assert all(p.tree.nodes > 4 for p in by_formulas)
+        run = {p.gamma for p in meant_for(rule) if p not in by_formulas}
+        assert run == {p.gamma for p in meant_for(rule)}, rule.name
 
 
 @pytest.mark.parametrize("mutant", TREE_MUTANTS, ids=lambda m: m.name)

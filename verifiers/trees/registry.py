@@ -34,7 +34,7 @@ class TreeReference(NamedTuple):
 
     drafts: how siblings must have been drawn.
     shape: "tree", "paths" (independent paths) or "path" (a single one): which trees it is for.
-    step: one step, if it goes down token by token (proofs use it for a faster exact law).
+    step: one step, if it goes down token by token (formulas of its law use it where there are too many trees).
     lossless: False for a rule that is known to change the law.
     modifies_target: as in ``verifiers.registry.Reference``; no rule for trees does.
     """
@@ -47,6 +47,10 @@ class TreeReference(NamedTuple):
     step: Step | None = None
     lossless: bool = True
     modifies_target: bool = False
+
+    def with_step(self, step: Step) -> "TreeReference":
+        """Return a rule that goes down token by token with another step."""
+        return self._replace(verify=descend(step), step=step)
 
     def is_for(self, drafting: Drafting) -> bool:
         """Return whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""

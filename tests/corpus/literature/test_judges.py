@@ -116,7 +116,7 @@ def test_a_planted_change_is_rejected(monkeypatch, judge, module, name, wrong):
 
 def test_a_formula_for_another_tolerance_is_rejected(monkeypatch):
     assert lossy.entropy_adaptive_variation().verdict == HOLDS
-    other = tree_reference("entropy-adaptive")._replace(step=entropy_adaptive_step(4))
+    other = tree_reference("entropy-adaptive").with_step(entropy_adaptive_step(4))
     monkeypatch.setitem(TREE_REFERENCES, "entropy-adaptive", other)
     assert lossy.entropy_adaptive_variation().verdict == REFUTED
 

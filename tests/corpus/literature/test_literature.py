@@ -1,6 +1,7 @@
 """The page of judged claims is up to date; a false claim is refuted with a witness, a true one is not."""
 
 from fractions import Fraction as F
+from functools import partial
 
 import pytest
 
@@ -21,9 +22,10 @@ from draftproof.corpus.literature.literature import (
 from draftproof.corpus.literature.literature_claims import JUDGES, LITERATURE, judgement
 from draftproof.corpus.literature.mapping import THEOREMS, exists
 from draftproof.corpus.literature.page import PAGE, lossy_rules, page, table
-from draftproof.models.battery import toy
+from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json, tree_problem_from
 from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.proofs.laws.tree_laws import PASSES
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
@@ -141,6 +143,23 @@ SURE = next(p for p in ONE_STEP if p.target.row(()) == p.draft.row(()) == (0, 1)
 def test_a_judge_that_examined_nothing_says_so(judge):
     with pytest.raises(ValueError, match="nothing was examined"):
         judge()
+
+
+def wrong_at_the_end(tree, chance, right):
+    """A rule that emits token 0 after the longest accepted path."""
+    verdict = right(tree, chance)
+    return verdict._replace(token=0) if tree.children(verdict.node) == () else verdict
+
+
+def test_a_judge_runs_the_code_of_a_rule_that_has_formulas(monkeypatch):
+    traversed = tree_reference("traversal")
+    wrong = partial(wrong_at_the_end, right=traversed.verify)
+    monkeypatch.setitem(PASSES, wrong, PASSES[traversed.verify])
+    rule = traversed._replace(verify=wrong)
+    assert lossless(rule, [drawing(toy(2), 2, 1)]).verdict == REFUTED
+    assert same_law(rule, "block", [toy(2)]).verdict == REFUTED
+    assert lossless(traversed, [drawing(toy(2), 2, 1)]).on == "1 problems"
+    assert lossless(traversed, [drawing(drawn(3, 2, "ties"), 2, 2)]).on == "1 problems, 1 by its formulas"
 
 
 def test_two_laws_are_the_same_or_not():

@@ -32,7 +32,7 @@ def test_what_the_solver_leaves_is_the_deviation_of_the_law(sweeps):
     step = global_resolution.global_resolution_step(sweeps, capped=False)
     for pair in (toy(1), drawn(3, 1, "generic"), drawn(3, 1, "peaked")):
         exact = in_field(drawing(pair, 2))
-        law = tree_law(exact, rule._replace(step=step))
+        law = tree_law(exact, rule.with_step(step))
         assert recent.left_by_the_solver(pair, 2, sweeps) == claims.lossless(exact, law).total_variation
 
 
@@ -76,8 +76,8 @@ def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected():
         made = spec_hub.step(siblings, chance)
         return made if made.token == siblings.tokens[0] else Choice(siblings.tokens[0], True)
 
-    assert lossless(rule._replace(step=first_alone), pairs).verdict == REFUTED
-    accepts_less = rule._replace(step=lambda s, c: spec_hub.step(s, c)._replace(accepted=c.flip(QQ(1, 2))))
+    assert lossless(rule.with_step(first_alone), pairs).verdict == REFUTED
+    accepts_less = rule.with_step(lambda s, c: spec_hub.step(s, c)._replace(accepted=c.flip(QQ(1, 2))))
     reached = acceptance_ccdf(tree_law(in_field(pairs[-1]), accepts_less), 1)[1]
     assert (
         reached
@@ -101,8 +101,8 @@ def test_a_race_whose_order_is_forgotten_is_rejected_and_four_tokens_refute_what
 
     rule, pairs = exponential_races.RULE, [drawing(pair, 2, how=WITHOUT_REPLACEMENT) for pair in ONE_STEP]
     assert lossless(rule, pairs).verdict == HOLDS
-    assert lossless(rule._replace(step=in_reverse), pairs).verdict == REFUTED
-    other = rule._replace(step=lambda s, c: exponential_races.step(s._replace(drafts=(s.target,)), c))
+    assert lossless(rule.with_step(in_reverse), pairs).verdict == REFUTED
+    other = rule.with_step(lambda s, c: exponential_races.step(s._replace(drafts=(s.target,)), c))
     assert same_law(other, "shared-gumbel", [toy(2)]).verdict == REFUTED
     assert same_law(rule, "shared-gumbel", [toy(2)]).verdict == HOLDS
     sequoia = accepted("without-replacement", 2, how=WITHOUT_REPLACEMENT)
