@@ -4,12 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from draftproof.proofs.laws.tree_laws import PASSES
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.registry import REFERENCES
+from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 pytestmark = pytest.mark.usefixtures("brief_audits")
 FAULTS = Path(__file__).parents[2] / "subjects" / "faults.py"
@@ -63,6 +67,56 @@ def test_law_prints_the_published_values_of_the_paper_example():
 def test_law_of_a_rule_for_trees_says_how_the_tree_is_drawn():
     law = json.loads(draftproof("law", "spec-infer", "--problem", TREE, "--json", "-").out)
     assert (law["acceptance_ccdf"][1], law["transport_bound"], law["lossless"]) == ("7/9", "8/9", True)
+
+
+def never_replaces(drafted, chance, right):
+    """A verifier of blocks or trees that emits token 0 where it accepts no draft."""
+    verdict = right(drafted, chance)
+    return verdict if verdict.tokens(drafted)[1:] else verdict._replace(token=0)
+
+
+@pytest.mark.parametrize("name", [*REFERENCES, *(name for name, rule in TREE_REFERENCES.items() if rule.lossless)])
+def test_law_is_that_of_the_code_which_runs(name, monkeypatch):
+    """It was that of formulas: a wrong ``verify`` was said to be lossless."""
+    where = REFERENCES if name in REFERENCES else TREE_REFERENCES
+    ways = {} if name in REFERENCES else {"drafting": {"children": [1, 1], "how": where[name].drafts[0]}}
+    problem = json.dumps(json.loads(PAPER) | ways)
+    before = json.loads(draftproof("law", name, "--problem", problem, "--json", "-").out)
+    wrong = partial(never_replaces, right=where[name].verify)
+    if where[name].verify in PASSES:
+        monkeypatch.setitem(PASSES, wrong, PASSES[where[name].verify])
+    monkeypatch.setitem(where, name, where[name]._replace(verify=wrong))
+    after = json.loads(draftproof("law", name, "--problem", problem, "--json", "-").out)
+    assert (before["lossless"], after["lossless"]) == (True, False)
+    assert not {"by_formulas"} & (before.keys() | after.keys())
+
+
+@pytest.mark.parametrize(
+    ("name", "drafting", "many"), [("spec-infer", {"children": [4, 3]}, "2^16"), ("block", None, "2^13")]
+)
+def test_law_says_where_it_is_that_of_formulas(name, drafting, many):
+    problem = json.loads(PAPER) | ({"drafting": drafting} if drafting else {"gamma": 13})
+    law = json.loads(draftproof("law", name, "--problem", json.dumps(problem), "--json", "-").out)
+    assert (law["lossless"], law["by_formulas"]) == (
+        True, f"{many} drafts are more than the 4,096 that the code is run on",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "drafting"), [("traversal", {"children": [3, 2]}), ("spec-infer", {"children": [3, 2]}), ("block", None)]
+)
+def test_where_law_is_that_of_formulas_the_code_must_give_the_same(name, drafting, monkeypatch):
+    problem = json.dumps(json.loads(PAPER) | ({"drafting": drafting} if drafting else {"gamma": 9}))
+    law = json.loads(draftproof("law", name, "--problem", problem, "--json", "-").out)
+    assert law["lossless"] and "by_formulas" not in law
+    where = REFERENCES if name in REFERENCES else TREE_REFERENCES
+    wrong = partial(never_replaces, right=where[name].verify)
+    if where[name].verify in PASSES:
+        monkeypatch.setitem(PASSES, wrong, PASSES[where[name].verify])
+    monkeypatch.setitem(where, name, where[name]._replace(verify=wrong))
+    done = draftproof("law", name, "--problem", problem)
+    assert (done.status, len(done.lines)) == (2, 1)
+    assert f"the formulas of {name} give another distribution than its code" in done.err
 
 
 # ---------------------------------------------------------------- certificate
