@@ -24,6 +24,8 @@ TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
 LARGEST_GAMMA = 200
 CERTIFICATE_FORMAT = "draftproof-certificate/2"
 FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
+PAIR_FIELDS = {"name", "vocabulary", "gamma", "target", "draft"}
+"""Fields of a problem of which a certificate speaks; anything else would be read by nobody."""
 
 Read = TypeVar("Read")
 
@@ -68,12 +70,23 @@ def tokens(value: Fraction) -> str:
 
 def form_of(text: str) -> str | None:
     """Return what form a file says it has; None if it does not say so."""
+    form = _unchecked(text).get("format")
+    return form if isinstance(form, str) else None
+
+
+def size_of(text: str) -> tuple[str, str] | None:
+    """Return the vocabulary and the gamma that a file gives its problem, as digits; None if it does not say so."""
+    problem = _unchecked(text).get("problem")
+    vocabulary, gamma = (problem.get("vocabulary"), problem.get("gamma")) if isinstance(problem, dict) else (None, None)
+    return (vocabulary, gamma) if isinstance(vocabulary, str) and isinstance(gamma, str) else None
+
+
+def _unchecked(text: str) -> dict:
     try:
         data = json.loads(text, parse_int=str)
     except (ValueError, RecursionError):
-        return None
-    form = data.get("format") if isinstance(data, dict) else None
-    return form if isinstance(form, str) else None
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def fields(text: str, form: str, expected: set[str]) -> dict:
@@ -155,10 +168,15 @@ def table_of(data: object, where: str) -> dict[tuple[int, ...], Fraction]:
 
 
 class ProblemPair:
-    """A pair of models from the file, as tables. beyond: tokens that they reach further than one iteration."""
+    """A pair of models from the file, as tables.
 
-    def __init__(self, data: dict, beyond: int = 0):
+    beyond: tokens that they reach further than one iteration. also: fields of the problem that the caller reads.
+    """
+
+    def __init__(self, data: dict, beyond: int = 0, also: frozenset[str] = frozenset()):
         try:
+            if unknown := data.keys() - PAIR_FIELDS - also:
+                raise Rejected(f"its problem has {sorted(unknown)}, which this form of a certificate does not know")
             self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
             if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
                 raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")

@@ -50,13 +50,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, ITERATIONS_FORMAT, FIELDS)
-    iterations = iterations_of(text)
-    size = data["problem"] if isinstance(data["problem"], dict) else {}
-    vocabulary, gamma = size.get("vocabulary"), size.get("gamma")
-    if type(vocabulary) is not int or type(gamma) is not int or min(vocabulary, gamma) < 1:
-        raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
-    if texts_to_check(vocabulary, gamma, iterations) > MOST_TEXTS:
-        raise Rejected(f"it has too many texts, expected at most {MOST_TEXTS:,}")
+    iterations, gamma = iterations_of(text), data["problem"]["gamma"]
     pair = given(data, problem, partial(ProblemPair, beyond=(iterations - 1) * (gamma + 1)))
     values: Callable[[Text], Fraction] = _length
     if not isinstance(data["texts"], dict) or set(data["texts"]) != {str(n) for n in range(1, iterations + 1)}:
@@ -72,11 +66,18 @@ def check(text: str, problem: dict | None = None) -> Fraction:
 def iterations_of(text: str) -> int:
     """Return how many iterations a certificate is about.
 
-    Raises: Rejected.
+    Raises: Rejected, also for more texts than are checked.
     """
-    iterations = fields(text, ITERATIONS_FORMAT, FIELDS)["iterations"]
+    data = fields(text, ITERATIONS_FORMAT, FIELDS)
+    iterations = data["iterations"]
     if type(iterations) is not int or not 1 <= iterations <= MOST_TEXTS:
         raise Rejected(f"iterations: {iterations!r} is not a whole number from 1 to {MOST_TEXTS}")
+    size = data["problem"] if isinstance(data["problem"], dict) else {}
+    vocabulary, gamma = size.get("vocabulary"), size.get("gamma")
+    if type(vocabulary) is not int or type(gamma) is not int or min(vocabulary, gamma) < 1:
+        raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
+    if texts_to_check(vocabulary, gamma, iterations) > MOST_TEXTS:
+        raise Rejected(f"it has too many texts, expected at most {MOST_TEXTS:,}")
     return iterations
 
 

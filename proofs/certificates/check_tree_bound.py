@@ -89,9 +89,12 @@ def _nodes(shape: Shape) -> int:
 
 def pair_and_any_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
     """Return the models of a problem and how its trees are drawn."""
-    pair = ProblemPair(problem)
+    pair = ProblemPair(problem, also=frozenset({"drafting"}))
     try:
         parents, how = _parents(problem["drafting"]), problem["drafting"]["how"]
+        if len(problem["drafting"]) != 2:
+            found = f"its problem's drafting has {sorted(problem['drafting'])}"
+            raise Rejected(f"{found}, expected how and either children or parents")
     except (KeyError, TypeError):
         raise Rejected("its problem does not say how trees are drawn") from None
     depths = [0]

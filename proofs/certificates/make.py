@@ -21,6 +21,7 @@ Prefix by prefix (Lemma 4) a certificate names, for each x^i, the last capped le
 Pr(X^i = x^i, tau >= i) above M_s(x^j) M_b(x^i | x^j), and block verification reaches it (``check`` has the argument).
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -109,7 +110,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
     outputs = [o for n in range(1, exact.gamma + 2) for o in exact.prefixes(n)]
     return {
         "format": CERTIFICATE_FORMAT,
-        "problem": as_json(problem.tabulated()),
+        "problem": as_json(replace(problem.tabulated(), drafting=None)),
         "expected_accepted": str(value),
         "verifier": {prefix_key(b): {prefix_key(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
         "slack": {prefix_key(block): str(potential.slack(block)) for block in kernel},

@@ -14,6 +14,7 @@ whose value is sum_l sum_x min(M_b(x^l), M_s(x^l)). The coupling is greedy block
 and the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8).
 """
 
+from dataclasses import replace
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -58,7 +59,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
     coupling = greedy_coupling(exact)
     return {
         "format": COUPLING_FORMAT,
-        "problem": as_json(problem.tabulated()),
+        "problem": as_json(replace(problem.tabulated(), drafting=None)),
         "expected_accepted": str(sum(coupling_bound(exact).values(), QQ(0))),
         "coupling": {prefix_key(x): {prefix_key(y): str(p) for y, p in law.items()} for x, law in coupling.items()},
         "draft_potential": {prefix_key(x): str(f) for x, f in draft_potential.items()},

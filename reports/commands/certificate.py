@@ -78,6 +78,8 @@ def _check(file: str, given: Problem | None) -> int:
     try:
         if given and of_blocks and not given.tree.block:
             raise check.Rejected(f"it is about draft blocks, and {given.name} draws {given.tree.drawn}")
+        if given and check.size_of(text) not in (None, (str(given.vocabulary), str(given.gamma))):
+            raise check.Rejected("it belongs to another problem")  # of another size: its tables are not written out
         if form == check_iterations.ITERATIONS_FORMAT:
             from ...proofs.certificates.make_iterations import tables
 
@@ -90,7 +92,7 @@ def _check(file: str, given: Problem | None) -> int:
                 check_transport.TRANSPORT_FORMAT: (DRAFTS, check_transport),
                 check_tree_bound.TREE_BOUND_FORMAT: (TREES, check_tree_bound),
             }.get(form or "", (VERIFIERS, check))
-            belongs = replace(given.tabulated(), drafting=given.tree) if given else None
+            belongs = replace(given.tabulated(), drafting=None if of_blocks else given.tree) if given else None
             proved = checker.check(text, as_json(belongs) if belongs else None)
             in_words = check.shown if bounds == DRAFTS else check.tokens
             both = proved if isinstance(proved, tuple) else (proved,)

@@ -95,6 +95,8 @@ TAMPERED = {
         (change("survival", to={}), "its survival is not given"),
         (change("problem", "gamma", to=10**9), "expected at most 200"),
         (change("format", to="other"), "not a certificate"),
+        (change("problem", "law", to={"temperature": "2"}), "its problem has ['law'], which this form"),
+        (change("problem", "drafting", to={"children": [2, 1], "how": "iid"}), "its problem has ['drafting'], which"),
         (change("slack", "0,0", to=0.5), "is a float"),
         (lambda data: data.pop("slack"), "its fields are"),
     ],
@@ -107,6 +109,7 @@ TAMPERED = {
         (change("draft_potential", "0,0", to="-1"), "its bound fails on the draft block (0, 0)"),
         (change("target_potential", "1,1", to="3"), "its bound is"),
         (change("target_potential", to={}), "its potentials are not given"),
+        (change("problem", "law", to={}), "its problem has ['law'], which"),
     ],
     "iterations": [
         (change("expected_tokens", to=more), "its texts show 40/9 tokens"),
@@ -122,6 +125,8 @@ TAMPERED = {
         (change("texts", to={}), "not given for exactly the iterations to come"),
         (change("iterations", to=0), "not a whole number"),
         (change("problem", "gamma", to=10**9), "too many texts"),
+        (change("problem", to=[]), "its problem's vocabulary and gamma are not"),
+        (change("problem", "drafting", to={}), "its problem has ['drafting'], which"),
     ],
     "transport": [
         (change("first_accepted", to="1"), "accepts with 8/9, not with the 1 claimed"),
@@ -132,6 +137,7 @@ TAMPERED = {
         (change("plan", "1", "1", to="-1/9"), "moves -1/9"),
         (change("plan", to=[]), "plan is not a table"),
         (change("problem", to={}), "not a pair of tables"),
+        (change("problem", "law", to={}), "its problem has ['law'], which"),
     ],
     "tree bound": [
         (change("bound", to="4/3"), "its bound is 131/81, not the 4/3 claimed"),
@@ -145,6 +151,8 @@ TAMPERED = {
         (change("potential", to={}), "not given for exactly the texts"),
         (change(*DRAFTING, to={"children": [99, 1], "how": "iid"}), "too many"),
         (change(*DRAFTING, to={"parents": [-1, 1], "how": "iid"}), "how trees"),
+        (change(*DRAFTING, "parents", to=[-1, -1, 0, 1]), "drafting has ['children', 'how', 'parents'], expected"),
+        (change("problem", "about", to={}), "its problem has ['about'], which"),
     ],
 }
 

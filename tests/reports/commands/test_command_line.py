@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from draftproof.models.problem import Problem
 from draftproof.proofs.laws.tree_laws import PASSES
 from draftproof.tests.reports.commands.in_process import PAPER, draftproof
 from draftproof.tests.reports.report_schema import validate
@@ -161,6 +162,35 @@ def test_a_certificate_about_draft_blocks_is_neither_made_nor_accepted_for_other
     of = () if "--of" in words else ("--of", "verifiers")
     done = draftproof("certificate", "--problem", drawn, *words, *of, "--json", "d.json", cwd=tmp_path)
     assert done.status == 2 and "expected --of drafts" in done.err
+
+
+@pytest.mark.parametrize("words", [(), BY_SEVERAL, BY_COUPLINGS], ids=str)
+def test_a_certificate_of_a_single_path_that_is_said_to_be_drawn_is_one_of_blocks(words, tmp_path):
+    path = json.dumps(json.loads(PAPER) | {"drafting": {"paths": 1}})
+    assert draftproof("certificate", "--problem", path, *words, "--json", "c.json", cwd=tmp_path).status == 0
+    for same in (path, PAPER):
+        done = draftproof("certificate", "--check", "c.json", "--problem", same, cwd=tmp_path)
+        assert (done.status, "holds" in done.out) == (0, True), done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "changed", "problem", "reason"),
+    [
+        (BY_SEVERAL, {"iterations": 12}, PAPER, "it has too many texts"),
+        (BY_SEVERAL, {}, PAPER.replace('"gamma": 2', '"gamma": 18'), "it belongs to another problem"),
+        ((), {}, PAPER.replace('"gamma": 2', '"gamma": 18'), "it belongs to another problem"),
+    ],
+)
+def test_a_certificate_is_rejected_by_its_size_before_tables_are_written_out(
+    words, changed, problem, reason, tmp_path, monkeypatch
+):
+    """They were written out first, for minutes."""
+    assert draftproof("certificate", "--problem", PAPER, *words, "--json", "c.json", cwd=tmp_path).status == 0
+    made = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "c.json").write_text(json.dumps(made | changed))
+    monkeypatch.setattr(Problem, "tabulated", lambda *_: pytest.fail("tables were written out"))
+    done = draftproof("certificate", "--check", "c.json", "--problem", problem, cwd=tmp_path)
+    assert (done.status, f"rejected: {reason}" in done.out) == (1, True), done.out
 
 
 # ---------------------------------------------------------------- wrong use and bad input
