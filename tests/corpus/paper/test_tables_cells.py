@@ -71,6 +71,28 @@ def column_missing(measured):
     measured["columns"].pop()
 
 
+def prompt_in_two(measured):
+    column = column_of(measured, "block", 4)
+    (taus,) = column["accepted"]
+    column["accepted"] = [taus[:10], taus[10:]]
+
+
+def calls_missing(measured):
+    del measured["columns"][2]["calls"]
+
+
+def blocks_missing(measured):
+    del measured["same_blocks"]
+
+
+def nothing(measured):
+    measured.clear()
+
+
+def accepted_is_a_number(measured):
+    measured["columns"][2]["accepted"] = 20
+
+
 def foreign_column(measured):
     column_of(measured, "block", 4)["gamma"] = 5
 
@@ -89,6 +111,11 @@ def foreign_column(measured):
         (column_twice, "column 19 is drafter 1, block, gamma 4; expected no more"),
         (column_missing, "column 18 is missing; expected drafter"),
         (foreign_column, "is drafter 1, block, gamma 5; expected drafter 1, block, gamma 4"),
+        (prompt_in_two, "drafter 1, block, gamma 4: 2 prompts; expected 1, as in most columns of the cell"),
+        (calls_missing, "columns[2]: the field 'calls' is missing"),
+        (blocks_missing, "the field 'same_blocks' is missing"),
+        (nothing, "the field 'data' is missing"),
+        (accepted_is_a_number, "columns[2].accepted: expected array, got int"),
     ],
 )
 def test_a_cell_that_is_not_whole_is_refused(spoil, said):
