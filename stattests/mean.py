@@ -39,6 +39,18 @@ def log_fortune(counts: Mapping[float, int], top: float, claimed: float, sign: i
     return float(log_mean_exp(logs))
 
 
+def log_bets_above(values: np.ndarray, claimed: float | np.ndarray) -> np.ndarray:
+    """Return log of the factor of each bet that the mean of a value is above the claimed one, [n, stakes].
+
+    1 + l (x - m) / m for the stakes l. A fortune is the product of the factors, averaged over stakes.
+    values: [n], 0 or more, with no largest one. claimed: m > 0, one or [n].
+    Guarantee: each factor has a mean of at most 1 if that of its value is at most m, given everything before.
+    Source: as of ``log_fortune``.
+    """
+    with np.errstate(divide="ignore"):
+        return np.log1p(STAKES * (values / claimed - 1)[:, None])
+
+
 def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:
     """Return a two-sided interval for the mean of draws between 0 and ``top``.
 

@@ -93,7 +93,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     shard, header = recording.read(path), recording.header
     found = Found(shard.name, shard.counts, failure=shard.error)
     against = Against.of(rule, header.siblings, recording.sequential)
-    off = _sums_off(shard, header, found)
+    off = sums_off(shard, header, found)
     generator = np.random.default_rng([seed, int("".join(filter(str.isdigit, path.stem)) or 0)])
     found.left_out[NOTHING_EMITTED] = int((np.diff(shard.arrays["emitted_offsets"]) == 0).sum())
     bets, of_bets, texts, drafts = list[LogBets](), list[Array](), list[BetsOnTokens](), list[BetsOnTokens]()
@@ -103,7 +103,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         if not len(part.places):
             continue
         tree = isinstance(part.steps, TreeSteps)
-        good, known, greedy, whole = _kinds(part, shard, header, rule, off)
+        good, known, greedy, whole = kinds_of(part, shard, header, rule, off)
         found.left_out["a row that does not sum to 1; their other rows are judged"] += int((~whole).sum())
         found.trees += len(part.places) if tree else 0
         _judge_greedy(part, greedy & whole, header, found)
@@ -140,7 +140,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     return found
 
 
-class _Kinds(NamedTuple):
+class Kinds(NamedTuple):
     """What is known of N steps of at most G drafted tokens.
 
     good, known: [N, G + 1], whether the rows of each place sum to 1, and what is known of the draft there.
@@ -153,23 +153,24 @@ class _Kinds(NamedTuple):
     whole: Array
 
 
-def _kinds(part: StepsPart, shard: Shard, header: Header, rule: str, off: Array) -> _Kinds:
+def kinds_of(part: StepsPart, shard: Shard, header: Header, rule: str, off: Array) -> Kinds:
+    """Return what is known of steps. rule: the one that is claimed. off: of ``sums_off``."""
     first = shard.arrays["draft_offsets"][part.places] + part.places
     number = np.minimum(first[:, None] + np.arange(part.steps.gamma + 1), len(off) - 1)
     inside = np.arange(part.steps.gamma + 1) <= part.steps.lengths[:, None]
     good, greedy = ~off[number] & inside, _greedy(shard, header, part.places) | (rule == "greedy")
-    return _Kinds(good, shard.arrays["draft_known"][number], greedy, np.all(good | ~inside, axis=1))
+    return Kinds(good, shard.arrays["draft_known"][number], greedy, np.all(good | ~inside, axis=1))
 
 
 def steps_with_law(shard: Shard, header: Header, against: Against, at_once: int, one_of: int) -> Iterator[Steps]:
     """Yield the steps of a shard on which a rule is bet on: one in so many, so many at a time."""
     unsaid = Found(shard.name)
-    off = _sums_off(shard, header, unsaid)
+    off = sums_off(shard, header, unsaid)
     for part in parts(shard, header, at_once, one_of):
         part = _possible(part, unsaid)
         law = against.law(isinstance(part.steps, TreeSteps))
         if law is not None and len(part.places):
-            kinds = _kinds(part, shard, header, against.rule, off)
+            kinds = kinds_of(part, shard, header, against.rule, off)
             steps = part.steps.part(_with_law(part, ~kinds.greedy & kinds.whole, kinds.known, header, unsaid))
             yield steps.part(~steps.twice) if isinstance(steps, TreeSteps) and law.longest else steps
 
@@ -188,7 +189,7 @@ def _with_law(part: StepsPart, wanted: Array, known: Array, header: Header, foun
     return drafted & ~wrong
 
 
-def _sums_off(shard: Shard, header: Header, found: Found) -> Array:
+def sums_off(shard: Shard, header: Header, found: Found) -> Array:
     """Return of which rows the sum is off, [rows], and note the first.
 
     The row of a certain draft has 1 for each sibling. One that nothing is drafted from may have any sum.

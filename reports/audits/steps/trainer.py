@@ -13,7 +13,8 @@ import numpy as np
 
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording, Shard, parts
-from .shard import Place
+from .importance import MEAN_OFF, ImportanceWeights
+from .shard import Found, Place, kinds_of, sums_off
 from .tokens import emitted_tokens
 
 Array = np.ndarray
@@ -51,9 +52,11 @@ class TrainerSeen:
     above: tokens of the trainer, of prompts too, whose logprob is above 0 by more than rounding. above_at: the place of
     the largest.
     requests, of_requests: requests of the trainer without a recorded step, and their tokens with a logprob.
+    weights: of the compared tokens, by the trainer's over the engine's probability.
     """
 
     allowed: float
+    weights: ImportanceWeights
     count: int = 0
     off: int = 0
     worst: float = 0.0
@@ -111,19 +114,22 @@ class _Scored(NamedTuple):
     recorded: set[int]
 
 
-def compared(recording: Recording, rollouts: Rollouts, dtype: str) -> TrainerSeen:
-    """Return what comparing each recorded token with the trainer's text shows. dtype: a key of TRAINER_OFF.
+def compared(recording: Recording, rollouts: Rollouts, dtype: str, rule: str | None = None) -> TrainerSeen:
+    """Return what comparing each recorded token with the trainer's text shows.
 
+    dtype: a key of TRAINER_OFF. rule: that is claimed, in place of the recording's.
     Raises: InputError for a text without one logprob for each token, and for two requests with one number.
     """
     if dtype not in TRAINER_OFF:
         raise InputError(f"dtype {dtype!r}, expected one of {', '.join(TRAINER_OFF)}")
-    scored, seen = _scored(rollouts), TrainerSeen(TRAINER_OFF[dtype])
+    scored, allowed = _scored(rollouts), TRAINER_OFF[dtype]
+    weights = ImportanceWeights(allowed, allowed / DEVIATIONS, MEAN_OFF[dtype], [*scored.names.values()])
+    seen = TrainerSeen(allowed, weights)
     for path in recording.shards:
         with suppress(InputError):  # the judge says which shards cannot be read
             shard = recording.read(path)
             _mark(shard, scored)
-            _compare(shard, recording, scored, seen)
+            _compare(shard, recording, rule or recording.header.rule, scored, seen)
     _count_unrecorded(scored, seen)
     _count_above(scored, seen)
     return seen
@@ -243,12 +249,15 @@ def _count_above(scored: _Scored, seen: TrainerSeen) -> None:
         seen.above_at = f"{place}: {scored.logprobs[k]:+.3g}"
 
 
-def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerSeen) -> None:
+def _compare(shard: Shard, recording: Recording, rule: str, scored: _Scored, seen: TrainerSeen) -> None:
     """Compare the tokens of a shard."""
-    arrays = shard.arrays
+    arrays, header = shard.arrays, recording.header
+    off, order = sums_off(shard, header, Found(shard.name)), {number: k for k, number in enumerate(scored.names)}
+    # What lists of a dump have depends on the tokens; under greedy-block verification tokens follow no row one by one.
+    drawn = rule != "greedy-block" and not recording.sequential
     raw = _uncut(arrays) if "logits" in arrays else None
-    for part in parts(shard, recording.header):
-        tokens = emitted_tokens(part.steps)
+    for part in parts(shard, header):
+        tokens, kinds = emitted_tokens(part.steps), kinds_of(part, shard, header, rule, off)
         index = np.arange(len(tokens.n)) - np.searchsorted(tokens.n, tokens.n)
         step = part.places[tokens.n]
         text, request = arrays["place"][step] + index, arrays["request"][step].tolist()
@@ -261,8 +270,9 @@ def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerS
         step, index, (n, place, at) = step[chosen], index[chosen], tokens.chosen(chosen)
         emitted = arrays["emitted"][arrays["emitted_offsets"][step] + index]
         own = scored.logprobs[flat]
+        probability = part.steps.rows.target[n, place, at]
         with np.errstate(divide="ignore", invalid="ignore"):
-            differences = own - np.log(part.steps.rows.target[n, place, at])
+            differences = own - np.log(probability)
 
         def where(k: int, shard: Shard = shard, step: Array = step, index: Array = index) -> str:
             return f"{Place(shard.name, int(step[k]))}, token {index[k] + 1}"
@@ -274,6 +284,10 @@ def _compare(shard: Shard, recording: Recording, scored: _Scored, seen: TrainerS
         seen.other += int((~same).sum())
         among = np.flatnonzero(same)
         seen.add(differences[among], lambda k, where=where, among=among: where(among[k]))
+        sampled = drawn & ~kinds.greedy[n] & kinds.good[n, place]
+        rounding = 4 * header.epsilon + part.steps.rows.off[n, place]
+        which = np.array([order[request[k]] for k in chosen], dtype=int)
+        seen.weights.add(*(values[among] for values in (differences, probability, sampled, rounding, which)))
         if raw is not None:
             entry = arrays["row_offsets"][arrays["draft_offsets"][step] + step + place] + at
             seen.uncut += int((np.abs(own - raw[entry])[among] <= seen.allowed).sum())
