@@ -10,6 +10,7 @@ from ....verifiers.details import Detail
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Method, Witness
 from ..report import FINDINGS, Report
 from ..settings import Progress, silent
+from .importance import SETS
 from .judge import UNKNOWN_RULE
 from .run import audit_steps, opened
 from .shard import NOTHING_EMITTED
@@ -61,25 +62,27 @@ def gate(
     dtype: the coarsest type in which the engine or the trainer computes the model; the recording's if not given.
     faults: share of the known faults that the recording has to be long enough to show.
     rule, seed, jobs, progress, cluster, checkpoint: as of ``audit_steps``.
+    Guarantee: that of ``audit_steps``; and right logprobs are refuted with probability at most ALPHA, if rounding moves
+    none, the mean square of no request, and no mass by more than it may in the type.
     Raises: InputError as ``audit_steps`` and ``compared``.
     """
     if not 0 <= faults <= 1:
         raise InputError(f"faults {faults!r}, expected a share from 0 to 1")
     report = audit_steps(folder, rule, seed, jobs, progress, cluster, checkpoint)
     recording = opened(folder, rule)
-    seen = compared(recording, rollouts, dtype or recording.header.dtype)
+    seen = compared(recording, rollouts, dtype or recording.header.dtype, rule)
     if seen.count or seen.other or seen.above:
         report.add([_evidence(seen, dtype or recording.header.dtype)])
     missing = tuple(_missing(report, seen, faults))
     if report.steps:
-        apart = [*missing, *_only_on_one_side(seen), *report.steps["not_examined"]]
+        apart = [*missing, *_only_on_one_side(seen), *_within_rounding(seen), *report.steps["not_examined"]]
         report.steps["not_examined"] = [*dict.fromkeys(apart)]
     return Gate(report, missing)
 
 
 def _evidence(seen: TrainerSeen, dtype: str) -> Evidence:
     """Return the evidence on the trainer's logprobs."""
-    witness, worst = None, 1e300 if isnan(seen.worst) else min(abs(seen.worst), 1e300)
+    weights, witness, worst = seen.weights, None, 1e300 if isnan(seen.worst) else min(abs(seen.worst), 1e300)
     if seen.other:
         witness = Witness(
             sequence=f"{seen.other:,} of {seen.count + seen.other:,} tokens; {seen.other_at}",
@@ -99,6 +102,23 @@ def _evidence(seen: TrainerSeen, dtype: str) -> Evidence:
             sequence=f"{seen.above:,} tokens; {seen.above_at}", expected="a logprob of 0 at most",
             observed="above 0 by more than rounding",
         )  # fmt: skip
+    elif (odd := weights.odd_request) is not None:
+        witness = Witness(
+            sequence=f"the {odd.tokens:,} tokens of request {odd.name!r}",
+            expected=f"{weights.deviation:g} at most, as by rounding",
+            observed=f"root mean square {odd.deviation:.3g} from the engine's rows",
+            why="this request may be of older weights",
+        )  # fmt: skip
+    elif moved := weights.moved:
+        everything = moved.tokens == SETS[0]
+        witness = Witness(
+            sequence=f"{weights.count:,} sampled tokens, by their importance weights",
+            expected=f"within {weights.off:g}",
+            observed=f"the trainer's probability of {moved.tokens} is off by {moved.by:+.3g} on average",
+            why="all logprobs are too high" if everything and moved.by > 0 else
+            "the engine leaves out tokens that the trainer counts, or all logprobs are too low" if everything
+            else "another temperature, or other weights",
+        )  # fmt: skip
     return Evidence(
         claim="logprobs", method=Method.REPORTED, verdict=REFUTED if witness else HOLDS, problem=TRAINER,
         witness=witness, detail=Detail(dtype=dtype), total_variation=worst, bound=seen.allowed,
@@ -113,6 +133,17 @@ def _only_on_one_side(seen: TrainerSeen) -> Iterator[str]:
         yield f"{seen.unrecorded:,} tokens with a logprob of the trainer that no recorded step emitted"
     if seen.requests:
         yield f"{seen.requests:,} requests of the trainer, {seen.of_requests:,} tokens, that have no recorded step"
+
+
+def _within_rounding(seen: TrainerSeen) -> Iterator[str]:
+    """Yield which differences between trainer and engine are taken for rounding."""
+    weights = seen.weights
+    if seen.count:
+        yield f"weights or temperatures that move logprobs by less than {weights.deviation:g}, root mean square"
+    if weights.count:
+        yield f"cuts and temperatures that move less than {weights.off:g} of the mass"
+    elif seen.count:
+        yield "whether trainer and engine cut the same tokens: no token is sampled from a whole row, one by one"
 
 
 def _missing(report: Report, seen: TrainerSeen, faults: float) -> Iterator[str]:

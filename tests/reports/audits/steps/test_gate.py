@@ -15,25 +15,30 @@ from draftproof.reports.audits.steps import judge
 from draftproof.reports.audits.steps.gate import TRAINER, gate
 from draftproof.reports.audits.steps.trainer import read_rollouts
 from draftproof.tests.reports.commands.in_process import draftproof as run
+from draftproof.tests.stattests.test_fair_bets import rounded
 
 from .recordings import Step, softmax, verifier
 
 V, GAMMA, REQUESTS = 40, 3, 4
 
 
-def engine(folder, verify="C10", hot=1.0, logits=False, more=None, **options):
+def engine(
+    folder, verify="C10", hot=1.0, logits=False, more=None, requests=REQUESTS, top_p=1.0, trained=lambda logits: logits,
+    **options,
+):  # fmt: skip
     """Record 20 steps of each request, and return each text with its logprobs.
 
     hot: how many times the engine's temperature the trainer scores at. logits: whether to record them, too.
-    more: further fields recorded.
+    more: further fields recorded. top_p: of the engine alone. trained: makes the trainer's logits of the engine's.
     """
     rng, verify, texts = np.random.default_rng(3), verifier(verify), {}
     options = {"rule": "token", "dtype": "float32"} | options
     recorder = Recorder(folder, V, **options)
-    for request in range(REQUESTS):
+    for request in range(requests):
         tokens, scores = texts[request] = [0, 0], [np.nan, np.nan]
         for _ in range(20):
             step = Step(rng, V, GAMMA)
+            step.target = cut(step.target, top_p)
             emitted = [int(x) for x in verify(step.target.copy(), step.draft.copy(), step.drafts, rng)]
             while recorder._queue.full():
                 time.sleep(0.001)
@@ -43,12 +48,33 @@ def engine(folder, verify="C10", hot=1.0, logits=False, more=None, **options):
                 step.target, step.drafts, emitted, step.draft, request=request, place=len(tokens), slot=request,
                 **fields,
             )  # fmt: skip
-            rows = np.log(softmax(step.logits, hot))
+            rows = np.log(softmax(trained(step.logits), hot))
             tokens += emitted
             scores += [rows[k][x] for k, x in enumerate(emitted)]
     recorder.close()
-    assert recorder.recorded == 20 * REQUESTS
+    assert recorder.recorded == 20 * requests
     return {request: (np.array(tokens), np.array(scores)) for request, (tokens, scores) in texts.items()}
+
+
+def cut(rows, top_p):
+    """Return rows of the fewest tokens that have so much of the mass."""
+    order = np.argsort(-rows, -1)
+    ranked = np.take_along_axis(rows, order, -1)
+    kept = np.zeros_like(rows)
+    np.put_along_axis(kept, order, np.where(np.cumsum(ranked, -1) - ranked < top_p, ranked, 0.0), -1)
+    return kept / kept.sum(-1, keepdims=True)
+
+
+def in_bfloat16(seed):
+    """Return a function that gives logits as another run in bfloat16 would: off by noise, and rounded."""
+    noise = np.random.default_rng(seed)
+    return lambda logits: rounded(logits + noise.normal(size=logits.shape) * 0.05, 8)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    return folder, engine(folder, requests=100, trained=in_bfloat16(1))
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +92,9 @@ def test_rollouts_of_the_policy_pass(right):
     assert answer.passed and answer.reasons == () and answer.report.verdict == "inconclusive"
     [evidence] = [e for e in answer.report.evidence if e.problem == TRAINER]
     assert evidence.claim == "logprobs" and evidence.total_variation < 1e-5
+    said = answer.report.steps["not_examined"]
+    assert "cuts and temperatures that move less than 0.0001 of the mass" in said
+    assert "weights or temperatures that move logprobs by less than 0.0002, root mean square" in said
 
 
 def ramp(scores):
@@ -97,6 +126,42 @@ def test_rounding_of_the_models_type_is_allowed_and_no_more(right):
     assert not gate(*(right[0], texts)).passed
     assert gate(right[0], texts, dtype="bfloat16").passed
     assert not gate(right[0], scored(texts, lambda s: s + 0.1), dtype="bfloat16").passed
+
+
+STALE = np.random.default_rng(2).normal(size=200) * 0.3
+"""Differences in the logprobs of one request that older weights make."""
+
+OF_MANY = {
+    "all of them too high": (lambda r, s: s + 0.09, "probability of all tokens is off by +0.0"),
+    "all of them too low": (lambda r, s: s - 0.05, "probability of all tokens is off by -0.0"),
+    "one request of other weights": (lambda r, s: s - 0.8 * (r == 7), "tokens of request 7, root mean square 0.8"),
+    "one stale request": (lambda r, s: s + STALE[: len(s)] * (r == 7), "tokens of request 7, root mean square 0."),
+}
+
+
+@pytest.mark.parametrize("change, words", OF_MANY.values(), ids=OF_MANY)
+def test_what_is_no_rounding_in_all_tokens_or_in_one_request_does_not_pass(change, words, many):
+    folder, texts = many
+    assert gate(folder, texts, dtype="bfloat16").passed
+    texts = {request: (tokens, change(request, scores)) for request, (tokens, scores) in texts.items()}
+    [reason] = gate(folder, texts, dtype="bfloat16").reasons
+    assert words in reason
+
+
+@pytest.mark.parametrize("fault, tokens, why", [
+    ({"top_p": 0.95}, "all tokens is off by -0.0", "the engine leaves out tokens"),
+    ({"hot": 1.06, "requests": 100}, "tokens of 0.5 or more is off by -0.0", "another temperature"),
+])  # fmt: skip
+def test_mass_that_only_one_of_trainer_and_engine_has_does_not_pass(fault, tokens, why, tmp_path):
+    texts = engine(tmp_path, **{"requests": 40, "trained": in_bfloat16(1)} | fault)
+    [reason] = gate(tmp_path, texts, dtype="bfloat16").reasons
+    assert f"probability of {tokens}" in reason and f"expected within 0.005; {why}" in reason
+
+
+@pytest.mark.parametrize("options", [{"settings": {"temperature": 0}}, {"rule": "greedy-block"}], ids=str)
+def test_nothing_is_bet_on_tokens_that_are_not_drawn_from_their_row(options, tmp_path):
+    said = gate(tmp_path, engine(tmp_path, **options)).report.steps["not_examined"]
+    assert any("no token is sampled from a whole row" in one for one in said)
 
 
 def test_a_logprob_above_0_does_not_pass_wherever_it_is(right):
