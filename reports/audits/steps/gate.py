@@ -113,7 +113,7 @@ def _evidence(seen: TrainerSeen, dtype: str) -> Evidence:
         everything = moved.tokens == SETS[0]
         witness = Witness(
             sequence=f"{weights.count:,} sampled tokens, by their importance weights",
-            expected=f"within {weights.off:g}",
+            expected=f"within {weights.excused:.2g}",
             observed=f"the trainer's probability of {moved.tokens} is off by {moved.by:+.3g} on average",
             why="all logprobs are too high" if everything and moved.by > 0 else
             "the engine leaves out tokens that the trainer counts, or all logprobs are too low" if everything
@@ -141,7 +141,7 @@ def _within_rounding(seen: TrainerSeen) -> Iterator[str]:
     if seen.count:
         yield f"weights or temperatures that move logprobs by less than {weights.deviation:g}, root mean square"
     if weights.count:
-        yield f"cuts and temperatures that move less than {weights.off:g} of the mass"
+        yield f"cuts and temperatures that move less than {weights.excused:.2g} of the mass"
     elif seen.count:
         yield "whether trainer and engine cut the same tokens: no token is sampled from a whole row, one by one"
 

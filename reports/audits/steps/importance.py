@@ -60,13 +60,14 @@ class ImportanceWeights:
 
     allowed, deviation: most that a logprob may differ, and the root mean square of all.
     off: most that rounding moves the mean of p / q. names: of the requests. count: sampled tokens.
+    excused: the most that any of them was allowed, with the rounding of its recorded row.
     Guarantee: refutes with probability at most ALPHA if the mean of p / q, given all before, is within ``off`` of 1 for
     each set, no difference is above ``allowed``, and each request's squares have a mean of at most deviation^2.
     """
 
     def __init__(self, allowed: float, deviation: float, off: float, names: Sequence[int | str]):
         self.allowed, self.deviation, self.off = allowed, deviation, off
-        self.count, self._totals = 0, np.zeros(len(SETS))
+        self.count, self.excused, self._totals = 0, off, np.zeros(len(SETS))
         self._below, self._above = (np.zeros((len(SETS), len(STAKES))) for _ in range(2))
         self._names, self._logs = names, np.zeros((len(names), len(STAKES)))
         self._tokens, self._squares = np.zeros(len(names), dtype=int), np.zeros(len(names))
@@ -90,7 +91,7 @@ class ImportanceWeights:
             self._above[k] += log_bets_above(weights - least, 1 + off - least).sum(0)
             self._below[k] += log_bets_above(most - weights, most - 1 + off).sum(0)
             self._totals[k] += float((weights - 1).sum())
-        self.count += int(within.sum())
+        self.count, self.excused = self.count + len(off), max(self.excused, float(off.max(initial=0.0)))
 
     @property
     def fortunes(self) -> LogFortunes:

@@ -158,6 +158,11 @@ def test_mass_that_only_one_of_trainer_and_engine_has_does_not_pass(fault, token
     assert f"probability of {tokens}" in reason and f"expected within 0.005; {why}" in reason
 
 
+def test_rounding_of_recorded_rows_is_named_with_what_is_allowed(tmp_path):
+    said = gate(tmp_path, engine(tmp_path, dtype="bfloat16")).report.steps["not_examined"]
+    assert "cuts and temperatures that move less than 0.021 of the mass" in said
+
+
 @pytest.mark.parametrize("options", [{"settings": {"temperature": 0}}, {"rule": "greedy-block"}], ids=str)
 def test_nothing_is_bet_on_tokens_that_are_not_drawn_from_their_row(options, tmp_path):
     said = gate(tmp_path, engine(tmp_path, **options)).report.steps["not_examined"]
