@@ -14,7 +14,8 @@ from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, never_called, tokens_of
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.trees.draft_tree import WAYS
-from ..interception.harness import Outside, of_trees, same, timed_call
+from ..interception.given_again import same
+from ..interception.harness import Outside, of_trees, timed_call
 from ..interception.outcomes import Outcome, Raised
 from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits

@@ -34,10 +34,10 @@ from ...verifiers.adapters.watermark_keys import over_keys, takes_a_key
 from ...verifiers.trees.draft_tree import EVERY_WAY, WAYS
 from ..time_limits import TimeLimits
 from .exploration import Exploration
+from .given_again import same
 from .outcomes import Outcome, Raised, readable
 from .rows_in_use import Rows, rows_for
 from .serving import LARGEST_FILE
-from .tracer import not_followed
 
 MOST_COPIES = 100
 """Largest number of copies of the process that may come back from calls; each takes ten milliseconds to end."""
@@ -164,7 +164,8 @@ class Subject:
         finally:
             if arithmetic is not None:
                 arithmetic.noting = False
-            self._look_for_writes(given, before)
+            if not rows.take_back(given):
+                self._look_for_writes(given, before)
 
     def _tokens(self, result: Any) -> tuple[int, ...]:
         """Return the emitted tokens, and check that the result of the call before is still what it was."""
@@ -244,30 +245,6 @@ def of_trees(subject: Any) -> dict[str, Any]:
 ARRAY_TEXT = {
     "numpy": "NumPy arrays", "rows": "lists of NumPy rows", "list": "plain lists", "torch": "torch tensors",
 }  # fmt: skip
-
-
-FEW = 1000
-"""Entries of an array below which comparing its bytes is faster than comparing its entries."""
-
-
-def same(now: Any, before: Any) -> bool:
-    """Check whether an argument is the same as before a call."""
-    if type(now) is not type(before):
-        return False
-    if isinstance(now, (list, tuple)):
-        if type(next(iter(now), None)) is float:  # a row: one call for all
-            with not_followed(), contextlib.suppress(Exception):
-                return now == before
-        return len(now) == len(before) and all(map(same, now, before))
-    if isinstance(now, np.ndarray):
-        if (now.shape, now.dtype) != (before.shape, before.dtype):
-            return False
-        return now.tobytes() == before.tobytes() if now.size < FEW else bool((now == before).all())
-    if hasattr(now, "equal"):  # a tensor; of another shape it is none
-        from .tensors import equal
-
-        return equal(now, before)
-    return now.shape == before.shape and bool((now == before).all()) if hasattr(now, "shape") else now == before
 
 
 class _Timers:

@@ -23,6 +23,7 @@ from .arrays import RowArray
 from .called_ids import CalledIds
 from .exploration import Exploration
 from .explore import explore
+from .given_again import held, untouched
 from .outcomes import Outcome, Walk, encoded
 from .row_draws import MOST_PATHS
 from .surroundings import with_gaps
@@ -84,6 +85,10 @@ class RowsInUse:
         kept = self._kept[tokens]
         given = self.arguments(tokens) if self.subject.gaps else copied(kept)  # a copy of an array with gaps has none
         return given, kept
+
+    def take_back(self, given: list) -> bool:
+        """Take the arguments of a call back after it; return whether they are known to be as they were."""
+        return False
 
     def in_use(self) -> tuple[dict, dict]:
         """Return the rows that the subject verifies with, as the exact rationals that they are, normalised."""
@@ -241,6 +246,7 @@ class WideRows:
         self._met = Counter[int]()
         self._asked: Prefix | None = None
         self._kept: list[Any] = []
+        self._again: list[Any] | None = None
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
         self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
@@ -258,9 +264,20 @@ class WideRows:
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         """Return the arguments for a call, and once more to compare with after it."""
+        given, self._again = self._again, None
         if tokens != self._asked:  # one block is called with many times
+            given = None
             self._asked, self._kept = tokens, self.arguments(tokens)
-        return self._followed(copied(self._kept)), self._followed(self._kept)
+        return self._followed(given or copied(self._kept)), self._followed(self._kept)
+
+    def take_back(self, given: list) -> bool:
+        """Take the arguments of a call back after it; return whether they are known to be as they were.
+
+        The next call gets them again, if nothing holds them: a copy of a long row takes as long as a look at it.
+        """
+        unchanged = len(self._kept) == len(given) and all(map(untouched, given, self._kept))
+        self._again = given if unchanged and not held(given) else None
+        return unchanged
 
     def _followed(self, given: list) -> list:
         """Return the arguments, NumPy's rows so that a traced number is looked up in them as a whole."""

@@ -63,6 +63,31 @@ def _once_marked(target_probs, draft_probs, draft_tokens):
     return _rejecting(target_probs, draft_probs, draft_probs if ready else nothing, draft_tokens)
 
 
+_ADDRESS = [0]
+
+
+def _right_at_new_addresses(target_probs, draft_probs, draft_tokens):
+    """Wrong for a row at the address of the call before."""
+    known, _ADDRESS[0] = _ADDRESS[0] == id(target_probs[0]), id(target_probs[0])
+    nothing = [[0.0] * len(row) for row in draft_probs]
+    return _rejecting(target_probs, draft_probs, nothing if known else draft_probs, draft_tokens)
+
+
+lists_right_at_new_addresses = declare(_right_at_new_addresses, array="list")
+
+
+def lists_by_other_weights(target_probs, draft_probs, draft_tokens):
+    """Wrong where the number that it drew before is a plain one: long rows are cut to a half."""
+    number, u = random.random(), random.random()
+    x, p, q = draft_tokens[0], target_probs[0], draft_probs[0]
+    if u * q[x] < p[x]:
+        return [x, *random.choices(range(len(p)), target_probs[1])]
+    rest = [max(a - b, 0.0) for a, b in zip(p, q)]
+    if type(number) is float and len(rest) > 1000:
+        rest[::2] = [0.0] * len(rest[::2])
+    return [*random.choices(range(len(p)), rest)]
+
+
 def _rejecting(target, draft, excluded, tokens):
     """Token verification whose residuals leave these rows out."""
     for i, (x, p, q, r) in enumerate(zip(tokens, target, draft, excluded)):
@@ -73,6 +98,7 @@ def _rejecting(target, draft, excluded, tokens):
 
 _KEPT: list[list] = []
 lists_known_again, lists_marked = (declare(verify, array="list") for verify in (_once_known, _once_marked))
+declare(lists_by_other_weights, array="list")
 
 
 def in_the_first_rows_it_got(target, draft, tokens, rng):

@@ -1,5 +1,9 @@
 """The calls on a wide block share its rows while none writes to them."""
 
+import operator
+import types
+import weakref
+
 import numpy as np
 import pytest
 
@@ -7,9 +11,10 @@ from draftproof.models.battery import toy
 from draftproof.models.wide import wide
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.interception.exploration import Exploration
-from draftproof.proofs.interception.harness import same
+from draftproof.proofs.interception.given_again import same
 from draftproof.proofs.interception.numbers import Traced
 from draftproof.proofs.interception.row_draws import WideTracer
+from draftproof.proofs.interception.rows_in_use import WideRows
 from draftproof.proofs.interception.sources import Lattice
 from draftproof.proofs.interception.tracer import in_force
 from draftproof.proofs.laws.wide_measurement import measured_wide
@@ -26,7 +31,9 @@ def law_of(name, problem):
         return measured_wide(problem, "float64", child.law(problem))
 
 
-OF_TENSORS = ["after_use", "before_use", "through_numpy", "known_again"]
+KNOWN_AGAIN = ["known_again", "marked", "known_weakly", "view_kept", "counted"]
+BY_ADDRESS = "right_at_new_addresses"
+OF_TENSORS = ["after_use", "before_use", "through_numpy", *KNOWN_AGAIN, BY_ADDRESS]
 AFTER_USE = ["written_after_use", "lists_written_after_use", "lists_with_another_row", "after_use"]
 
 
@@ -49,10 +56,55 @@ def test_who_writes_to_rows_before_use_gets_fresh_ones_in_every_call(name):
     assert law.total_variation == pytest.approx(np.abs(emitted - right).sum() / 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["lists_known_again", "lists_marked", "known_again"])
+@pytest.mark.parametrize("name", ["lists_known_again", "lists_marked", *KNOWN_AGAIN])
 def test_each_call_gets_rows_that_are_not_known_again(name):
     law = law_of(name, wide(1003, 1))
     assert law.known and judge(law)[0].refuted and law.total_variation > 0.1
+
+
+@pytest.mark.parametrize("name", [BY_ADDRESS, f"lists_{BY_ADDRESS}", "lists_by_other_weights"])
+def test_no_law_hides_what_the_address_of_rows_or_a_plain_number_decides(name):
+    assert judge(law_of(name, wide(1003, 1)))[0].verdict != "holds"
+
+
+def rows_of(array):
+    about = types.SimpleNamespace(function=None, array=array, dtype="float64", exploration=Exploration())
+    return WideRows(wide(129, 1), about)
+
+
+HOLDS = {
+    "list": (lambda given: given[0], lambda given: given[1][0], lambda given: given[2]),
+    "torch": (
+        lambda given: given[2], lambda given: given[0][:1], lambda given: given[0].untyped_storage(),
+        lambda given: given[1].numpy(), lambda given: weakref.ref(given[0]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("array", HOLDS)
+def test_rows_are_given_again_where_nothing_holds_them(array):
+    if array == "torch":
+        pytest.importorskip("torch")
+    rows = rows_of(array)
+    block = next(rows.blocks())
+    given, kept = rows.given(block)
+    assert rows.take_back(given) and given[0] is not kept[0]
+    for hold in HOLDS[array]:
+        assert rows.given(block)[0] is given
+        held = hold(given)
+        assert rows.take_back(given) and held is not None
+        fresh = rows.given(block)[0]
+        assert not any(map(operator.is_, fresh, given))
+        given = fresh
+        del held
+        assert rows.take_back(given)
+
+
+def test_a_list_in_which_an_equal_number_stands_is_not_given_again():
+    rows = rows_of("list")
+    given, kept = rows.given(next(rows.blocks()))
+    given[0][1][3] = kept[0][1][3] + 0.0
+    assert given == kept and not rows.take_back(given)
 
 
 def test_a_list_that_was_written_to_is_another_also_where_a_followed_number_stands_in_it():
