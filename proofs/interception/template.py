@@ -13,7 +13,7 @@ from typing import Any
 
 from ..templates import MOST_ENDS
 from . import child  # noqa: F401  # what is imported here is not imported by each child
-from .serving import why_not_forked
+from .serving import WHILE_IMPORTING, why_not_forked
 
 
 def main() -> None:
@@ -21,6 +21,7 @@ def main() -> None:
 
     Arguments: the socket's file descriptor, and modules that are imported first.
     """
+    gc.set_threshold(WHILE_IMPORTING)
     for name in sys.argv[2:]:
         importlib.import_module(name)
     connection = socket.socket(fileno=int(sys.argv[1]))

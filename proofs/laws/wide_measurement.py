@@ -97,10 +97,11 @@ class _Blocks:
         self.entries: dict[Prefix, Row] = {}
         self.called, self.least = 0, None
         self.ids: set[int] = set()
+        self.totals: dict[int, float] = {}
 
     def law(self, **about: Any) -> WideMeasurement:
         """Return the law of all blocks."""
-        known = {name: value for name, value in vars(self).items() if name not in ("used", "entries")}
+        known = {name: value for name, value in vars(self).items() if name not in ("used", "entries", "totals")}
         confirmations = INSIDE if self.missed else 0
         return WideMeasurement(**known, looked_up_entries=self.entries, confirmations=confirmations, **about)
 
@@ -122,10 +123,12 @@ class _Blocks:
                     self._add_entries(sequence[:-1], sequence[-1], np.array([drafted * most]))
         for law in answer["rows"]:
             weights, prefix = rows[law["weights"]], tuple(law["prefix"])
+            if (total := self.totals.get(law["weights"])) is None:  # blocks have rows in common
+                total = self.totals[law["weights"]] = row_sum(weights)
             taken = drafted * law["probability"]
             if law["look_up"] and (reached := taken / law["part"]):
                 bits, summed = law["look_up"]
-                masses = weights * (law["part"] / row_sum(weights))
+                masses = weights * (law["part"] / total)
                 with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
                     most = self._right(prefix, law["first"], len(masses)) / reached
                 of_row = masses, summed or self.used.judged, bits, most
@@ -134,7 +137,7 @@ class _Blocks:
                 self.looked_up_certain += reached * allowed[1]
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
-            masses = weights * (taken / row_sum(weights))
+            masses = weights * (taken / total)
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])
             if prefix == block[: len(prefix)] and len(prefix) <= self.problem.gamma:
