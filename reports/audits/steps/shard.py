@@ -16,6 +16,7 @@ from ....verifiers.conditional.steps import Steps
 from ....verifiers.conditional.tree_steps import TreeSteps
 from .acceptance import Accepted, acceptance_of
 from .bets import ON_TOKENS, Against, LogBets, bets_on_steps
+from .same_text import two_rows
 from .settings_of_rows import RowsSeen, rows_against_settings
 from .tokens import BetsOnTokens, bet_on_drafts, bet_on_texts, emitted_tokens, excluded, joined_bets, logprobs_off
 
@@ -24,6 +25,12 @@ Array = np.ndarray
 TIE = 8
 """Roundings within which two probabilities are a tie: either may be the most probable token."""
 
+
+NO_ROW = "a row that does not sum to 1; their other rows are judged"
+"""Why a step is not judged by its rule that has a row which is none."""
+
+TWO_ROWS = "two rows behind one text; their other rows are judged"
+"""Why a step is not judged by its rule in which drafted tokens are one text, and the rows behind them differ."""
 
 NOTHING_EMITTED = "nothing emitted"
 """Why there is nothing to judge in a step that emitted nothing."""
@@ -93,7 +100,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
     shard, header = recording.read(path), recording.header
     found = Found(shard.name, shard.counts, failure=shard.error)
     against = Against.of(rule, header.siblings, recording.sequential)
-    off = sums_off(shard, header, found)
+    off = rows_off(shard, header, found)
     generator = np.random.default_rng([seed, int("".join(filter(str.isdigit, path.stem)) or 0)])
     found.left_out[NOTHING_EMITTED] = int((np.diff(shard.arrays["emitted_offsets"]) == 0).sum())
     bets, of_bets, texts, drafts = list[LogBets](), list[Array](), list[BetsOnTokens](), list[BetsOnTokens]()
@@ -103,8 +110,9 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         if not len(part.places):
             continue
         tree = isinstance(part.steps, TreeSteps)
-        good, known, greedy, whole = kinds_of(part, shard, header, rule, off)
-        found.left_out["a row that does not sum to 1; their other rows are judged"] += int((~whole).sum())
+        good, known, greedy, whole = kinds_of(part, shard, header, rule, off.rows)
+        for why, steps in ((NO_ROW, ~off.twice[part.places]), (TWO_ROWS, off.twice[part.places])):
+            found.left_out[why] += int((~whole & steps).sum())
         found.trees += len(part.places) if tree else 0
         _judge_greedy(part, greedy & whole, header, found)
         for bet, out, on in ((bet_on_texts, texts, rule != "greedy-block"), (bet_on_drafts, drafts, True)):
@@ -154,7 +162,7 @@ class Kinds(NamedTuple):
 
 
 def kinds_of(part: StepsPart, shard: Shard, header: Header, rule: str, off: Array) -> Kinds:
-    """Return what is known of steps. rule: the one that is claimed. off: of ``sums_off``."""
+    """Return what is known of steps. rule: the one that is claimed. off: of ``rows_off``."""
     first = shard.arrays["draft_offsets"][part.places] + part.places
     number = np.minimum(first[:, None] + np.arange(part.steps.gamma + 1), len(off) - 1)
     inside = np.arange(part.steps.gamma + 1) <= part.steps.lengths[:, None]
@@ -165,7 +173,7 @@ def kinds_of(part: StepsPart, shard: Shard, header: Header, rule: str, off: Arra
 def steps_with_law(shard: Shard, header: Header, against: Against, at_once: int, one_of: int) -> Iterator[Steps]:
     """Yield the steps of a shard on which a rule is bet on: one in so many, so many at a time."""
     unsaid = Found(shard.name)
-    off = sums_off(shard, header, unsaid)
+    off = rows_off(shard, header, unsaid).rows
     for part in parts(shard, header, at_once, one_of):
         part = _possible(part, unsaid)
         law = against.law(isinstance(part.steps, TreeSteps))
@@ -189,7 +197,25 @@ def _with_law(part: StepsPart, wanted: Array, known: Array, header: Header, foun
     return drafted & ~wrong
 
 
-def sums_off(shard: Shard, header: Header, found: Found) -> Array:
+class RowsOff(NamedTuple):
+    """Which rows are not judged, [rows], and which steps have two rows behind one text, [N]."""
+
+    rows: Array
+    twice: Array
+
+
+def rows_off(shard: Shard, header: Header, found: Found) -> RowsOff:
+    """Return which rows are not judged, and note the first of each kind."""
+    rows, twice = _sums_off(shard, header, found), np.zeros(shard.steps, dtype=bool)
+    differing = list(two_rows(shard, header))
+    for one in differing:
+        first = shard.arrays["draft_offsets"][one.step] + one.step + 1
+        rows[[first + one.first, first + one.second]] = twice[one.step] = True
+    found.errors += [f"{Place(shard.name, one.step)}: {one}" for one in differing[:1]]
+    return RowsOff(rows, twice)
+
+
+def _sums_off(shard: Shard, header: Header, found: Found) -> Array:
     """Return of which rows the sum is off, [rows], and note the first.
 
     The row of a certain draft has 1 for each sibling. One that nothing is drafted from may have any sum.

@@ -14,7 +14,7 @@ import numpy as np
 from ....models.errors import InputError
 from ....models.recorded_steps import Recording, Shard, parts
 from .importance import MEAN_OFF, ImportanceWeights
-from .shard import Found, Place, kinds_of, sums_off
+from .shard import Found, Place, kinds_of, rows_off
 from .tokens import emitted_tokens
 
 Array = np.ndarray
@@ -252,7 +252,7 @@ def _count_above(scored: _Scored, seen: TrainerSeen) -> None:
 def _compare(shard: Shard, recording: Recording, rule: str, scored: _Scored, seen: TrainerSeen) -> None:
     """Compare the tokens of a shard."""
     arrays, header = shard.arrays, recording.header
-    off, order = sums_off(shard, header, Found(shard.name)), {number: k for k, number in enumerate(scored.names)}
+    off, order = rows_off(shard, header, Found(shard.name)).rows, {number: k for k, number in enumerate(scored.names)}
     # What lists of a dump have depends on the tokens; under greedy-block verification tokens follow no row one by one.
     drawn = rule != "greedy-block" and not recording.sequential
     raw = _uncut(arrays) if "logits" in arrays else None

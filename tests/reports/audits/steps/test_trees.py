@@ -236,6 +236,37 @@ def test_a_drafted_token_that_its_row_cannot_draw_is_a_finding_of_drafts(tmp_pat
     assert any("a drafted token that the draft's row cannot draw" in line for line in report.not_examined)
 
 
+SAYS = "drafted tokens {} and {} are one text, and the {}'s rows behind them differ by TV"
+
+
+@pytest.mark.parametrize("rule", ["spec-infer", "unknown"])
+def test_two_rows_behind_one_text_are_named_and_refute_nothing(rule, tmp_path):
+    """Behind equal siblings both go on, each from a row of its own: no engine has two rows of one text."""
+    for one_text in (True, False):
+        folder = tmp_path / str(one_text)
+        record_trees(folder, "D01", 200, rule, IID, one_text=one_text)
+        report = audit_steps(folder)
+        assert not any(e.refuted for e in report.evidence), one_text
+        left = report.steps["left_out"].get("two rows behind one text; their other rows are judged", 0)
+        assert (left > 50, "unreadable" in report.findings) == (not one_text, not one_text)
+    assert "steps-000000.safetensors, step " in report.findings["unreadable"]
+    assert SAYS.format(0, 1, "target") in report.findings["unreadable"]
+
+
+@pytest.mark.parametrize("model", ["target", "draft"])
+def test_two_rows_of_either_model_are_named_unless_rounding_explains_them(model, tmp_path):
+    def said(change):
+        target, draft, folder = np.full((6, V), 1 / V), np.full((5, V), 1 / V), tmp_path / str(change)
+        (target if model == "target" else draft)[3, :2] += (change, -change)
+        with Recorder(folder, V, rule="spec-infer", siblings=IID, dtype="float32") as recorder:
+            for first in (7, 8):
+                recorder.step(target, [7, 8, first, 9, 9], [5], draft, parents=[-1, -1, -1, 2, 0])
+        return audit_steps(folder).findings.get("unreadable", "")
+
+    assert said(1e-6) == said(0.0) == ""
+    assert said(1e-3) == f"steps-000000.safetensors, step 0: {SAYS.format(0, 2, model)} 0.001"
+
+
 def test_where_a_row_is_none_the_tokens_of_other_rows_are_judged(tmp_path):
     """Which rows are behind a drafted token depends on the token: a step is not left out for one of them."""
 
