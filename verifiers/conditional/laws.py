@@ -54,6 +54,7 @@ class StepLaw:
     bonus: draws Y behind the last token. bonus_row: from the row so many places before the last.
     row: the replacement is drawn from the row so many places behind.
     change: returns the steps with other rows in the place of the recorded ones.
+    of_class: whether it is another rule for a class of tokens alone: a bet, and not one of the known faults.
     """
 
     name: str
@@ -65,6 +66,7 @@ class StepLaw:
     row: int = 0
     bonus_row: int = 0
     change: Callable[[Steps], Steps] | None = None
+    of_class: bool = False
 
     def seen(self, steps: Steps) -> Steps:
         """Return the steps with the rows that the rule works with."""

@@ -98,6 +98,11 @@ class Against(NamedTuple):
     def names(self) -> list[str]:
         return list(self.by_name)
 
+    @property
+    def faults(self) -> list[str]:
+        """Return the hypotheses that are known faults."""
+        return [name for name, law in self.by_name.items() if not law.of_class]
+
     def laws(self, tree: bool) -> Sequence[StepLaw]:
         """Return the hypotheses on trees or on chains."""
         return self.on_trees if tree else self.on_chains

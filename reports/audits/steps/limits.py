@@ -49,7 +49,7 @@ class _Gain(NamedTuple):
 
 
 def limits_of(recording: Recording, against: Against, seed: int) -> dict[str, int | None]:
-    """Return by which step each hypothesis would have refuted the rule with probability 1 - BETA; None: unknown.
+    """Return by which step each known fault would have refuted the rule with probability 1 - BETA; None: unknown.
 
     A step adds to the logarithm of a bet what it adds on the recorded rows if its outcome is drawn from the
     hypothesis. The limit allows for the error of this mean, and for the deviation of a sum, taken to be normal. Faults
@@ -65,7 +65,7 @@ def limits_of(recording: Recording, against: Against, seed: int) -> dict[str, in
     rules = [against.law(isinstance(steps, TreeSteps)) for steps in samples]
     unlisted = [1 - drawn(law, steps, generator)[1].mean() for law, steps in zip(rules, samples) if law]
     found = dict[str, int | None]()
-    for name in against.names:
+    for name in against.faults:
         rounds, found[name] = list[Array](), None
         others = [next((o for o in against.laws(isinstance(s, TreeSteps)) if o.name == name), None) for s in samples]
         while len(rounds) * count < most:

@@ -11,7 +11,7 @@ from draftproof.models.recorded_steps import Recording
 from draftproof.reports.audits.nightly import recorded
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.recorded import judge_night
-from draftproof.reports.audits.nightly.steps_checks import steps_checks
+from draftproof.reports.audits.nightly.steps_checks import StepsCheck, _check, steps_checks
 from draftproof.reports.audits.settings import silent
 from draftproof.reports.audits.steps.judge import RecordingJudge
 from draftproof.reports.audits.steps.progress import found_in, judge_all
@@ -122,6 +122,33 @@ def test_a_copy_of_a_shard_does_not_count_twice(whole, tmp_path):
 def test_a_folder_that_is_no_recording_is_one_line(tmp_path):
     ended = run("nightly", "run", f"steps:{tmp_path}", "--db", tmp_path / "nights.sqlite")
     assert (ended.status, len(ended.lines)) == (2, 1) and "no header.json in it" in ended.err
+
+
+class OfAnOlderVersion(StepsCheck):
+    """A check whose bets are the first of those that are made now."""
+
+    def counts(self, found):
+        every = super().counts(found)
+        return every._replace(counts=every.counts[: len(self.gamblers)])
+
+
+def older_checks(recording):
+    bets = [(check.name, check.gamblers[:20]) for check in steps_checks(recording)]
+    return [OfAnOlderVersion(*_check(recording, name, some, np.full(20, 1 / 20))) for name, some in bets]
+
+
+def test_a_history_of_a_version_with_fewer_bets_is_kept_and_its_alarm_stays(whole, tmp_path, monkeypatch):
+    nights = Nights(whole, tmp_path)
+    with monkeypatch.context() as older:
+        older.setattr(recorded, "steps_checks", older_checks)
+        assert nights.night(0, 0, 6, 7, 8).status == 1
+    before = nights.report["checks"]
+    assert [c["state"] for c in before] == ["alarm", "quiet", "quiet"]
+    (nights.folder / "steps-000008.safetensors").unlink()
+    assert nights.night(1, 1).status == 1, "the alarm stays"
+    after = nights.report["checks"]
+    assert after[:3] == before
+    assert [c["cohort"] for c in after] == [1, 1, 1, 2, 2, 2] and after[3]["draws"] == 120
 
 
 @pytest.mark.parametrize(

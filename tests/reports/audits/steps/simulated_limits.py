@@ -153,7 +153,7 @@ def main() -> None:
                 limits = world.limits(count, seed=1)
                 shares = [world.share(name, limit, RECORDINGS) for name, limit in limits.items()]
                 worst = min(zip(shares, limits), default=(1.0, ""))
-                print(f"| {title} | {count:,} | {len(limits)} of {len(world.against.names)} | "
+                print(f"| {title} | {count:,} | {len(limits)} of {len(world.against.faults)} | "
                       f"{np.mean(shares):.4f} | {worst[0]:.3f} ({worst[1]}) |", flush=True)  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from draftproof.reports.audits.steps.tokens import bet_on_drafts, bet_on_texts
 from draftproof.stattests.betting import log_gains
 from draftproof.stattests.tilts import ABOVE, NUCLEI, SETS, bets_on_transform
 from draftproof.tests.stattests.test_fair_bets import MOST, ROWS
+from draftproof.verifiers.conditional import laws, tilts
 from draftproof.verifiers.conditional.form import DRAFT_ROW
 from draftproof.verifiers.conditional.rules import RULES, at_most
 from draftproof.verifiers.draft_block import Block, Verdict
@@ -224,6 +225,30 @@ def test_no_bet_on_a_sibling_gains_if_siblings_are_drawn_independently(tmp_path)
         assert Bet(row, found.logs).mean <= MOST
 
 
+def classes_over_outcomes(folder):
+    """Return which classes the first drafted token is in, of 30 steps and every Y: [classes, steps, Y].
+
+    Its probability is at the threshold of a class, and so is its coin, and Y is listed only where it came out.
+    """
+    rng, steps = np.random.default_rng(0), []
+    for _ in range(30):
+        target, draft = (np.append(p, (1 - p) * rng.dirichlet(np.full(V - 1, 0.5))) for p in (0.1, 0.2))
+        case = Case(np.stack([target] * 3), np.stack([draft] * 2), (0, 0))
+        steps += [(case, case.drafts, (y,)) for y in range(V)]
+    part, _ = recorded(folder, "", steps, 3)
+    coins = RULES["token"].coins(part.steps)
+    found = [inside(part.steps, coins)[:, 0] for inside in tilts.CLASSES.values()]
+    return np.stack(found).reshape(-1, 30, V)
+
+
+def test_no_class_of_drafted_tokens_depends_on_what_came_out(tmp_path, monkeypatch):
+    found = classes_over_outcomes(tmp_path / "right")
+    assert (found == found[..., :1]).all()
+    monkeypatch.setattr(tilts, "LAST_BITS", 0.0)
+    found = classes_over_outcomes(tmp_path / "wrong")
+    assert (found != found[..., :1]).any(2).any(1).sum() == 2, "the last bits of a row, of two classes"
+
+
 # ---------------------------------------------------------------- planted
 
 
@@ -242,6 +267,30 @@ def nuclei_by_two_summations(rows, values, at):
 def bounds_of_token_verification(law, steps, epsilon):
     """Return the bounds of another rule than the one that is claimed."""
     return at_most(RULES["token"], steps, epsilon)
+
+
+def by_what_came_out(steps, coins):
+    """Return whether the last token that came out has an odd id, of each drafted token."""
+    return np.broadcast_to(steps.last[:, None] % 2 == 1, coins.shape)
+
+
+def more_of_all_odd_ids(draw, inside, share, others=False):
+    """Return a draw in which odd ids have more weight, and those that are not listed have what they had."""
+
+    def changed(steps, rows):
+        weights = draw(steps, rows)
+        return laws.Weights(np.where(rows.ids % 2 == 1, 4 * weights.listed, weights.listed), weights.rest)
+
+    return changed
+
+
+def test_a_bet_by_classes_that_gains_on_average_is_found_out(tmp_path, monkeypatch):
+    with monkeypatch.context() as wrong:
+        wrong.setitem(tilts.CLASSES, "odd ids", by_what_came_out)
+        assert largest(bets_on_outcomes(tmp_path / "coins", "boundaries", "token")) > 1.01
+    with monkeypatch.context() as wrong:
+        wrong.setattr(tilts, "_less_of", more_of_all_odd_ids)
+        assert largest(bets_on_outcomes(tmp_path / "draws", "float32", "token", listed=3)) > 1.01
 
 
 def test_a_bet_that_gains_on_average_is_found_out(tmp_path, monkeypatch):
