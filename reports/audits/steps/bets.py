@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....stattests.tilts import DRAFT_SHARES, NUCLEI, NUCLEUS_SHARE, TEMPERATURES
+from ....verifiers.conditional.id_classes import EIGHTHS, HALVES
 from ....verifiers.conditional.laws import StepLaw, stops_of
 from ....verifiers.conditional.mutants import BLOCK_MUTANTS, TOKEN_MUTANTS, tempered
 from ....verifiers.conditional.rules import RULES, at_most, coin_bounds
@@ -159,6 +160,12 @@ def _bets_on_kept(law: StepLaw, against: Sequence[StepLaw], steps: Steps, epsilo
         return np.stack([kept(other.stops(other.seen(steps))) - most for other in against])
 
 
+ON_IDS = (
+    *((name, inside, (0.8, 1.25)) for name, inside in HALVES.items()),
+    *((name, inside, (0.25, 2.0)) for name, inside in EIGHTHS.items()),
+)
+"""Classes of ids that may be less or more likely than their row says: their names, and by which factors."""
+
 OTHER_SHARES = tuple(f"{share:.0%} of the other model's row" for share in DRAFT_SHARES)
 
 ON_TOKENS = (
@@ -167,12 +174,14 @@ ON_TOKENS = (
     *OTHER_SHARES,
     "half from the row before",
     "siblings drawn without replacement",
+    *(f"{name} {factor:g} times as likely" for name, _, factors in ON_IDS for factor in factors),
 )
 """Hypotheses on tokens that a row is said to have drawn, in the order of ``bets_on_tokens``."""
 
 
 def bets_on_tokens(
-    rows: PairRows, mine: str, at: Array, other: Array, before: Array, epsilon: float, elders: Array | None = None
+    rows: PairRows, mine: str, at: Array, other: Array, before: Array, epsilon: float, vocabulary: int,
+    elders: Array | None = None,
 ) -> LogBets:  # fmt: skip
     """Return bets on tokens that are said to be drawn from rows, one a token.
 
@@ -206,7 +215,23 @@ def bets_on_tokens(
         logs[k] = np.where(np.isnan(ratio), 0.0, np.log1p(0.5 * (ratio - 1)))
         if elders is not None:
             logs[k + 1] = np.where(elders < np.inf, -np.log(np.maximum(1 - elders, IMPOSSIBLE)), np.log(IMPOSSIBLE))
+    on_ids = _on_ids(rows, values, at, vocabulary)
+    logs[-len(on_ids) :] = on_ids
     return LogBets(np.where(possible, logs - np.log1p(4 * epsilon + rows.off), 0.0), possible)
+
+
+def _on_ids(rows: PairRows, values: Array, at: Array, vocabulary: int) -> Array:
+    """Return the bets on classes of ids, in the order of ON_TOKENS.
+
+    A token that is not listed for its probability is in no class: to which the others of its row belong is not known.
+    """
+    natural, every = np.arange(values.shape[-1]) < rows.natural[:, None], np.arange(len(at))
+    logs = list[Array]()
+    for _, inside, factors in ON_IDS:
+        chosen = natural & inside(rows.ids, vocabulary)
+        mass, mine = np.where(chosen, values, 0.0).sum(-1), chosen[every, at]
+        logs += [np.where(mine, np.log(factor), 0.0) - np.log1p((factor - 1) * mass) for factor in factors]
+    return np.stack(logs)
 
 
 def _nuclei(rows: PairRows, values: Array, at: Array) -> list[tuple[Array, Array]]:

@@ -43,7 +43,7 @@ def _bets(
             ids, values, np.zeros_like(values), nothing, nothing, np.zeros(n), np.zeros((n, 2)), natural, off
         )
         unknown = np.full(n, np.nan)
-        bets.append(bets_on_tokens(rows, "target", at, unknown, unknown, recording.header.epsilon))
+        bets.append(bets_on_tokens(rows, "target", at, unknown, unknown, recording.header.epsilon, recording.other))
         _temper(bets[-1], rows, at, recording)
         found.append(transforms(rows, "target", at, generator.random(n)))
     return LogBets.joined(bets, len(ON_TOKENS)), np.concatenate(found)

@@ -89,7 +89,7 @@ def _bets(
     same = steps.rows.ids[n, earlier] == rows.ids[every, at][:, None]
     values = np.where(same, getattr(steps.rows, mine)[n, earlier], 0.0).sum(-1)
     before = np.where((place > 0) & good[n, earlier] & same.any(-1), values, np.nan)
-    bets = bets_on_tokens(rows, mine, at, other, before, header.epsilon, elders)
+    bets = bets_on_tokens(rows, mine, at, other, before, header.epsilon, header.vocabulary, elders)
     return BetsOnTokens(bets, transforms(rows, mine, at, generator.random(len(n))), part.places[n])
 
 

@@ -221,7 +221,7 @@ def test_no_bet_on_a_sibling_gains_if_siblings_are_drawn_independently(tmp_path)
         part, _ = recorded(tmp_path / str(id(case)), "", [(case, case.drafts, (x,)) for x in range(V)], 256)
         rows, row = part.steps.rows_at(np.zeros(V, dtype=int)), case.target[0]
         elders = np.where(np.arange(V) == elder, np.inf, row[elder])
-        found = bets.bets_on_tokens(rows, "target", part.steps.at_last[:, 0], unknown, unknown, 0.0, elders)
+        found = bets.bets_on_tokens(rows, "target", part.steps.at_last[:, 0], unknown, unknown, 0.0, V, elders)
         assert Bet(row, found.logs).mean <= MOST
 
 
@@ -284,6 +284,13 @@ def more_of_all_odd_ids(draw, inside, share, others=False):
     return changed
 
 
+def classes_of_what_came_out(rows, values, at, vocabulary):
+    """Return the bets on odd ids, to which a token belongs that is listed only because it came out."""
+    odd = rows.ids % 2 == 1
+    mass = np.where(odd & (np.arange(values.shape[-1]) < rows.natural[:, None]), values, 0.0).sum(-1)
+    return (np.where(odd[np.arange(len(at)), at], np.log(2), 0.0) - np.log1p(mass))[None]
+
+
 def test_a_bet_by_classes_that_gains_on_average_is_found_out(tmp_path, monkeypatch):
     with monkeypatch.context() as wrong:
         wrong.setitem(tilts.CLASSES, "odd ids", by_what_came_out)
@@ -291,6 +298,9 @@ def test_a_bet_by_classes_that_gains_on_average_is_found_out(tmp_path, monkeypat
     with monkeypatch.context() as wrong:
         wrong.setattr(tilts, "_less_of", more_of_all_odd_ids)
         assert largest(bets_on_outcomes(tmp_path / "draws", "float32", "token", listed=3)) > 1.01
+    with monkeypatch.context() as wrong:
+        wrong.setattr(bets, "_on_ids", classes_of_what_came_out)
+        assert largest(bets_on_all_tokens(tmp_path / "tokens", "float32", "target", listed=3)) > 1.01
 
 
 def test_a_bet_that_gains_on_average_is_found_out(tmp_path, monkeypatch):

@@ -93,3 +93,19 @@ def test_replacements_and_bonus_tokens_that_are_off_by_a_class_of_ids_are_refute
     changed = more_of(CLASSES[name], 0.0 if "8" in name else 0.25)
     record(tmp_path, chain(lambda *_: 1.0, changed), steps=500, vocabulary=SMALL)
     assert judge_of(tmp_path).steps.fortune.refuted_at is not None
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("claim", ["texts", "drafts"])
+def test_tokens_that_are_off_by_a_class_of_ids_are_refuted(name, claim, tmp_path):
+    changed = more_of(CLASSES[name], 0.0 if "8" in name else 2.5)
+
+    def fault(step):
+        if claim == "texts":
+            step.verify_target = changed(step.target)
+        else:
+            step.drafts = [int(step.rng.choice(SMALL, p=row)) for row in changed(step.draft)]
+
+    record(tmp_path, steps=300, rule="unknown", vocabulary=SMALL, fault=fault)
+    refuting = getattr(judge_of(tmp_path), claim).refuting
+    assert refuting is not None and name in refuting.family
