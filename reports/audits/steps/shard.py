@@ -117,7 +117,7 @@ def judged(recording: Recording, path: Path, rule: str, seed: int) -> Found:
         _judge_greedy(part, greedy & whole, header, found)
         for bet, out, on in ((bet_on_texts, texts, rule != "greedy-block"), (bet_on_drafts, drafts, True)):
             out.append(bet(part, ~greedy & on, good, known == DRAFT_ROW, header, generator))
-        found.logprobs = np.concatenate([found.logprobs, logprobs_off(shard, part)])
+        found.logprobs = np.concatenate([found.logprobs, logprobs_off(shard, part, good)])
         sampled = _with_law(part, ~greedy & whole, known, header, found)
         steps, places = part.steps.part(sampled), part.places[sampled]
         if steps.count:

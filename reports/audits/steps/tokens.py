@@ -101,15 +101,19 @@ def joined_bets(parts: list[BetsOnTokens], hypotheses: int) -> tuple[LogBets, Ar
     return LogBets(bets.logs[:, order], bets.possible[order]), transform[order]
 
 
-def logprobs_off(shard: Shard, part: StepsPart) -> Array:
-    """Return reported logprobs less those of the target's rows, [L]; nan where none was reported."""
+def logprobs_off(shard: Shard, part: StepsPart, good: Array) -> Array:
+    """Return reported logprobs less those of the target's rows, [L]; nan where none was reported.
+
+    good: [N, G + 1], of which places the row is one: tokens of others are left out.
+    """
     n, place, at = emitted_tokens(part.steps)
+    compared = good[n, place]
     if "logprobs" not in shard.arrays:
-        return np.full(len(n), np.nan)
+        return np.full(int(compared.sum()), np.nan)
     first = np.searchsorted(n, n)
     reported = shard.arrays["logprobs"][shard.arrays["emitted_offsets"][part.places[n]] + np.arange(len(n)) - first]
     with np.errstate(divide="ignore"):
-        return reported - np.log(part.steps.rows.target[n, place, at])
+        return (reported - np.log(part.steps.rows.target[n, place, at]))[compared]
 
 
 def excluded(steps: Steps, known: Array) -> Array:

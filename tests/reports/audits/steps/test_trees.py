@@ -267,6 +267,19 @@ def test_two_rows_of_either_model_are_named_unless_rounding_explains_them(model,
     assert said(1e-3) == f"steps-000000.safetensors, step 0: {SAYS.format(0, 2, model)} 0.001"
 
 
+def test_a_logprob_behind_one_text_with_two_rows_refutes_nothing(tmp_path):
+    target, draft = np.full((4, V), 1 / V), np.full((3, V), 1 / V)
+    target[3, :2] += (1e-3, -1e-3)
+    for tokens in ([7, 8, 7], [7, 8, 9]):
+        folder = tmp_path / str(tokens[-1])
+        with Recorder(folder, V, rule="spec-infer", siblings=IID, dtype="float32") as recorder:
+            logprobs = np.log([1 / V, target[3, 0]])
+            recorder.step(target, tokens, [tokens[2], 0], draft, parents=[-1, -1, -1], logprobs=logprobs)
+        report = audit_steps(folder)
+        assert not any(e.refuted for e in report.evidence)
+        assert ("unreadable" in report.findings) == (tokens[0] == tokens[2])
+
+
 def test_where_a_row_is_none_the_tokens_of_other_rows_are_judged(tmp_path):
     """Which rows are behind a drafted token depends on the token: a step is not left out for one of them."""
 
