@@ -36,6 +36,10 @@ class ListedToken(NamedTuple):
     values: list[float]
 
 
+ASSUMED_SIZE = 2**18
+"""Size of a vocabulary of which none is said."""
+
+
 @dataclass(frozen=True)
 class StepLines(Recording):
     """A recording that is a dump of steps as JSON lines.
@@ -44,12 +48,14 @@ class StepLines(Recording):
     drafts: how tokens were drafted: sampled, certain or unknown.
     unit: half of one in the last digit that its numbers have; 0: they are written in full.
     lines: the steps by the number of their last line.
+    size: of the vocabulary; ASSUMED_SIZE where the file does not say it: what it lists depends on what came out.
     """
 
     rule: str
     drafts: str
     unit: float
     lines: Mapping[int, DumpedStep]
+    size: int
 
     sequential = True
     """Says whether rows behind the first rejected token may be missing."""
@@ -81,7 +87,8 @@ class StepLines(Recording):
         header = Header(FORM, VERSION, (first.vocabulary or largest + 1) + 1, dtype, first.rule, first.engine,
                         first.engine_version, first.device, settings=first.settings)  # fmt: skip
         digest = hashlib.sha256(text).hexdigest()[:16]
-        return cls(place, header, digest, [place], rule or first.rule, first.drafts, unit, lines)
+        return cls(place, header, digest, [place], rule or first.rule, first.drafts, unit, lines,
+                   first.vocabulary or max(largest + 1, ASSUMED_SIZE))  # fmt: skip
 
     @property
     def other(self) -> int:

@@ -43,12 +43,12 @@ def log_bets_above(values: np.ndarray, claimed: float | np.ndarray) -> np.ndarra
     """Return log of the factor of each bet that the mean of a value is above the claimed one, [n, stakes].
 
     1 + l (x - m) / m for the stakes l. A fortune is the product of the factors, averaged over stakes.
-    values: [n], 0 or more, with no largest one. claimed: m > 0, one or [n].
+    values: [n], with no largest one; one below 0 by rounding counts as 0. claimed: m > 0, one or [n].
     Guarantee: each factor has a mean of at most 1 if that of its value is at most m, given everything before.
     Source: as of ``log_fortune``.
     """
     with np.errstate(divide="ignore"):
-        return np.log1p(STAKES * (values / claimed - 1)[:, None])
+        return np.log1p(STAKES * (np.maximum(values, 0.0) / claimed - 1)[:, None])
 
 
 def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:

@@ -157,9 +157,12 @@ def _upside_down(steps: Steps) -> Array:
     return _ratios(steps, steps.q, steps.p)
 
 
+LAST_BITS = 1e-6
+"""Room below a threshold: the last bits of a row, float32 and divided by its sum, may depend on what came out."""
+
+
 def _in_hundredths(steps: Steps) -> Array:
-    # A row is divided by a sum whose last bit may depend on Y; a whole number of hundredths must not.
-    return np.minimum((np.floor(100 * ratio_capped(steps) + 1e-9) + 1) / 101, 1.0)
+    return np.minimum((np.floor(100 * (ratio_capped(steps) + LAST_BITS)) + 1) / 101, 1.0)
 
 
 def _own_sample(steps: Steps) -> Array:

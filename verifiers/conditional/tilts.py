@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from .id_classes import CONTIGUOUS, EIGHTHS, HALVES, REMAINDERS, IdClass
 from .laws import Draw, StepLaw, Weights, from_target
-from .mutants import draft_tempered, target_tempered, tempered, total, with_draft, with_target
+from .mutants import LAST_BITS, draft_tempered, target_tempered, tempered, total, with_draft, with_target
 from .rules import from_argmax, from_greedy_residual
 from .steps import Array, PairRows, Steps
 
@@ -34,9 +34,6 @@ OF_EIGHTHS = 1.0
 
 LIKELY = 0.1
 """Target's probability from which a drafted token counts as likely."""
-
-LAST_BITS = 1e-9
-"""Room below a threshold: the last bits of a row, which is divided by its sum, may depend on what came out."""
 
 MISSING = 0.05
 """Share of its probability that a class of ids keeps which is nearly missing."""

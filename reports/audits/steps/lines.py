@@ -43,7 +43,7 @@ def _bets(
             ids, values, np.zeros_like(values), nothing, nothing, np.zeros(n), np.zeros((n, 2)), natural, off
         )
         unknown = np.full(n, np.nan)
-        bets.append(bets_on_tokens(rows, "target", at, unknown, unknown, recording.header.epsilon, recording.other))
+        bets.append(bets_on_tokens(rows, "target", at, unknown, unknown, recording.header.epsilon, recording.size))
         _temper(bets[-1], rows, at, recording)
         found.append(transforms(rows, "target", at, generator.random(n)))
     return LogBets.joined(bets, len(ON_TOKENS)), np.concatenate(found)
@@ -53,7 +53,7 @@ def _temper(bets: LogBets, rows: PairRows, at: np.ndarray, recording: StepLines)
     """Put bets on other temperatures in the place of those that take all other tokens for one."""
     every, others = np.arange(len(at)), rows.natural
     listed = np.where(np.arange(rows.target.shape[1]) < others[:, None], rows.target, 0.0)
-    mass, count = rows.target[every, others], np.maximum(recording.other - others, 1)
+    mass, count = rows.target[every, others], np.maximum(recording.size - others, 1)
     least = np.minimum(np.where(listed > 0, listed, 1.0).min(-1, initial=1.0), mass)
     own, slack = rows.target[every, at], np.log1p(4 * recording.header.epsilon + rows.off)
     for k, t in enumerate(TEMPERATURES):

@@ -5,11 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....models.recorded_steps import ROW_OFF, Header, Shard
+from ....models.recorded_steps import Header, Shard
 from ....verifiers.conditional.form import DRAFT_ROW
 from ....verifiers.conditional.tree_steps import firsts
 
 Array = np.ndarray
+
+MOST_APART = 0.1
+"""Largest total variation of two rows behind one text that rounding explains: a model in bfloat16 computes both."""
 
 
 class TwoRows(NamedTuple):
@@ -32,7 +35,7 @@ class TwoRows(NamedTuple):
 
 def two_rows(shard: Shard, header: Header) -> Iterator[TwoRows]:
     """Yield the pairs of drafted tokens of a shard that are one text with two rows."""
-    arrays, allowed = shard.arrays, ROW_OFF[header.dtype]
+    arrays = shard.arrays
     for step in _with_equal_siblings(shard, header.vocabulary):
         tokens, parents = (shard.cut(name, step)[None] for name in ("draft_tokens", "draft_parents"))
         first, row = firsts(parents + 1, tokens)[0][0], arrays["draft_offsets"][step] + step
@@ -40,7 +43,7 @@ def two_rows(shard: Shard, header: Header) -> Iterator[TwoRows]:
             pair = row + first[place], row + place
             drawn = (arrays["draft_known"][[*pair]] == DRAFT_ROW).all()
             for model in ("target", "draft")[: 1 + drawn]:
-                if (distance := _least_distance(shard, *pair, model)) > allowed:
+                if (distance := _least_distance(shard, *pair, model)) > MOST_APART:
                     yield TwoRows(step, int(first[place]) - 1, int(place) - 1, model, distance)
 
 

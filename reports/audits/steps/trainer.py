@@ -282,9 +282,10 @@ def _compare(shard: Shard, recording: Recording, rule: str, scored: _Scored, see
             k = int(same.argmin())
             seen.other_at = f"{where(k)}: emitted {emitted[k]}, scored {scored.tokens[flat[k]]}"
         seen.other += int((~same).sum())
-        among = np.flatnonzero(same)
+        whole = kinds.good[n, place]
+        among = np.flatnonzero(same & whole)  # a row that is none is said to be left out
         seen.add(differences[among], lambda k, where=where, among=among: where(among[k]))
-        sampled = drawn & ~kinds.greedy[n] & kinds.good[n, place]
+        sampled = drawn & ~kinds.greedy[n] & whole
         rounding = 4 * header.epsilon + part.steps.rows.off[n, place]
         which = np.array([order[request[k]] for k in chosen], dtype=int)
         seen.weights.add(*(values[among] for values in (differences, probability, sampled, rounding, which)))

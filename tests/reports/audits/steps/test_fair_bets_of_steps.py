@@ -23,7 +23,7 @@ from draftproof.reports.audits.steps.tokens import bet_on_drafts, bet_on_texts
 from draftproof.stattests.betting import log_gains
 from draftproof.stattests.tilts import ABOVE, NUCLEI, SETS, bets_on_transform
 from draftproof.tests.stattests.test_fair_bets import MOST, ROWS
-from draftproof.verifiers.conditional import laws, tilts
+from draftproof.verifiers.conditional import laws, mutants, tilts
 from draftproof.verifiers.conditional.form import DRAFT_ROW
 from draftproof.verifiers.conditional.rules import RULES, at_most
 from draftproof.verifiers.draft_block import Block, Verdict
@@ -209,6 +209,17 @@ def test_no_bet_on_a_token_gains_while_it_follows_its_row(kind, listed, tmp_path
         assert largest(bets_on_all_tokens(tmp_path / mine, kind, mine, listed)) <= MOST, mine
 
 
+def test_no_bet_on_a_token_gains_in_a_dump_that_names_no_vocabulary_and_no_other_token(tmp_path):
+    row, logs = np.array([0.3, 0.3] + [0.05] * 8), list[np.ndarray]()
+    for x in range(10):
+        file = tmp_path / f"{x}.jsonl"
+        file.write_text(json.dumps({"tokens": [], "next": {"token": x, "top": [[0, 0.3], [1, 0.3]]}}) + "\n")
+        recording = StepLines.open(file)
+        found, _ = lines._bets([*recording.listed("target")], recording, numbers(0.5))
+        logs.append(found.logs[:, 0])
+    assert Bet(row, np.stack(logs, 1)).mean <= MOST
+
+
 @pytest.mark.parametrize("digits", [4, 17])
 @pytest.mark.parametrize("kind", ROWS)
 def test_no_bet_on_a_token_gains_where_lists_of_its_row_are_rounded(kind, digits, tmp_path):
@@ -225,7 +236,7 @@ def test_no_bet_on_a_sibling_gains_if_siblings_are_drawn_independently(tmp_path)
         assert Bet(row, found.logs).mean <= MOST
 
 
-def classes_over_outcomes(folder):
+def classes_over_outcomes(folder, dtype):
     """Return which classes the first drafted token is in, of 30 steps and every Y: [classes, steps, Y].
 
     Its probability is at the threshold of a class, and so is its coin, and Y is listed only where it came out.
@@ -233,20 +244,26 @@ def classes_over_outcomes(folder):
     rng, steps = np.random.default_rng(0), []
     for _ in range(30):
         target, draft = (np.append(p, (1 - p) * rng.dirichlet(np.full(V - 1, 0.5))) for p in (0.1, 0.2))
-        case = Case(np.stack([target] * 3), np.stack([draft] * 2), (0, 0))
+        case = Case(*(np.stack([row] * n).astype(dtype or float) for row, n in ((target, 3), (draft, 2))), (0, 0))
         steps += [(case, case.drafts, (y,)) for y in range(V)]
-    part, _ = recorded(folder, "", steps, 3)
+    part, _ = recorded(folder, dtype, steps, 3)
     coins = RULES["token"].coins(part.steps)
     found = [inside(part.steps, coins)[:, 0] for inside in tilts.CLASSES.values()]
+    [in_hundredths] = [law for law in mutants.TOKEN_MUTANTS if law.name == "M04"]
+    found.append(in_hundredths.coins(part.steps)[:, 0])
     return np.stack(found).reshape(-1, 30, V)
 
 
-def test_no_class_of_drafted_tokens_depends_on_what_came_out(tmp_path, monkeypatch):
-    found = classes_over_outcomes(tmp_path / "right")
-    assert (found == found[..., :1]).all()
-    monkeypatch.setattr(tilts, "LAST_BITS", 0.0)
-    found = classes_over_outcomes(tmp_path / "wrong")
-    assert (found != found[..., :1]).any(2).any(1).sum() == 2, "the last bits of a row, of two classes"
+@pytest.mark.parametrize("dtype", ["", "float32"])
+def test_no_class_of_drafted_tokens_depends_on_what_came_out(dtype, tmp_path, monkeypatch):
+    def dependent(folder):
+        found = classes_over_outcomes(tmp_path / folder, dtype)
+        return int((np.abs(found - found[..., :1]) > 1e-4).any(2).any(1).sum())
+
+    assert dependent("right") == 0
+    for module in (tilts, mutants):
+        monkeypatch.setattr(module, "LAST_BITS", 0.0)
+    assert dependent("wrong") == 3, "the last bits of a row, of two classes and a coin in hundredths"
 
 
 # ---------------------------------------------------------------- planted

@@ -17,7 +17,7 @@ from draftproof.reports.audits.steps.trainer import read_rollouts
 from draftproof.tests.reports.commands.in_process import draftproof as run
 from draftproof.tests.stattests.test_fair_bets import rounded
 
-from .recordings import Step, softmax, verifier
+from .recordings import Step, rewritten, softmax, verifier
 
 V, GAMMA, REQUESTS = 40, 3, 4
 
@@ -341,3 +341,17 @@ def test_lines_of_other_types_are_bad_input_and_any_text_may_be_a_name(tmp_path)
             read_rollouts(file)
     file.write_text('{"request": "a\u2028b", "tokens": [1], "logprobs": [-1]}\r\n', encoding="utf-8")
     assert read_rollouts(file) == {"a\u2028b": ([1], [-1.0])}
+
+
+@pytest.mark.parametrize("share", [0.0, np.nan, 0.9])
+def test_a_row_that_is_none_refutes_no_trainer(share, tmp_path):
+    texts = engine(tmp_path)
+
+    def spoil(arrays):
+        first = slice(*arrays["row_offsets"][:2])
+        arrays["target"][first] *= share
+        arrays["rest_target"][0] *= share
+
+    rewritten(tmp_path, spoil)
+    found = gate(tmp_path, texts, faults=0)
+    assert not found.passed and not any(e.refuted for e in found.report.evidence)

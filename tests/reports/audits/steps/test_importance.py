@@ -70,6 +70,15 @@ def test_no_bet_on_a_request_gains_while_its_mean_square_is_that_of_rounding():
 
 
 @pytest.mark.exact
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_difference_of_just_what_is_allowed_leaves_every_fortune_a_number(dtype):
+    allowed = TRAINER_OFF[dtype]
+    for difference in (allowed, -allowed, np.nextafter(allowed, 0), -np.nextafter(allowed, 0)):
+        found = one_token(dtype, difference)
+        assert not np.isnan([found.below, found.above, *found.requests]).any()
+
+
+@pytest.mark.exact
 def test_a_bet_that_gains_on_average_is_found_out():
     q = law_of(ROWS["float32"][0])
     cut = np.where(q > 0.01, q, 0.0)
