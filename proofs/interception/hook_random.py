@@ -17,7 +17,6 @@ from .arrays import place_in_row
 from .generators import Followed, followed, guarded, named_as, seeding
 from .numbers import Traced, handed_out
 from .places import constant_key, place
-from .row_draws import known_choice
 from .sources import Lattice, in_double_precision
 from .tracer import Tracer, active, refuse
 
@@ -42,20 +41,6 @@ class TracedRandom(Followed, PlainRandom):
     @followed
     def _randbelow(self, tracer: Tracer, n: int) -> Any:
         return tracer.pick(n)
-
-    @followed
-    def choices(self, tracer: Tracer, population: Any, weights: Any = None, *, cum_weights: Any = None,
-                k: int = 1) -> list:  # fmt: skip
-        """Draw as ever, but by the weights of the path a replay draws what its next number is known to lead to."""
-        one = type(weights) is list and k == 1 and len(weights) == len(population)
-        if one and (index := known_choice(tracer, weights)) is not None:
-            self.random()
-            return [population[index]]
-        rows = len(tracer.rows)
-        drawn = PlainRandom.choices(self, population, weights, cum_weights=cum_weights, k=k)
-        if one and tracer.plain_call is None and len(tracer.rows) == rows + 1:
-            tracer.rows[-1].chosen_by = weights.copy()
-        return drawn
 
     @followed
     def getrandbits(self, tracer: Tracer, k: int) -> Any:

@@ -69,8 +69,6 @@ class RowDraw:
     drawn: the place of a handed-out index among the drawn ones.
     at: the length of the path when it was drawn.
     look_up: None for weights and races.
-    order: of the uniform that is looked up, among the random numbers of the path. at_point: the index by its point.
-    chosen_by: the weights of a choice by their running sum.
     part: the share of the row's mass that the weights have. The rest is on paths of its own.
     given: the weights of all indices.
     """
@@ -80,19 +78,8 @@ class RowDraw:
         self.part, self.given = 1.0, weights
         self.drawn: int | None = None
         self.asked_again = False
-        self.order, self.chosen_by = -1, list[Any]()
-        self.at_point: Callable[[int], int] = lambda point: self.base
         self.possible = np.flatnonzero(weights)
         self.open = len(self.possible) > 1
-
-
-def known_choice(tracer: Tracer, weights: list) -> int | None:
-    """Return the index that the next number of a replay leads to, if these are the weights of a row of the path."""
-    if tracer.plain_call is None:
-        return None
-    at, points = len(tracer.sources), tracer.plain_call[0]
-    row = next((row for row in tracer.rows if row.chosen_by and row.order == at), None)
-    return None if row is None or at >= len(points) or weights != row.chosen_by else row.at_point(points[at])
 
 
 @dataclass
@@ -254,8 +241,7 @@ class WideTracer(Tracer):
             points[source.order] = (first, beyond - 1, within)[where]
 
         row = self.new_row(weights, lead, (math.log2(high - low), ""))
-        row.asked_again, row.order = True, source.order
-        row.at_point = lambda point: int(counts[np.searchsorted(edges, point, side="right") - 1])
+        row.asked_again = True
         source.low, source.high = leading_to(row.base)
         return row.base
 
