@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import sys
-import weakref
 from sys import getrefcount
 from typing import Any
 
@@ -36,45 +35,30 @@ def same(now: Any, before: Any) -> bool:
 
 
 def untouched(now: Any, before: Any) -> bool:
-    """Check whether a list or tensor is as it was before a call, and nothing in it shows that a call has had it.
+    """Check whether a list is as it was made before a call: of the same objects, and with no more room.
 
-    A list has the same objects then: one that is equal may be another one. False for anything else.
+    One that is equal may have others, and one that was longer for a while has more room. False for anything else.
     """
-    if type(now) is not type(before):
+    if not (OF_CPYTHON and type(now) is type(before) is list and len(now) == len(before)):
         return False
-    if type(now) is list:
-        if len(now) != len(before):
-            return False
-        if type(next(iter(before), None)) is list:
-            return all(map(untouched, now, before))
-        return OF_CPYTHON and _compare(_entries(now), _entries(before), len(now) * POINTER) == 0
-    if not hasattr(now, "equal"):
-        return False
-    from . import tensors
-
-    return tensors.untouched(now, before)
+    if type(next(iter(before), None)) is list:
+        return all(map(untouched, now, before))
+    alike = now.__sizeof__() <= before.__sizeof__()
+    return alike and _compare(_entries(now), _entries(before), len(now) * POINTER) == 0
 
 
 def held(given: list) -> bool:
-    """Check whether anything but this list has one of the lists and tensors in it, or a part of them."""
-    if most_references(given) > ALONE or any(weakref.getweakrefcount(x) for x in given):
-        return True
-    tensors = [x for x in given if type(x) is not list]
-    if not tensors:
-        return False
-    from .tensors import memory_held
-
-    return any(map(memory_held, tensors))
+    """Check whether anything but this list has one of the lists in it, or of the rows in those."""
+    return _most_references(given) > ALONE
 
 
-def most_references(given: list) -> int:
-    """Return the largest number of references to one of the objects of a list, and of the lists in it."""
-    rows = (row for x in given if type(x) is list for row in x if type(row) is list)
+def _most_references(given: list) -> int:
+    rows = (row for x in given for row in x if type(row) is list)
     return max(map(getrefcount, [*given, *rows]))
 
 
-ALONE = most_references([[]])
-"""References to an object that nothing else has."""
+ALONE = _most_references([[]])
+"""References to a list that is in one other alone."""
 
 OF_CPYTHON = sys.implementation.name == "cpython"
 """True where lists are CPython's: the place and the room of the pointers to entries are a list's last two fields."""

@@ -28,8 +28,8 @@ ASKED = {
     "threads": "threading.active_count threading.enumerate threading.get_ident threading._start_new_thread",
     "the host": "os.uname socket.gethostname socket.getfqdn socket.create_connection platform.uname platform.node "
                 "platform.platform",
-    "the interpreter": "gc.get_count gc.disable signal.getsignal locale.getlocale locale.setlocale sys.settrace "
-                       "sys.setprofile sys.gettrace sys.getprofile",
+    "the interpreter": "gc.get_count gc.get_objects gc.disable signal.getsignal locale.getlocale "
+                       "locale.setlocale sys.settrace sys.setprofile sys.gettrace sys.getprofile",
     "the hardware": "torch.cuda.is_available torch.cuda.device_count torch.cuda.current_device "
                     "torch.cuda.get_device_name torch.cuda.get_device_capability torch.cuda.get_device_properties "
                     "torch.get_num_threads torch.get_num_interop_threads",

@@ -273,10 +273,11 @@ class WideRows:
     def take_back(self, given: list) -> bool:
         """Take the arguments of a call back after it; return whether they are known to be as they were.
 
-        The next call gets them again, if nothing holds them: a copy of a long row takes as long as a look at it.
+        The next call gets the same rows, in other lists, if nothing holds them: a copy of a row takes as long as a look
+        at it.
         """
         unchanged = len(self._kept) == len(given) and all(map(untouched, given, self._kept))
-        self._again = given if unchanged and not held(given) else None
+        self._again = [x[:] for x in given] if unchanged and not held(given) else None
         return unchanged
 
     def _followed(self, given: list) -> list:

@@ -1,7 +1,6 @@
 """Torch tensors of random numbers, and what in-place functions and views mean for them."""
 
 import math
-import sys
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -115,33 +114,14 @@ def _write_back(tensor: TracedTensor) -> None:
         tensor = parent
 
 
-HOLDERS_ARE_KNOWN = hasattr(torch._C, "_storage_Use_Count")
-"""True where this torch tells how many tensors share a storage."""
-
-
 def holders(tensor: torch.Tensor) -> int:
-    """Return how many tensors share the storage; 1 if that is not known."""
-    return torch._C._storage_Use_Count(tensor.untyped_storage()._cdata) if HOLDERS_ARE_KNOWN else 1
+    """Return how many tensors share the storage."""
+    count = getattr(torch._C, "_storage_Use_Count", None)
+    return count(tensor.untyped_storage()._cdata) if count else 1
 
 
 HOLDERS_OF_ONE = holders(torch.empty(1))
 """References to a tensor that nothing else holds."""
-
-
-def memory_held(tensor: torch.Tensor) -> bool:
-    """Check whether anything but the tensor holds its memory, as a view does; True if that is not known."""
-    with torch._C.DisableTorchFunction():
-        return not HOLDERS_ARE_KNOWN or holders(tensor) > HOLDERS_OF_ONE or _names(tensor) > NAMED_ONCE
-
-
-def _names(tensor: torch.Tensor) -> int:
-    """Return the references to the object that stands for the storage."""
-    return sys.getrefcount(tensor.untyped_storage())
-
-
-_EMPTY = torch.empty(1)
-NAMED_ONCE = _names(_EMPTY)
-"""References to that object while it is asked for, if nothing else has it."""
 
 
 def nested(numbers: np.ndarray) -> Any:
@@ -209,9 +189,3 @@ def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors are equal, past any mode that is in force."""
     with torch._C.DisableTorchFunction():
         return one.equal(other)
-
-
-def untouched(now: torch.Tensor, before: torch.Tensor) -> bool:
-    """Return whether a tensor is equal to that before, was never written to, and has no mark."""
-    with torch._C.DisableTorchFunction():
-        return not now._version and not now.requires_grad and not vars(now) and now.equal(before)
