@@ -7,6 +7,7 @@ import random
 import sys
 from collections import Counter, defaultdict
 from http.server import ThreadingHTTPServer
+from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
@@ -18,6 +19,9 @@ from draftproof.tests.subjects.completions_server import as_floats
 from draftproof.verifiers.chance import RandomChance
 
 NEUTRAL = {"temperature": 1.0, "top_k": 0}
+
+REQUESTS, BUSY_EVERY = count(), 20
+"""Numbers of requests to the busy loop, of which one in so many is to be asked again."""
 
 WINDOW = 0.004
 """Seconds for which a batch waits for its next request."""
@@ -120,7 +124,7 @@ class Handler(AnsweringHandler):
 
     def do_POST(self):
         body, loop, done, answer = self.body(), self.path.split("/")[1], Event(), []
-        if loop == "busy" and random.random() < 0.02:
+        if loop == "busy" and next(REQUESTS) % BUSY_EVERY == BUSY_EVERY - 1:
             return self.reply({"error": "busy"}, 503, Retry_After="0")
         QUEUES[loop].put((body, done, answer))
         done.wait()
