@@ -43,8 +43,9 @@ def untouched(now: Any, before: Any) -> bool:
         return False
     if type(next(iter(before), None)) is list:
         return all(map(untouched, now, before))
-    alike = now.__sizeof__() <= before.__sizeof__()
-    return alike and _compare(_entries(now), _entries(before), len(now) * POINTER) == 0
+    if now.__sizeof__() > before.__sizeof__():
+        return False
+    return _compare(_entries(now), _entries(before), len(now) * POINTER) == 0
 
 
 def held(given: list) -> bool:

@@ -264,11 +264,11 @@ class WideRows:
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         """Return the arguments for a call, and once more to compare with after it."""
-        given, self._again = self._again, None
         if tokens != self._asked:  # one block is called with many times
-            given = None
+            self._again = None
             self._asked, self._kept = tokens, self.arguments(tokens)
-        return self._followed(given or copied(self._kept)), self._followed(self._kept)
+        given, self._again = self._again or copied(self._kept), None
+        return self._followed(given), self._followed(self._kept)
 
     def take_back(self, given: list) -> bool:
         """Take the arguments of a call back after it; return whether they are known to be as they were.

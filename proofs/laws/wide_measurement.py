@@ -97,11 +97,10 @@ class _Blocks:
         self.entries: dict[Prefix, Row] = {}
         self.called, self.least = 0, None
         self.ids: set[int] = set()
-        self.totals: dict[int, float] = {}
 
     def law(self, **about: Any) -> WideMeasurement:
         """Return the law of all blocks."""
-        known = {name: value for name, value in vars(self).items() if name not in ("used", "entries", "totals")}
+        known = {name: value for name, value in vars(self).items() if name not in ("used", "entries")}
         confirmations = INSIDE if self.missed else 0
         return WideMeasurement(**known, looked_up_entries=self.entries, confirmations=confirmations, **about)
 
@@ -123,9 +122,7 @@ class _Blocks:
                     self._add_entries(sequence[:-1], sequence[-1], np.array([drafted * most]))
         for law in answer["rows"]:
             weights, prefix = rows[law["weights"]], tuple(law["prefix"])
-            if (total := self.totals.get(law["weights"])) is None:  # blocks have rows in common
-                total = self.totals[law["weights"]] = row_sum(weights)
-            taken = drafted * law["probability"]
+            total, taken = row_sum(weights), drafted * law["probability"]
             if law["look_up"] and (reached := taken / law["part"]):
                 bits, summed = law["look_up"]
                 masses = weights * (law["part"] / total)
