@@ -187,7 +187,8 @@ class Following(TorchFunctionMode):
         if tracer.plain_call is None or dtype not in BITS:
             return tensor_of(self._uniforms(shape, dtype), dtype)
         step = 2.0 ** -BITS[dtype]
-        return _made([tracer.plain_number(lambda k: k * step) for _ in range(math.prod(shape))], shape).to(dtype)
+        plain = [tracer.plain_number(lambda k: k * step) for _ in range(math.prod(shape))]
+        return torch.tensor(plain, dtype=dtype).reshape(shape)
 
     def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty(*args, **kwargs)
@@ -264,7 +265,7 @@ class Following(TorchFunctionMode):
                 drawn.append(self.tracer.draw_row(weights, look_up))
                 if left and not replacement:
                     weights = np.where(np.arange(len(weights)) == drawn[-1], 0.0, weights)  # a tracer keeps the others
-        return _made(drawn, (*rows.shape[:-1], num_samples))
+        return torch.tensor(drawn).reshape((*rows.shape[:-1], num_samples))
 
     def randint(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if not self.is_chance(generator):
@@ -280,9 +281,9 @@ class Replaying(Following):
     """A mode that is in force in a replay: all numbers are plain, and only functions that draw are looked at."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if _named(func).of_chance:
-            return self._followed(func, _named(func), args, kwargs or {})
-        return func(*args, **kwargs) if kwargs else func(*args)
+        kwargs = kwargs or {}
+        named = _named(func)
+        return self._followed(func, named, args, kwargs) if named.of_chance else func(*args, **kwargs)
 
 
 RANDOM = {
@@ -290,11 +291,6 @@ RANDOM = {
     for name in ("rand", "rand_like", "uniform_", "exponential_", "bernoulli", "bernoulli_",
                  "multinomial", "randint")
 }  # fmt: skip
-
-
-def _made(numbers: list[Any], shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor of these numbers, with memory of torch's own; ``torch.tensor`` takes three times as long."""
-    return torch.from_numpy(np.array(numbers).reshape(shape)).clone()
 
 
 def _looked_up(rows: np.ndarray, kind: Any) -> np.ndarray:
