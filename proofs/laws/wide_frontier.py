@@ -37,7 +37,7 @@ def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
         flow, mass = reached[prefix]
         here, right = flow * target[prefix], mass * target[prefix]
         if prefix in emitted:
-            here = here + emitted[prefix]
+            here += emitted[prefix]
         for token in problem.drafted(prefix):
             reached[(*prefix, token)] = (float(here[token]), float(right[token]))
             here[token] = right[token] = 0.0

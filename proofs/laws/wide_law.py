@@ -203,24 +203,34 @@ class WideMeasurement(Law):
         looked_up = frontier(self.problem, self.target, self.looked_up_entries)
         entries = looked_up if self.looked_up_entries else repeat(None)
         for (prefix, observed, right), entry in zip(self.frontier(), entries):
-            gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
+            gap = observed - right  # in place from here on: a row takes as long to make as to look through
+            np.maximum(gap, 0.0, out=gap) if part == 1 else np.abs(gap, out=gap)
             apart.append(float(gap.sum()))
             if not min(self.slack) < 1:
                 continue
             of = self._consists_of(prefix, observed, right)
             for k, slack in enumerate(self.slack):
                 if slack < 1:
-                    most = self.resolution + entries_explained(self.computed_in, slack, of)
-                    beyond[k] += part * row_sum(np.maximum(gap - (most if entry is None else most + entry[1]), 0.0))
+                    most = entries_explained(self.computed_in, slack, of)
+                    most += self.resolution
+                    if entry is not None:
+                        most += entry[1]
+                    np.maximum(np.subtract(gap, most, out=most), 0.0, out=most)
+                    beyond[k] += part * row_sum(most)
         return part * math.fsum(apart), beyond[0], beyond[1]
 
     def _consists_of(self, prefix: Prefix, observed: Row, right: Row) -> Row:
         """Return what each entry after a prefix can consist of: probabilities of being emitted, due or drafted."""
+        most = np.maximum(observed, right)
         if prefix not in self.draft:
-            return np.maximum(observed, right)
-        residual = np.maximum(self.target[prefix] - self.draft[prefix], 0.0)
-        share = residual / max(row_sum(residual), 1e-300)
-        return np.maximum(observed, right) + self._reached[prefix] * (self.draft[prefix] + share)
+            return most
+        other = self.target[prefix] - self.draft[prefix]
+        np.maximum(other, 0.0, out=other)
+        other /= max(row_sum(other), 1e-300)
+        other += self.draft[prefix]
+        other *= self._reached[prefix]
+        most += other
+        return most
 
     @cached_property
     def _reached(self) -> dict[Prefix, float]:

@@ -171,13 +171,18 @@ class _Blocks:
     def _add_entries(self, prefix: Prefix, first: int, most: Row) -> None:
         """Add what look-ups may move the entries prefix + (first + k,) by."""
         if prefix in self.target:
-            row = self.entries.setdefault(prefix, np.zeros(self.problem.vocabulary))
+            row = self._row(self.entries, prefix)
             start, end = max(first, 0), min(first + len(most), len(row))
             row[start:end] += most[start - first : end - first]
 
+    def _row(self, rows: dict[Prefix, Row], prefix: Prefix) -> Row:
+        if prefix not in rows:
+            rows[prefix] = np.zeros(self.problem.vocabulary)
+        return rows[prefix]
+
     def _put(self, prefix: Prefix, first: int, masses: Row) -> None:
         """Add the probabilities that prefix + (first + k,) is emitted."""
-        row = self.emitted.setdefault(prefix, np.zeros(self.problem.vocabulary))
+        row = self._row(self.emitted, prefix)
         start, end = max(first, 0), min(first + len(masses), len(row))
         row[start:end] += masses[start - first : end - first]
         for k in {*range(start - first), *range(end - first, len(masses))}:

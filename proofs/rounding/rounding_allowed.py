@@ -167,7 +167,9 @@ def entries_explained(dtype: str, bound: float, entries: "ndarray") -> "ndarray"
     64 epsilon: entries that are computed from logarithms, as in ``rows_in_use_allowed``, twice.
     floor: what underflows: 2^-22 in float16, else 2^-120.
     """
-    return (2 * bound + 64 * EPSILON[dtype]) * entries + (2.0**-22 if dtype == "float16" else 2.0**-120)
+    explained = (2 * bound + 64 * EPSILON[dtype]) * entries
+    explained += 2.0**-22 if dtype == "float16" else 2.0**-120
+    return explained
 
 
 def look_up_allowed(masses: "ndarray", dtype: str, bits: float, most: "ndarray | None" = None) -> float:
