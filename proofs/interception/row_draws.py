@@ -73,12 +73,15 @@ class RowDraw:
     given: the weights of all indices.
     """
 
-    def __init__(self, weights: np.ndarray, base: int, at: int, lead: Lead | None = None, look_up: LookUp = None):
+    def __init__(
+        self, weights: np.ndarray, base: int, at: int, lead: Lead | None = None, look_up: LookUp = None,
+        possible: np.ndarray | None = None,
+    ):  # fmt: skip
         self.weights, self.base, self.at, self.lead, self.look_up = weights, base, at, lead, look_up
         self.part, self.given = 1.0, weights
         self.drawn: int | None = None
         self.asked_again = False
-        self.possible = np.flatnonzero(weights)
+        self.possible = np.flatnonzero(weights) if possible is None else possible
         self.open = len(self.possible) > 1
 
 
@@ -189,9 +192,10 @@ class WideTracer(Tracer):
             weights, base = self._split(weights, total)
         if base is None:
             base = self.forced.get(ordinal)
+        possible = np.flatnonzero(weights)
         if base is None or not weights[base]:
-            base = self.base(weights)
-        row = RowDraw(weights, base, len(self.path), lead, look_up)
+            base = self.base(possible)
+        row = RowDraw(weights, base, len(self.path), lead, look_up, possible)
         row.part, row.given = row_sum(weights) / total if ordinal in self.splits else 1.0, given
         self.rows.append(row)
         return row
@@ -272,9 +276,16 @@ class WideTracer(Tracer):
         own = {*self.singles, *range(self.vocabulary, len(weights)), *extremes}
         return [k for k in sorted(own) if k < len(weights) and weights[k] > 0]
 
-    def base(self, weights: np.ndarray) -> int:
-        """Choose the index that a path takes: a different one for each row of a call, if possible no live token."""
-        possible = np.flatnonzero(weights)
-        plain = possible[~np.isin(possible, self.singles)]
-        possible = plain if len(plain) else possible
-        return int(possible[int((len(self.rows) + 1) * GOLDEN % 1 * len(possible))])
+    def base(self, possible: np.ndarray) -> int:
+        """Choose the index that a path takes: a different one for each row of a call, if possible no live token.
+
+        possible: the indices of positive weight, in order.
+        """
+        singles = sorted({*self.singles})
+        at = np.searchsorted(possible, singles).tolist()
+        live = [k for k, token in zip(at, singles) if k < len(possible) and possible[k] == token]
+        live = live if len(live) < len(possible) else []
+        place = int((len(self.rows) + 1) * GOLDEN % 1 * (len(possible) - len(live)))
+        for k in live:
+            place += k <= place
+        return int(possible[place])
