@@ -26,6 +26,10 @@ FEW_FURTHER = 4
 LARGE = 100_000
 """Vocabulary from which on it is one of the largest."""
 
+SMALL_IDS = 1 << 15
+"""Special indices up to which smaller vocabularies have each at every position: over the largest a row has every other
+one, and the row after one token more has the rest."""
+
 TURNS = 4
 """Number of rows after equally many tokens of which the first has all special indices, and its path all replays, where
 they take turns."""
@@ -77,7 +81,7 @@ class CalledIds:
 
     def begin(self) -> None:
         """Begin the block, or begin it again: then no row of it was met."""
-        self.rows, self.brief_now = 0, False
+        self.rows, self.before, self.brief_now = 0, 0, False
         self.met.clear()
         self.met.update(self._met_before)
 
@@ -88,7 +92,7 @@ class CalledIds:
 
     def take_turn(self, before: int) -> None:
         """Decide whether the next row, after so many tokens, has few special indices: an earlier one there had all."""
-        self.brief_now = self.turns and self.met[before] % TURNS > 0
+        self.before, self.brief_now = before, self.turns and self.met[before] % TURNS > 0
         self.met[before] += 1
 
     @property
@@ -159,10 +163,12 @@ class CalledIds:
         chosen.append(int(possible[row.weights[possible].argmin()]))
         if self.brief_now:
             return chosen
-        chosen += [self.vocabulary - 1, *DRAFTED_IDS, *range(max(size - 3, 0), size)]
+        special = {self.vocabulary - 1, *DRAFTED_IDS, *range(max(size - 3, 0), size)}
         for power in (7, 8, 10, 12, 15, 16, 17):
-            chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
-        return chosen + [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
+            special |= {(1 << power) - 1, 1 << power, (1 << power) + 1}
+        special |= {i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)}
+        turn = self.before % 2 if self.vocabulary >= LARGE else None
+        return chosen + [i for k, i in enumerate(sorted(special)) if i > SMALL_IDS or k % 2 != turn]
 
 
 def _ranked(row: RowDraw) -> np.ndarray:

@@ -44,16 +44,35 @@ def test_rows_of_many_draft_blocks_share_all_ids_and_some_have_every_special_one
     assert sum(each >= ENDS for each in ids) >= len(ids) // TURNS
 
 
-def test_of_the_rows_after_equally_many_tokens_the_first_of_four_has_every_special_id():
-    """Over the largest vocabularies too: once only the row behind a whole draft had them."""
-    row, met, full = RowDraw(np.ones(200_000), 5, 0, lambda index, point: index), Counter(), {}
-    for number in range(2):
-        ids = CalledIds(200_000, (7,), 0, 2, number, False, met=met)
-        for before in (3, 1, 2, 1, 1, 1):
+def of_turns(vocabulary, befores=(3, 1, 2, 1, 1, 1), blocks=2):
+    """Tokens before a row -> the ids that the rows there call, of so many draft blocks, and how often each replays."""
+    row, met, found = RowDraw(np.ones(vocabulary), 5, 0, lambda index, point: index), Counter(), {}
+    for number in range(blocks):
+        ids = CalledIds(vocabulary, (7,), 0, blocks, number, False, met=met)
+        for before in befores:
             ids.take_turn(before)
-            full.setdefault(before, []).append({*ids.of(row)} >= ENDS | {65_535, 65_536, 65_537})
-            assert (ids.replays is None) == full[before][-1]
-    assert full == {3: [True, False], 2: [True, False], 1: [True, False, False, False, True, False, False, False]}
+            found.setdefault(before, []).append(({*ids.of(row)}, ids.replays))
+    return found
+
+
+def test_of_the_rows_after_equally_many_tokens_the_first_of_four_has_special_ids():
+    """Over the largest vocabularies too: once only the row behind a whole draft had them."""
+    for vocabulary in (90_000, 200_000):
+        for before, rows in of_turns(vocabulary, blocks=4).items():
+            first, *others = [{65_535, 65_536, 65_537} <= ids for ids, _ in rows]
+            assert first and [replays is None for _, replays in rows] == [first, *others], before
+            assert others == [k % TURNS == 0 for k in range(1, len(rows))]
+
+
+def test_special_ids_of_smaller_vocabularies_take_turns_over_the_rows_of_the_largest():
+    """After each number of tokens a row has one id or two of any three neighbours, and after one more the others."""
+    smaller = {before: rows[0][0] for before, rows in of_turns(90_000).items()}
+    assert all(ids >= ENDS for ids in smaller.values())
+    largest = {before: rows[0][0] for before, rows in of_turns(200_000).items()}
+    for power in (7, 8, 10, 12):
+        three = {(1 << power) - 1, 1 << power, (1 << power) + 1}
+        assert all(0 < len(ids & three) < 3 for ids in largest.values()), power
+        assert largest[1] | largest[2] >= three and largest[2] | largest[3] >= three
 
 
 ASKS = """
