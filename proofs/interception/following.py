@@ -1,8 +1,9 @@
 """One call of a third-party function with a tracer in force."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
 
 from ...models.errors import RunFailed
@@ -14,17 +15,21 @@ LEFT_PATH = "otherwise"
 """Error of an outcome: the replay left its path."""
 
 
-def _torch_there() -> bool:
-    return hasattr(sys.modules.get("torch"), "Tensor")
+def _of_torch(name: str) -> Any:
+    """Return the module of this room that looks after torch, by its name; None where torch is not imported.
+
+    It is asked for in every call: an import statement would take ten times as long.
+    """
+    if not hasattr(sys.modules.get("torch"), "Tensor"):
+        return None
+    name = f"{__package__}.{name}"
+    return sys.modules.get(name) or import_module(name)
 
 
 def _states() -> tuple[Any, Any]:
     """Return the states of the global generators of NumPy and torch."""
-    if not _torch_there():
-        return hook_numpy.untraced_state(), None
-    from .torch_generators import states
-
-    return hook_numpy.untraced_state(), states()
+    generators = _of_torch("torch_generators")
+    return hook_numpy.untraced_state(), generators and generators.states()
 
 
 def _moved(before: tuple[Any, Any]) -> bool:
@@ -32,27 +37,13 @@ def _moved(before: tuple[Any, Any]) -> bool:
     numpys, torchs = _states()
     if torchs is None or before[1] is None:
         return numpys != before[0] or torchs is not before[1]
-    return numpys != before[0] or not all(now.equal(then) for now, then in zip(torchs, before[1]))
-
-
-@contextmanager
-def _torch_followed(tracer: Tracer) -> Iterator[None]:
-    """Follow functions of torch and its default generator meanwhile, if it is imported."""
-    if not _torch_there():
-        yield
-        return
-    from .hook_torch import Following, Replaying
-    from .torch_generators import default_followed
-
-    plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
-    with default_followed(), (Replaying if plain else Following)(tracer):
-        yield
+    return numpys != before[0] or not all(map(_of_torch("torch_generators").same_state, torchs, before[1]))
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     """Make one call with the tracer in force, and return its outcome."""
-    before = _states()
-    with in_force(tracer), _torch_followed(tracer):
+    before, hooks = _states(), _of_torch("hook_torch")
+    with in_force(tracer), hooks.mode_of(tracer) if hooks else nullcontext():
         try:
             outcome = call()
         except RunFailed:  # a limit of ours, no outcome

@@ -45,7 +45,7 @@ def untouched(now: Any, before: Any) -> bool:
         return all(map(untouched, now, before))
     if now.__sizeof__() > before.__sizeof__():
         return False
-    return _compare(_entries(now), _entries(before), len(now) * POINTER) == 0
+    return same_memory(_entries(now), _entries(before), len(now) * POINTER)
 
 
 def held(given: list) -> bool:
@@ -67,6 +67,11 @@ OF_CPYTHON = sys.implementation.name == "cpython"
 POINTER = ctypes.sizeof(ctypes.c_void_p)
 _compare = ctypes.CDLL(None).memcmp
 _compare.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
+
+
+def same_memory(one: int | None, other: int | None, size: int) -> bool:
+    """Check whether so many bytes from two addresses on are the same."""
+    return _compare(one, other, size) == 0
 
 
 def _entries(row: list) -> int | None:

@@ -25,7 +25,7 @@ from .places import place
 from .sources import Exponential, Lattice
 from .tensors import TRACED, TracedTensor, become, holds, numbers_of, tensor_of
 from .torch_functions import Functions
-from .torch_generators import GLOBAL, scratch
+from .torch_generators import GLOBAL, PLAIN_DEFAULT, put_default, scratch
 from .tracer import Tracer
 from .undecided import Undecided, UndecidedTensor
 
@@ -108,12 +108,22 @@ def _named(func: Any) -> _Named:
 
 
 class Following(TorchFunctionMode):
-    """A mode that is in force while a function is traced."""
+    """A mode that is in force while a function is traced, with the stand-in for torch's default generator."""
 
     def __init__(self, tracer: Tracer):
         super().__init__()
         self.tracer = tracer
         self.functions, self.undecided = Functions(tracer), Undecided(tracer)
+
+    def __enter__(self) -> "Following":
+        put_default(GLOBAL)
+        return super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            super().__exit__(*exception)
+        finally:
+            put_default(PLAIN_DEFAULT)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -281,9 +291,15 @@ class Replaying(Following):
     """A mode that is in force in a replay: all numbers are plain, and only functions that draw are looked at."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        named = _named(func)
-        return self._followed(func, named, args, kwargs) if named.of_chance else func(*args, **kwargs)
+        if (named := _named(func)).of_chance:
+            return self._followed(func, named, args, kwargs or {})
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def mode_of(tracer: Tracer) -> Following:
+    """Return the mode of a call: where dtypes are noted, and on the path itself, all functions are looked at."""
+    plain = tracer.plain_call is not None and tracer.exploration.arithmetic is None
+    return (Replaying if plain else Following)(tracer)
 
 
 RANDOM = {
@@ -312,7 +328,9 @@ def _can_be_drawn_from(rows: np.ndarray) -> bool:
     """Return whether torch draws from each of the rows. A draw itself takes far longer on wide rows."""
     if rows.ndim not in (1, 2) or not rows.size or rows.shape[-1] > MOST_CATEGORIES:
         return False
-    totals = np.add.reduce(rows, -1)  # reductions alone: they are asked for in every call
+    if rows.size == rows.shape[-1]:  # reductions alone, and few: they are asked for in every call
+        return bool(np.minimum.reduce(rows, None) >= 0 and 0 < np.add.reduce(rows, None) < math.inf)
+    totals = np.add.reduce(rows, -1)
     return bool(np.minimum.reduce(rows, None) >= 0 and np.minimum.reduce(totals, None) > 0 and totals.max() < math.inf)
 
 

@@ -168,14 +168,16 @@ def holds(args: tuple | list, kwargs: dict, kinds: type | tuple[type, ...]) -> b
 
 
 def _among(values: Iterable[Any], kinds: type | tuple[type, ...]) -> bool:
-    if PLAIN.issuperset(map(type, values)):
-        return False
-    return any(
-        _among(x.values() if isinstance(x, dict) else (x.start, x.stop, x.step) if type(x) is slice else x, kinds)
-        if isinstance(x, (tuple, list, dict, slice))
-        else isinstance(x, kinds)
-        for x in values
-    )
+    for x in values:  # a loop, which is faster here than any()
+        if type(x) in PLAIN:
+            continue
+        if isinstance(x, (tuple, list, dict, slice)):
+            parts = x.values() if isinstance(x, dict) else (x.start, x.stop, x.step) if type(x) is slice else x
+            if _among(parts, kinds):
+                return True
+        elif isinstance(x, kinds):
+            return True
+    return False
 
 
 def key_of(x: Any) -> tuple:

@@ -1,13 +1,13 @@
 """The generators of torch that third-party code gets: they know whether the call seeded them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 
 from .generators import Followed, guarded, named_as, seeding
+from .given_again import same_memory
 from .places import place
 from .tracer import refuse
 
@@ -69,17 +69,8 @@ GLOBAL = _Default()
 """Stand-in for torch's default generator."""
 
 
-@contextmanager
-def default_followed() -> Iterator[None]:
-    """Put the stand-in in the place of torch's default generator. Calls with real random numbers get that one."""
-    _put(GLOBAL)
-    try:
-        yield
-    finally:
-        _put(PLAIN_DEFAULT)
-
-
-def _put(generator: Any) -> None:
+def put_default(generator: Any) -> None:
+    """Put a generator in the place of torch's default one. Calls with real random numbers get that one."""
     for module in (torch, torch.random):
         setattr(module, "default_generator", generator)  # noqa: B010  # torch.random does not export it
 
@@ -87,6 +78,11 @@ def _put(generator: Any) -> None:
 def states() -> tuple[torch.Tensor, torch.Tensor]:
     """Return the states of the default generator and of its stand-in, which draws past the hooks move."""
     return PLAIN_DEFAULT.get_state(), PlainGenerator.get_state(GLOBAL)
+
+
+def same_state(now: torch.Tensor, then: torch.Tensor) -> bool:
+    """Check whether two states are the same, byte for byte."""
+    return same_memory(now.data_ptr(), then.data_ptr(), now.numel())
 
 
 def _state_taken(how: str) -> None:
