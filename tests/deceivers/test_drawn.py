@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from draftproof.benchmarks import deceivers
 from draftproof.benchmarks.drawn_deceivers.drawn import LEAST, drawn, written
 from draftproof.benchmarks.drawn_deceivers.examined import (
     CLEARED,
@@ -123,3 +124,17 @@ def test_an_id_that_no_problem_drafted_is_not_part_of_the_scope():
 
     assert unrefuted(one, [held("wide-dense-V32000-gamma2")], {})[0] == OUTSIDE
     assert unrefuted(one, [held("one that is not known")], {})[0] == CLEARED
+
+
+def test_the_benchmark_that_counts_them_goes_on_in_its_file(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(
+        "sys.argv", ["deceivers.py", "--from", "7000", "--number", "1", "--file", str(tmp_path / "rows")]
+    )
+    counts = []
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            deceivers.main()
+        assert ended.value.code == 0
+        counts.append(capsys.readouterr().out.splitlines()[-1])
+        monkeypatch.setattr(deceivers, "row_of", None)
+    assert counts[0] == counts[1] and counts[0].startswith("1 drawn: 1 refuted")
