@@ -24,7 +24,7 @@ from ..rounding.rounding_allowed import (
     wide_explained,
     wide_rounding_allowed,
 )
-from ..rounding.token_and_block import PAIRWISE
+from ..rounding.token_and_block import PAIRWISE, sum_depth
 from . import verdict_rule
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law, decided_together
 from .wide_frontier import Frontier, Row, frontier
@@ -146,7 +146,11 @@ class WideMeasurement(Law):
         """
         used = used or precision(self.dtype)
         rule, in_pairs = self._bounds(used.judged, sums_off, PAIRWISE)
-        longest = self._bounds(used.judged, sums_off, used.sums, used.normalised)[1]
+        orders = PAIRWISE, used.sums, used.normalised
+        if len({sum_depth(self.problem.vocabulary, order) for order in orders}) > 1:
+            longest = self._bounds(used.judged, sums_off, used.sums, used.normalised)[1]
+        else:  # long blocks are over two tokens
+            longest = in_pairs
         looked_up = self.looked_up, self.looked_up_explained
         certain = math.inf
         if used.certain != used.judged:
