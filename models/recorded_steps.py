@@ -141,6 +141,7 @@ class Recording:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
         except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type that NumPy lacks
             raise InputError(f"{path.name}: cannot be read ({error}); expected a whole shard") from None
+        arrays = {name: _signed(values, f"{path.name}: {name}") for name, values in arrays.items()}
         recording = about.get("recording", "")
         if self.digest not in (recording, _digest(recording.encode())):
             raise InputError(f"{path.name}: of another recording than header.json")
@@ -156,6 +157,15 @@ class Recording:
         shard = Shard(path.name, counts, about.get("error", ""), settings, arrays)
         _checked(shard, self.header)
         return shard
+
+
+def _signed(values: np.ndarray, what: str) -> np.ndarray:
+    """Return unsigned numbers as signed ones, of which differences can be below 0. Raises: InputError beyond 2^63."""
+    if values.dtype.kind != "u":
+        return values
+    if values.size and values.max() >= 2**63:
+        raise InputError(f"{what} has {values.max()}, expected less than 2^63")
+    return values.astype(np.int64)
 
 
 def _digest(header: bytes) -> str:

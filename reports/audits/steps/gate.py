@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from math import ceil, isnan
+from numbers import Real
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from .importance import SETS
 from .judge import UNKNOWN_RULE
 from .run import audit_steps, opened
 from .shard import NOTHING_EMITTED
-from .trainer import DEVIATIONS, ENOUGH, Rollouts, TrainerSeen, compared
+from .trainer import DEVIATIONS, ENOUGH, Rollouts, TrainerSeen, check_type, compared
 
 TRAINER = "the trainer's logprobs"
 """Name of what the evidence on a trainer's logprobs is about."""
@@ -66,8 +67,10 @@ def gate(
     none, the mean square of no request, and no mass by more than it may in the type.
     Raises: InputError as ``audit_steps`` and ``compared``.
     """
-    if not 0 <= faults <= 1:
+    if not (isinstance(faults, Real) and 0 <= faults <= 1):
         raise InputError(f"faults {faults!r}, expected a share from 0 to 1")
+    if dtype is not None:
+        check_type(dtype)
     report = audit_steps(folder, rule, seed, jobs, progress, cluster, checkpoint)
     recording = opened(folder, rule)
     seen = compared(recording, rollouts, dtype or recording.header.dtype, rule)

@@ -114,14 +114,19 @@ class _Scored(NamedTuple):
     recorded: set[int]
 
 
+def check_type(dtype: object) -> None:
+    """Check the coarsest type of a model. Raises: InputError for any that has no tolerance."""
+    if not isinstance(dtype, str) or dtype not in TRAINER_OFF:
+        raise InputError(f"dtype {dtype!r}, expected one of {', '.join(TRAINER_OFF)}")
+
+
 def compared(recording: Recording, rollouts: Rollouts, dtype: str, rule: str | None = None) -> TrainerSeen:
     """Return what comparing each recorded token with the trainer's text shows.
 
     dtype: a key of TRAINER_OFF. rule: that is claimed, in place of the recording's.
     Raises: InputError for a text without one logprob for each token, and for two requests with one number.
     """
-    if dtype not in TRAINER_OFF:
-        raise InputError(f"dtype {dtype!r}, expected one of {', '.join(TRAINER_OFF)}")
+    check_type(dtype)
     scored, allowed = _scored(rollouts), TRAINER_OFF[dtype]
     weights = ImportanceWeights(allowed, allowed / DEVIATIONS, MEAN_OFF[dtype], [*scored.names.values()])
     seen = TrainerSeen(allowed, weights)

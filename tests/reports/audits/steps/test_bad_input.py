@@ -54,6 +54,15 @@ def too_many(arrays):
     arrays["emitted_offsets"][-1] += 4
 
 
+def unsigned_and_falling(arrays):
+    arrays["draft_offsets"] = arrays["draft_offsets"].astype(np.uint32)
+    arrays["draft_offsets"][1] = 10**6
+
+
+def beyond_63_bits(arrays):
+    arrays["request"] = arrays["request"].astype(np.uint64) + np.uint64(2**63)
+
+
 def of_another_type(arrays):
     arrays["target"] = (1000 * arrays["target"]).astype(np.int32)
 
@@ -125,6 +134,8 @@ ARRAYS = {
     "more natural tokens than listed": (more_natural_than_listed, "natural of row 3 is 1048576, expected 0 to", 20),
     "no token emitted": (lambda a: a.update(emitted_offsets=a["emitted_offsets"] * 0), "emitted has", 20),
     "places that fall": (lambda a: a["draft_offsets"].__setitem__(1, 10**6), "draft_offsets does not rise", 20),
+    "unsigned places that fall": (unsigned_and_falling, "draft_offsets does not rise", 20),
+    "whole numbers beyond 63 bits": (beyond_63_bits, "request has 9223372036854775808, expected less than 2^63", 20),
     "settings that are not there": (
         lambda a: a["settings"].__setitem__(0, 3),
         "settings number 3, expected -1..-1",
@@ -151,6 +162,23 @@ def test_what_is_whole_is_judged_and_the_rest_is_named(what, tmp_path):
     assert says in found["text"] and "\n" not in found["text"]
     assert says in " ".join(ended.out.split()), "it is on the terminal, too"
     assert report["steps"]["judged"]["steps"] == judged
+
+
+def test_unsigned_numbers_are_read_as_others(tmp_path):
+    record(tmp_path, steps=40)
+    reports = []
+    for kind in (np.int64, np.uint64, np.uint32):
+
+        def change(arrays, kind=kind):
+            for name in ("draft_offsets", "emitted_offsets", "row_offsets", "request", "place", "draft_tokens", "ids"):
+                arrays[name] = arrays[name].astype(kind)
+
+        rewritten(tmp_path, change)
+        ended = run("steps", tmp_path, "--jobs", 1, "--json", tmp_path / "report.json")
+        report = json.loads((tmp_path / "report.json").read_text())
+        assert (ended.status, report["steps"]["judged"]["steps"]) == (0, 40)
+        reports.append((report["evidence"], report["steps"]))
+    assert reports[0] == reports[1] == reports[2]
 
 
 def header(**fields):

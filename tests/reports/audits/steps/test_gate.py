@@ -280,10 +280,12 @@ def test_bad_input_is_named(right, tmp_path):
         gate(folder, {0: (texts[0][0], texts[0][1][1:])})
     with pytest.raises(InputError, match="token ids and their logprobs"):
         gate(folder, {0: 3})
-    with pytest.raises(InputError, match="expected one of float64"):
-        gate(folder, texts, dtype="int8")
-    with pytest.raises(InputError, match="a share from 0 to 1"):
-        gate(folder, texts, faults=2)
+    for dtype in ("int8", ["float32"]):
+        with pytest.raises(InputError, match="expected one of float64"):
+            gate(folder, texts, dtype=dtype)
+    for share in (2, "x", None, float("nan")):
+        with pytest.raises(InputError, match="a share from 0 to 1"):
+            gate(folder, texts, faults=share)
     file = tmp_path / "trainer.jsonl"
     for line, words in (("{", "line 1: expected request"), ('{"request": 1}', "line 1: expected request")):
         file.write_text(line)
