@@ -88,7 +88,8 @@ class DraftsAnotherOfTheTied(DraftedByAnotherRow):
         assert self.draft is not None
         stay = row_with_ties_cut(self, self.draft, text, keep_last=True)
         whole = self.row(self.draft, text, without(self.settings, *RANKED))
-        return normalised([p if kept else 0.0 for p, kept in zip(whole, stay, strict=True)])
+        left = [p if kept else 0.0 for p, kept in zip(whole, stay, strict=True)]
+        return normalised(left) if any(left) else whole
 
 
 class BonusOfTheTied(Decoder):

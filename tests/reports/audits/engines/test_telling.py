@@ -62,7 +62,13 @@ def drawn_settings(seed):
     return {name: drawing.choice(VALUES[name]) for name in names if name not in ("allowed", "min_tokens")}
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(k, marks=pytest.mark.long) for k in range(3, 100))])
+QUICK_SEEDS = (0, 1, 2, 9)
+"""Of 9, other settings leave nothing of the last of the tied."""
+
+
+@pytest.mark.parametrize(
+    "seed", [k if k in QUICK_SEEDS else pytest.param(k, marks=pytest.mark.long) for k in range(100)]
+)
 def test_each_mistake_about_drawn_settings_is_told_apart_or_named(seed):
     settings = drawn_settings(seed)
     chosen = told_apart(REFERENCE, [asked(settings)], own=False)
