@@ -104,7 +104,7 @@ def recorded(rule, policy, draft, rng):
     """Record rollouts of an engine that claims token verification; return and write the trainer's logprobs."""
     shutil.rmtree(f"rollouts-{rule}", ignore_errors=True)
     with Recorder(f"rollouts-{rule}", V, rule="token", dtype="float64", engine="my engine") as recorder:
-        texts = rollouts(rule, policy, draft, 300, rng, recorder)
+        texts = rollouts(rule, policy, draft, 500, rng, recorder)
     logprobs = np.full(texts.shape, np.nan)
     logprobs[:, 2:] = np.log(policy[texts[:, :-2], texts[:, 1:-1], texts[:, 2:]])
     with open(f"trainer-{rule}.jsonl", "w", encoding="utf-8") as file:
