@@ -76,7 +76,7 @@ def test_three_requests_with_v_2_and_gamma_2_are_followed_together_exactly(name,
 
 @pytest.mark.long
 def test_where_there_is_no_time_for_all_together_the_laws_by_slot_stay():
-    report, _ = audited(f"{SUBJECTS / 'wrong_without_drafts_too.py'}:right", THREE, 3, timeout=30)
+    report, _ = audited(f"{SUBJECTS / 'wrong_without_drafts_too.py'}:right", THREE, 3, timeout=8)
     assert report.verdict == "holds" and Strength.BY_CALLS in {e.law.exactness for e in report.evidence}
 
 
