@@ -13,7 +13,7 @@ from typing import Any
 
 from ..models.errors import RunFailed
 from ..models.problem import AnyProblem, Problem, as_json, digest_of
-from .child_process import amount, first_modules
+from .child_process import ChildProcess, amount, first_modules
 from .forked import CopiedProcess, CopyingProcess
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
@@ -42,7 +42,8 @@ class Sandbox:
     program: whether the subject is the command of a program that speaks JSON lines.
     handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
     time: that its requests may take together, but for loading the subject.
-    copies: how often the child may be copied (``split``).
+    copies: how often the process that has loaded the subject may be copied (``split``). If that is safe, the child is
+      such a copy itself, and the first process makes no calls.
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       added, or without those that are None.
     """
@@ -60,11 +61,12 @@ class Sandbox:
         self.elsewhere, self.time, self.copies = elsewhere, time or ProcessorTime(), copies
         self.calls = 0
         self._child: CopyingProcess | CopiedProcess | None = None
+        self._first: CopyingProcess | None = None
         self._written: Counter[str] = Counter()
         self._last_line = ""
         self._noticed: dict[str, str] = {}
         self._digests: dict[int, tuple[AnyProblem, str]] = {}
-        self._sent: set[str] = set()
+        self._sent, self._sent_first = set[str](), set[str]()
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -73,21 +75,36 @@ class Sandbox:
         self.stop()
 
     def start(self, probe: list[Problem]) -> dict[str, Any]:
-        """Start the child, load the subject, and find out how to call it.
+        """Start the child, load the subject, and find out how to call it. Copies that were made go on.
 
         Raises: RunFailed if it cannot be imported or called, in one line.
         """
-        self.stop()
+        self._end(self._child)
+        self._child = None
         self._sent.clear()
+        copies = self.copies + 1 if self.copies and not self._first else 0
         arguments, environment = (), None
         if self.elsewhere is not None:
             arguments, environment = (ELSEWHERE,), {**OTHER_ENVIRONMENT, **self.elsewhere}
         with self.time.not_counted():
             self._child = CopyingProcess(
-                self.child, arguments, copies=self.copies, memory=self.memory, limits=self.limits,
+                self.child, arguments, copies=copies, memory=self.memory, limits=self.limits,
                 environment=environment, modules=first_modules(self.array, self.torch),
             )  # fmt: skip
-        return self.load(self.subject, probe)
+        about = self.load(self.subject, probe)
+        if copies:
+            self._copy_first()
+        return about
+
+    def _copy_first(self) -> None:
+        """Let a copy of the child be the child from now on, if that is safe."""
+        first = self._child
+        assert isinstance(first, CopyingProcess)
+        try:
+            self._child, self._first, self._sent_first = first.copied(), first, set(self._sent)
+        except RunFailed as failure:
+            if failure.kind != "fork":
+                raise
 
     def load(self, subject: str, probe: list[Problem]) -> dict[str, Any]:
         """Load another function into the same child (for code that is trusted to leave it as it was)."""
@@ -181,26 +198,24 @@ class Sandbox:
         yield from self._answers([problem], do="sample", count=count, seed=seed)
 
     def split(self) -> list["Sandbox"]:
-        """Return copies of the child as it is now, each with what it was sent; none where forks are not safe.
+        """Return copies of the process that has loaded the subject, as it was then; none where forks are not safe.
 
-        What they print and change is not known here until ``take_in``.
+        What they print and change is not known here until ``take_in``. Any thread may ask them.
         """
-        made: list[Sandbox] = []
-        child = self._child
-        if not self.copies or not isinstance(child, CopyingProcess) or child.ended:
-            return made
-        for _ in range(self.copies):
+        made, first = list[Sandbox](), self._first
+        for _ in range(len(first.pipes) if first and not first.ended else 0):
             part = copy.copy(self)
             try:
-                part._child = child.copied()
+                part._child, part._first = first.copied(), None
             except RunFailed as failure:
                 for one in made:
                     one.stop()
                 if failure.kind != "fork":
                     raise
                 return []
-            part.copies, part._written, part._noticed = 0, Counter(), {}
-            part._digests, part._sent = dict(self._digests), set(self._sent)
+            part.calls, part.copies, part._last_line = 0, 0, ""
+            part._written, part._noticed = Counter(), {}
+            part._digests, part._sent = dict(self._digests), set(self._sent_first)
             made.append(part)
         return made
 
@@ -217,12 +232,17 @@ class Sandbox:
             self._child.kill()
 
     def stop(self) -> None:
-        """End the child and everything it started."""
-        if self._child is not None:
-            self._child.end()
-            self._written += Counter(output=self._child.output.written, errors=self._child.errors.written)
-            self._last_line = self._child.output.last_line() or self._last_line
-            self._child = None
+        """End the child, its copies and everything they started."""
+        self._end(self._first)
+        self._end(self._child)
+        self._child = self._first = None
+
+    def _end(self, process: ChildProcess | None) -> None:
+        """End a process, and note what it printed."""
+        if process is not None:
+            process.end()
+            self._written += Counter(output=process.output.written, errors=process.errors.written)
+            self._last_line = process.output.last_line() or self._last_line
 
     def side_effects(self) -> dict[str, str]:
         """Stop the child, and return what the subject did other than answer, as findings."""

@@ -34,7 +34,7 @@ from ...verifiers.evidence import (
     merge_verdicts,
     without_smallest,
 )
-from ..audits.functions.exact_laws import NOT_ASKED
+from ..audits.functions.session import NOT_ASKED
 from ..audits.report import Report
 from ..audits.scope import WIDE_ROUNDING, counted, not_refuted, regions_covered, shares
 

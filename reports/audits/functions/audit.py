@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -133,20 +134,22 @@ def audit_in_dtype(subject: SubjectSpec, dtype: str, problems: AuditProblems, se
     report = report_of(subject, settings, problems)
     spent = ProcessorTime((settings.processor_time or math.inf) / len(subject.dtypes))
     limits = {"timeout": settings.timeout, "memory": settings.memory, "time": spent}
-    limits["copies"] = 0 if subject.program else len(lanes_of(problems.wide)) + problems.long_blocks
+    lanes = 0 if subject.program else len(lanes_of(problems.wide)) + problems.long_blocks
+    limits["copies"] = lanes if lanes > 1 else 0
     with sandbox_of(subject, dtype, handed_over=subject.handed_over, **limits) as sandbox:
         session = FunctionSession(subject, dtype, [*problems.small], settings, report, sandbox, time=spent)
         session.jobs = settings.jobs or 1
-        parts = [
-            ExactLaws(session),
-            BatchInfluence(session),
-            Samples(session),
-            Relations(session, problems.related),
-            WithoutGenerator(session),
-            WideLaws(session, problems.wide, problems.long_blocks),
-            Explanation(session),
-        ]
-        examine(report, parts)
+        with closing(WideLaws(session, problems.wide, problems.long_blocks)) as wide:
+            parts = [
+                ExactLaws(session, wide),
+                BatchInfluence(session),
+                Samples(session),
+                Relations(session, problems.related),
+                WithoutGenerator(session),
+                wide,
+                Explanation(session),
+            ]
+            examine(report, parts)
         report.subject["calls"] = sandbox.calls
         report.notice(sandbox.side_effects())
     ends = settings.stop_at_first and session.decided(*session.laws)

@@ -12,12 +12,10 @@ from ....proofs.time_limits import NOT_REACHED
 from ....verifiers.evidence import Evidence
 from .fresh_process import Elsewhere
 from .hints import drafting_hint, padding_hint
-from .session import FEW_REAL_CALLS, FunctionSession
+from .session import FEW_REAL_CALLS, NOT_ASKED, FunctionSession
 from .state import begun_elsewhere, withdraw_for_state
+from .wide_laws import WideLaws
 from .withdrawal import confirmed_by_real_calls, contradiction, withdrawn_if_not_repeated
-
-NOT_ASKED = "the exact route was not asked for"
-"""The reason for which there is no law where the level excludes it."""
 
 NOT_TRIED = "not tried: other problems took too long"
 """The reason for which there is none after those."""
@@ -39,10 +37,13 @@ MOST_LATE = 2
 
 
 class ExactLaws:
-    """A part of an audit: laws on all problems, compared with real calls and with calls in other surroundings."""
+    """A part of an audit: laws on all problems, compared with real calls and with calls in other surroundings.
 
-    def __init__(self, session: FunctionSession):
-        self.session = session
+    wide: the part that begins beside this one once a law does not refute, and pauses once one does.
+    """
+
+    def __init__(self, session: FunctionSession, wide: WideLaws):
+        self.session, self.wide = session, wide
         self.checked = self.tried = self.shown = False
         self.ahead: Elsewhere | None = None
 
@@ -107,8 +108,10 @@ class ExactLaws:
             session.report.notice(law.findings)
             if law.known and not self.ahead and not session.decided(*session.laws):
                 self.ahead = begun_elsewhere(session, law)
+                self.wide.begin()
             if session.decided(law) and not self.tried:
                 self.tried = True
+                self.wide.pause()
                 if session.settings.stop_at_first:
                     break
                 if self._follows_its_law(law):

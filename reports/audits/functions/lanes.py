@@ -1,7 +1,7 @@
-"""Pieces of an audit side by side, in copies of the process that has examined the small problems.
+"""Pieces of an audit side by side, in copies of the process that has loaded the subject.
 
 A lane has its pieces in order: what one shows depends on those before it in its lane alone, however many lanes run at
-a time. So state that small problems leave is met by all, and state between pieces by those of one lane.
+a time, and whatever is examined beside them. So state between pieces is met by those of one lane.
 """
 
 import queue
@@ -52,12 +52,15 @@ def _shown(lane: Sequence[Piece], part: Sandbox) -> Iterator[Any]:
 
 
 class Lanes:
-    """A run of lanes, each in a copy of the child; one after the other in the child itself if it cannot be copied.
+    """A run of lanes, each in a copy of the process that has loaded the subject, or all in the child, in turn.
 
-    Use as a context manager. lanes: their pieces. work: about how long each takes, in any unit. asked: the lanes in the
-    order in which ``next`` will ask for their pieces: those begin first, so that an audit that ends early has begun
-    little else, until one lane is so long that the others would end before it. jobs: lanes at a time. tell: called now
-    and then; what it raises is raised by ``next``.
+    The child is taken where that process cannot be copied. Until the first result is asked for, one lane less runs than
+    may: something else is examined meanwhile.
+    Use with ``contextlib.closing``.
+    lanes: their pieces. work: about how long each takes, in any unit. asked: the lanes in the order in which ``next``
+      will ask for their pieces: those begin first, so that an audit that ends early has begun little else, until one
+      lane is so long that the others would end before it. jobs: lanes at a time. tell: called now and then; what it
+      raises is raised by ``next``.
     Guarantee: what ``next`` returns does not depend on ``jobs``.
     """
 
@@ -78,15 +81,17 @@ class Lanes:
         self._work_left, self._jobs = [[*pieces] for pieces in work], jobs
         self._ready: list[queue.SimpleQueue[tuple[Any, BaseException | None]]] = [queue.SimpleQueue() for _ in lanes]
         self._pool: ThreadPoolExecutor | None = None
+        self._paused = self._joined = False
         if self.copies and jobs > 1:
             self._pool = ThreadPoolExecutor(jobs)
-            for _ in range(jobs):
+            for _ in range(jobs - 1):
                 self._pool.submit(self._work)
 
-    def __enter__(self) -> "Lanes":
-        return self
+    def pause(self) -> None:
+        """Begin no further piece until a result is asked for."""
+        self._paused = True
 
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         """End the copies. What one did other than answer is noted if all its pieces were taken."""
         self._stopped.set()
         if self._pool:
@@ -104,6 +109,11 @@ class Lanes:
     def next(self, lane: int) -> Any:
         """Return the result of the next piece of a lane. Raises: what the piece raises."""
         self.tell()
+        if self._pool and not self._joined:
+            self._joined, self._paused = True, False
+            self._pool.submit(self._work)
+            with self._begun:
+                self._begun.notify_all()
         result = self._waited_for(self._ready[lane]) if self._pool else next(self._running[lane])
         self.left[lane] -= 1
         return result
@@ -125,7 +135,7 @@ class Lanes:
         """Return a lane whose next piece is to run, once there is one; None when all are done or the run has ended."""
         with self._begun:
             while self._waiting and not self._stopped.is_set():
-                if ready := [k for k in self._waiting if k not in self._busy]:
+                if ready := [k for k in self._waiting if k not in self._busy and not self._paused]:
                     left = [*map(sum, self._work_left)]
                     longest = max(ready, key=left.__getitem__)
                     lane = longest if left[longest] * self._jobs >= sum(left) else ready[0]

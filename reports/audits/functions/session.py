@@ -36,6 +36,9 @@ REAL_CALLS = 2000
 FEW_REAL_CALLS = 500
 """The same of what is slow, in a quick audit."""
 
+NOT_ASKED = "the exact route was not asked for"
+"""The reason for which there is no law where the level excludes it."""
+
 TOO_LONG = "too-long"
 """The finding that something was not done within its time: what else was examined stands."""
 

@@ -22,9 +22,8 @@ from ....proofs.time_limits import NOT_REACHED
 from ....stattests.arguments import ALPHA
 from ....verifiers.evidence import REFUTED, Evidence
 from ..sandboxed import probe_problems
-from .exact_laws import NOT_ASKED
 from .lanes import Lanes, lanes_of, work_of
-from .session import FunctionSession
+from .session import NOT_ASKED, FunctionSession
 from .state import why_reads_withdraw
 from .wide_cells import goodness
 from .withdrawal import confirmed_by_real_calls, withdrawn, withdrawn_if_not_repeated
@@ -89,13 +88,32 @@ class WideLaws:
         self.laws: list[WideMeasurement] = []
         self.done = 0
         self.samples: list[Evidence] = []
+        self.running: Lanes | None = None
+
+    def begin(self) -> None:
+        """Begin to measure, beside what is examined before, where several processes may run. Raises: RunFailed."""
+        session = self.session
+        wanted = self.problems and not self._why_none() and "exact" in session.settings.levels
+        if wanted and session.jobs > 1 and not self.running:
+            self.running = self._lanes()
+
+    def pause(self) -> None:
+        """Begin nothing further until ``run``."""
+        if self.running:
+            self.running.pause()
+
+    def close(self) -> None:
+        """End what was begun."""
+        if self.running:
+            self.running.close()
+            self.running = None
 
     def run(self) -> None:
         session = self.session
         if not self.problems or self._refuted_before():
             return
-        if session.subject.modifies_target or session.driven or session.trees:
-            session.report.notice({"not-wide": TREES if session.trees else DRIVEN if session.driven else MODIFIES})
+        if reason := self._why_none():
+            session.report.notice({"not-wide": reason})
             return
         if reason := session.withheld or self._why_not_measured():
             typical = min(self.problems, key=lambda p: abs(math.log(p.vocabulary / TYPICAL)))
@@ -109,6 +127,23 @@ class WideLaws:
     def evidence(self, complete: bool) -> list[Evidence]:
         judged = [e for law in self.laws for e in judge(law)]
         return [self.session.with_replay(e) for e in [*judged, *self.samples]]
+
+    def _why_none(self) -> str | None:
+        """Return why there is nothing wide to be measured on this subject."""
+        session = self.session
+        if session.trees or session.driven:
+            return TREES if session.trees else DRIVEN
+        return MODIFIES if session.subject.modifies_target else None
+
+    def _lanes(self) -> Lanes:
+        """Begin the lanes: those of the problems, and one of long blocks, whose result is asked for first."""
+        lanes = lanes_of(self.problems)
+        pieces = [[partial(self._law, problem) for problem in lane] for lane in lanes]
+        self._lane = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
+        work, asked = [[*map(work_of, lane)] for lane in lanes], [self._lane[id(problem)] for problem in self.problems]
+        if self.long_blocks:  # they come first, however long they take
+            work, asked, pieces = [*work, [0.0]], [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
+        return Lanes(self.session.sandbox, pieces, work, asked, self.session.jobs, self._tell)
 
     def _refuted_before(self) -> bool:
         session = self.session
@@ -132,18 +167,13 @@ class WideLaws:
         session = self.session
         if session.sandbox.ended:
             session.start()
-        lanes = lanes_of(self.problems)
-        pieces = [[partial(self._law, problem) for problem in lane] for lane in lanes]
-        place = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
-        work, asked = [[*map(work_of, lane)] for lane in lanes], [place[id(problem)] for problem in self.problems]
-        if self.long_blocks:  # they come first, however long they take
-            work, asked, pieces = [*work, [0.0]], [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
-        with Lanes(session.sandbox, pieces, work, asked, session.jobs, self._tell) as running:
-            if self.long_blocks:
-                self.laws = self._taken(running.next(-1))
-            if not any(law.lossless.refutes for law in self.laws):
-                shown = (self._taken(running.next(place[id(problem)]), problem)[0] for problem in self.problems)
-                self.laws += self._until_refuted(shown, self.problems)
+        self.running = running = self.running or self._lanes()
+        if self.long_blocks:
+            self.laws = self._taken(running.next(-1))
+        if not any(law.lossless.refutes for law in self.laws):
+            shown = (self._taken(running.next(self._lane[id(problem)]), problem)[0] for problem in self.problems)
+            self.laws += self._until_refuted(shown, self.problems)
+        self.close()
         if self.laws and self.laws[-1].lossless.refutes:
             self._look_for_memory(self.laws[-1])
         self.laws = withdrawn(withdrawn_if_not_repeated(self.laws), why_reads_withdraw(session))

@@ -11,9 +11,10 @@ from draftproof.proofs import audit_claims
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.field import rational
 from draftproof.reports.audits.functions import exact_laws
-from draftproof.reports.audits.functions.exact_laws import NOT_ASKED, NOT_CONFIRMED, NOT_TRIED, ExactLaws, confirmed
+from draftproof.reports.audits.functions.exact_laws import NOT_CONFIRMED, NOT_TRIED, ExactLaws, confirmed
 from draftproof.reports.audits.functions.explanation import Explanation
-from draftproof.reports.audits.functions.session import REAL_CALLS, FunctionSession
+from draftproof.reports.audits.functions.session import NOT_ASKED, REAL_CALLS, FunctionSession
+from draftproof.reports.audits.functions.wide_laws import WideLaws
 from draftproof.reports.audits.functions.withdrawal import NOT_REPEATED, contradiction, detection_limit
 from draftproof.tests.proofs.enumerated import PROBLEM, law_of
 from draftproof.tests.reports.audits.functions.sessions import KnownLaws, block, from_the_draft, session_of
@@ -29,7 +30,7 @@ MADE = [name for name in claims_of(FUNCTION) if name != "lossless-over-keys"]
 
 def examined(child, problems=PROBLEMS, **settings):
     session = session_of(child, problems, **settings)
-    part = ExactLaws(session)
+    part = ExactLaws(session, WideLaws(session, ()))
     part.run()
     return session, part.evidence(True)
 
@@ -107,7 +108,8 @@ def test_laws_that_were_not_asked_for_or_not_checked_have_that_reason():
     session = session_of(KnownLaws(block), PROBLEMS)
     session.laws = [session.measure(PROBLEMS[0])]
     assert session.laws[0].withdrawn("first").withdrawn("second").reason == "first"
-    assert [e.detail.reason for e in ExactLaws(session).evidence(False)] == [NOT_CONFIRMED] * len(MADE)
+    part = ExactLaws(session, WideLaws(session, ()))
+    assert [e.detail.reason for e in part.evidence(False)] == [NOT_CONFIRMED] * len(MADE)
 
 
 # ---------------------------------------------------------------- real calls

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+from contextlib import closing
 
 import psutil
 import pytest
@@ -31,9 +33,15 @@ def verify(target_probs, draft_probs, draft_tokens, rng):
     return by_search(target_probs, draft_probs, draft_tokens, rng)
 """
 
-PASSES, PRINTS, ASKS, RAISES = (
+PASSES, PRINTS, COUNTS, ASKS, RAISES = (
     VERIFY.format(line)
-    for line in ("pass", "print(V, flush=True)", "V in (70, 129) and time.time()", "V == 129 and open('/nowhere')")
+    for line in (
+        "pass",
+        "print(V, flush=True)",
+        "sys.made = getattr(sys, 'made', 0) + 1; V == 257 and print(sys.made, flush=True)",
+        "V in (70, 129) and time.time()",
+        "V == 129 and open('/nowhere')",
+    )
 )
 THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + VERIFY.format(
     "pass"
@@ -59,7 +67,9 @@ def test_each_problem_is_in_one_lane_and_a_vocabulary_is_not_divided():
     assert lanes_of([]) == [] and lanes_of(PROBLEMS[1:2]) == [PROBLEMS[1:2]]
 
 
-@pytest.mark.parametrize("source", long_unless((PASSES, PRINTS, ASKS, RAISES, THREAD), {PASSES, RAISES, THREAD}))
+@pytest.mark.parametrize(
+    "source", long_unless((PASSES, PRINTS, COUNTS, ASKS, RAISES, THREAD), {COUNTS, RAISES, THREAD})
+)
 def test_the_report_does_not_depend_on_the_number_of_jobs(source):
     one, two = (audited(written(source), PROBLEMS, jobs=jobs, explain=False, samples=500) for jobs in (1, 2))
     assert one.text() == two.text()
@@ -98,19 +108,42 @@ def test_ctrl_c_ends_all_copies_and_keeps_what_was_measured():
     assert {*psutil.Process().children(recursive=True)} == before
 
 
-def test_a_copy_knows_what_its_child_was_sent_and_ends_without_it(sandbox):
-    problem = PROBLEMS[1]
-    wanted = [*sandbox.law(problem)]
-    one, other = sandbox.split()
-    child = sandbox._child
-    assert repr([*one.law(problem)]) == repr(wanted), "it has the problem, and goes on as the child would"
-    os.kill(one._child._process.pid, signal.SIGKILL)
+def killed(box, problem):
+    os.kill(box._child._process.pid, signal.SIGKILL)
     with pytest.raises(Exception, match="killed by SIGKILL"):
-        list(one.law(problem))
-    assert one.ended and not other.ended and not sandbox.ended and not child.ended
-    assert repr([*other.law(problem)]) == repr(wanted)
+        list(box.law(problem))
+
+
+def test_a_copy_is_of_the_process_that_loaded_the_subject_and_each_ends_without_the_others(sandbox):
+    problem = PROBLEMS[1]
+    wanted = repr([*sandbox.law(problem)])
+    one, other = sandbox.split()
+    assert repr([*one.law(problem)]) == wanted and other.calls == 0 < one.calls == sandbox.calls
+    killed(one, problem)
+    assert one.ended and not other.ended and not sandbox.ended
+    killed(sandbox, problem)
+    assert sandbox.ended and not other.ended
+    sandbox.start(probe_problems([]))
+    assert repr([*sandbox.law(problem)]) == repr([*other.law(problem)]) == wanted
     sandbox.take_in(other)
-    assert other.ended and not sandbox.ended and repr([*sandbox.law(problem)]) == repr(wanted)
+    assert other.ended and not sandbox.ended and repr([*sandbox.law(problem)]) == wanted
+    assert sandbox.split() == [], "the pipes to copies are made once"
+
+
+def test_lanes_run_beside_what_is_examined_first_and_wait_once_that_refutes(sandbox):
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def piece(part):
+        begun.release()
+        return go_on.wait(60)
+
+    running = Lanes(sandbox, [[piece] * 2, [piece]], [[1, 1], [1]], [0, 1, 0], 2, lambda: None)
+    with closing(running):
+        assert begun.acquire(timeout=60), "before any result is asked for"
+        running.pause()
+        go_on.set()
+        assert not begun.acquire(timeout=0.3)
+        assert running.next(0) and running.next(1) and running.next(0)
 
 
 def test_time_of_copies_counts(sandbox):
@@ -129,9 +162,8 @@ def test_what_a_piece_raises_is_raised_where_it_is_waited_for(sandbox):
         raise ZeroDivisionError
 
     for jobs in (1, 2):
-        with Lanes(
-            sandbox, [[lambda part: 1, fails], [lambda part: 2]], [[1, 1], [1]], [0, 1, 0], jobs, lambda: None
-        ) as lanes:
+        pieces = [[lambda part: 1, fails], [lambda part: 2]]
+        with closing(Lanes(sandbox, pieces, [[1, 1], [1]], [0, 1, 0], jobs, lambda: None)) as lanes:
             assert (lanes.next(0), lanes.next(1)) == (1, 2)
             with pytest.raises(ZeroDivisionError):
                 lanes.next(0)
@@ -150,7 +182,8 @@ def test_pieces_begin_in_the_order_in_which_they_are_asked_for(jobs):
     asked = [2, *[0, 1] * 20]  # as many lanes as jobs, each to its end, would begin this piece last
     with Sandbox(RIGHT, copies=3) as sandbox:
         sandbox.start(probe_problems([]))
-        with Lanes(sandbox, lanes, [[1] * len(lane) for lane in lanes], asked, jobs, lambda: None) as running:
+        work = [[1] * len(lane) for lane in lanes]
+        with closing(Lanes(sandbox, lanes, work, asked, jobs, lambda: None)) as running:
             for lane in asked:
                 running.next(lane)
     assert sorted(begun) == sorted(asked) and begun.index(2) < jobs
@@ -165,7 +198,7 @@ def test_a_lane_longer_than_all_others_begins_at_once():
     lanes, asked = [[piece(0)] * 10, [piece(1)] * 10, [piece(2)] * 5], [*[0] * 10, *[1] * 10, *[2] * 5]
     with Sandbox(RIGHT, copies=3) as sandbox:
         sandbox.start(probe_problems([]))
-        with Lanes(sandbox, lanes, [[1] * 10, [1] * 10, [9] * 5], asked, 2, lambda: None) as running:
+        with closing(Lanes(sandbox, lanes, [[1] * 10, [1] * 10, [9] * 5], asked, 2, lambda: None)) as running:
             for lane in asked:
                 running.next(lane)
     assert sorted(begun) == sorted(asked) and begun[0] == 2
