@@ -11,11 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 from typing import Any
 
-from ....models.wide import WideProblem
+from ....models.wide import ALL_CALLED, WideProblem
 from ....proofs.sandbox import Sandbox
 
 MOST_LANES = 4
 """Lanes of wide problems at most: the fewer, the more calls are made in one process."""
+
+PER_CALL = 10_000
+"""Vocabulary whose rows take as long as the rest of a call."""
 
 BETWEEN_LOOKS = 0.2
 """Seconds after which who waits for a piece looks whether the user has ended the audit."""
@@ -41,8 +44,14 @@ def lanes_of(problems: Sequence[WideProblem]) -> list[list[WideProblem]]:
 
 
 def work_of(problem: WideProblem) -> float:
-    """Return about how long a problem takes, in any unit: the wider, the longer a call, and the fewer calls."""
-    return problem.vocabulary**0.75 * (1 if problem.exchanged or problem.few_ids else 4)
+    """Return about how long a problem takes, in any unit: so many calls, each of which takes longer on wider rows."""
+    if problem.exchanged or problem.few_ids:
+        calls = 50
+    elif problem.vocabulary <= ALL_CALLED:
+        calls = 2 * problem.vocabulary
+    else:
+        calls = {"near": 4000, "ends": 100}.get(problem.kind, 200)
+    return calls * (problem.vocabulary + PER_CALL)
 
 
 def _shown(lane: Sequence[Piece], part: Sandbox) -> Iterator[Any]:

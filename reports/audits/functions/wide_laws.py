@@ -52,6 +52,9 @@ GAVE_UP = 3
 
 NOT_TRIED = "not tried, after others without a known distribution"
 
+LONG_BLOCKS = 1e8
+"""Work on long blocks, in the unit of ``work_of``."""
+
 MOST_WAYS = 300
 """Ways up to which a block is followed with all its positions decided: 2^8, or gamma + 2 of any gamma, and some."""
 
@@ -142,7 +145,7 @@ class WideLaws:
         self._lane = {id(problem): number for number, lane in enumerate(lanes) for problem in lane}
         work, asked = [[*map(work_of, lane)] for lane in lanes], [self._lane[id(problem)] for problem in self.problems]
         if self.long_blocks:  # they come first, however long they take
-            work, asked, pieces = [*work, [0.0]], [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
+            work, asked, pieces = [*work, [LONG_BLOCKS]], [len(pieces), *asked], [*pieces, [self._on_long_blocks]]
         return Lanes(self.session.sandbox, pieces, work, asked, self.session.jobs, self._tell)
 
     def _refuted_before(self) -> bool:
