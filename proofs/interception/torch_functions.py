@@ -229,7 +229,7 @@ class Functions:
         numbers = numbers_of(tensor)
         dim, keep = (axis if dim is None else dim), keepdim or keepdims
         if dim is None:
-            return None, torch.tensor(race(list(numbers.ravel()), largest))
+            return None, torch.tensor(race(list(numbers.ravel()), largest)).reshape([1] * numbers.ndim if keep else [])
         rows = np.moveaxis(numbers, dim, -1)
         places = list(np.ndindex(*rows.shape[:-1]))
         chosen = [race(list(rows[w]), largest) for w in places]

@@ -36,6 +36,7 @@ categorical = _of(lambda row: torch.distributions.Categorical(probs=row).sample(
 bernoulli_coins = _of(lambda row: _first(torch.bernoulli((row / _tails(row).clamp(min=1e-30)).clamp(max=1.0))))
 exponential_race = _of(lambda row: (row / torch.empty_like(row).exponential_(1)).argmax(dim=-1))
 race_in_place = _of(lambda row: row.clone().div_(torch.empty_like(row).exponential_()).max(dim=-1).indices)
+race_with_its_dimensions = _of(lambda row: (row / torch.empty_like(row).exponential_(1)).argmax(keepdim=True)[0])
 gumbel_max = _of(lambda row: torch.argmax(row.log() - torch.log(-torch.log(torch.rand_like(row)))))
 
 
@@ -63,7 +64,7 @@ LATTICE = (
     with_generator,
 )
 EXACT = (multinomial, categorical, bernoulli_coins)
-RACES = (exponential_race, race_in_place, gumbel_max)
+RACES = (exponential_race, race_in_place, race_with_its_dimensions, gumbel_max)
 
 
 @_of
