@@ -33,11 +33,13 @@ BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
 
 UNFOLLOWED = {
-    "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_",
-    "poisson", "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
-    "gumbel_softmax",
+    "randn", "randn_like", "normal", "normal_", "normal_functional", "randperm", "uniform", "exponential", "cauchy",
+    "cauchy_", "log_normal", "log_normal_", "geometric", "geometric_", "random", "random_", "poisson", "binomial",
+    "_standard_gamma", "_sample_dirichlet", "dropout", "native_dropout", "_fused_dropout", "feature_dropout",
+    "alpha_dropout", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_", "rrelu_with_noise_functional",
+    "randint_like", "gumbel_softmax",
 }  # fmt: skip
-"""Functions of torch that draw and are not followed."""
+"""Functions of torch that draw and are not followed: with those of RANDOM all that take a generator."""
 
 
 def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -> Lattice:
@@ -100,7 +102,8 @@ def _named(func: Any) -> _Named:
     if name in ("__get__", "__set__"):
         name = func.__self__.__name__ if name == "__get__" else "set"
     bare, dunder = name.strip("_"), name.startswith("__")
-    of_chance = name in RANDOM or name in UNFOLLOWED
+    packet = name.partition(".")[0]  # an overload of torch.ops has its name behind a dot
+    of_chance = packet in RANDOM or packet in UNFOLLOWED
     in_place = name.endswith("_") and not dunder
     module = getattr(func, "__module__", None) or "torch"
     foreign = not module.startswith("torch") or (module.startswith("torch._ops.") and module != "torch._ops.aten")
@@ -147,7 +150,7 @@ class Following(TorchFunctionMode):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
             return RANDOM[name](self, func, *args, **kwargs)
-        if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
+        if named.of_chance and name not in RANDOM and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
         noise = holds(args, kwargs, NoiseTensor)
         if not noise and not holds(args, kwargs, TRACED):

@@ -89,6 +89,37 @@ def test_real_draws_of_torch_follow_the_lattice_that_is_assumed(dtype):
         assert bool((half == torch.where(rounded == 1, torch.zeros_like(rounded), rounded)).all())
 
 
+RARE = """
+import torch
+
+
+def sometimes_the_draft(target_probs, draft_probs, draft_tokens, generator):
+    token = torch.multinomial(target_probs[0], 1, generator=generator)
+    return [draft_tokens[0] if {} < 1e-6 else token]
+"""
+
+
+@pytest.mark.parametrize("function", ["ops.aten.uniform", "ops.aten.uniform.default", "_standard_gamma"])
+def test_what_draws_past_the_functions_that_are_followed_has_no_law(sandbox, function, tmp_path):
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["3/4", "1/4"]})
+    (tmp_path / "rare.py").write_text(RARE.format(f"torch.{function}(torch.ones(()), generator=generator)"))
+    found = measure(sandbox, "sometimes_the_draft", problem, tmp_path / "rare.py")
+    assert not found.known and "is not followed" in found.reason
+
+
+def test_every_function_of_torch_that_takes_a_generator_is_known():
+    import torch
+
+    from draftproof.proofs.interception.hook_torch import RANDOM, UNFOLLOWED
+
+    schemas = [s for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")]
+    draws = {s.name[6:] for s in schemas if any(a.name == "generator" for a in s.arguments)}
+    assert {"uniform", "_standard_gamma"} < draws
+    assert (
+        draws - {"_no_grad_normal_", "_no_grad_uniform_"} <= RANDOM.keys() | UNFOLLOWED
+    )  # those call normal_, uniform_
+
+
 LAST_UNIFORM = """
 import torch
 kept = []
