@@ -7,8 +7,11 @@ from typing import Any
 from ....proofs.audit_claims import refuted, verdict
 from ....proofs.laws import verdict_rule
 from ....proofs.laws.small_law import Measurement
-from ....proofs.rounding.rounding_allowed import look_up_at_most, rounding_allowed, wide_rounding_allowed
-from ....verifiers.evidence import REFUTED, Evidence, Method
+from ....proofs.rounding.rounding_allowed import EPSILON, look_up_at_most, rounding_allowed, wide_rounding_allowed
+from ....verifiers.evidence import REFUTED, Evidence, LawEntry, Method
+
+ENTRY = 0.5
+"""Part of a single entry that no rounding in float32 takes or adds."""
 
 LAWS = (Method.INTERCEPTION, Method.DRIVING)
 """Methods that give a law."""
@@ -61,7 +64,18 @@ def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
 
 def _beyond_float32(evidence: Evidence) -> bool:
     allowed = _allowed_in_float32(evidence)
-    return verdict_rule.decide(float(evidence.total_variation), allowed, allowed) == REFUTED
+    if verdict_rule.decide(float(evidence.total_variation), allowed, allowed) == REFUTED:
+        return True
+    return bool(evidence.detail.wide and evidence.witness) and any(map(_entry_beyond, evidence.witness.entries))
+
+
+def _entry_beyond(entry: LawEntry) -> bool:
+    """Check whether an entry of a wide law is off by more of itself than float32 can be, a look-up included."""
+    try:
+        expected, observed = float(entry.expected), float(entry.observed)
+    except ValueError:
+        return True
+    return abs(observed - expected) > ENTRY * max(expected, observed) + EPSILON["float32"]
 
 
 def _allowed_in_float32(evidence: Evidence) -> float:

@@ -1,10 +1,15 @@
 """What an audit says of a refuted function that may be right, if it was meant in another way."""
 
+from dataclasses import replace
+
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.functions.hints import precision_hint
 from draftproof.reports.testing.checks import CheckFailed, run_check
+from draftproof.tests.proofs.enumerated import wide_law
 from draftproof.tests.reports.audited import audited, written
 from draftproof.tests.reports.audits.functions.written import TOKEN
 
@@ -65,6 +70,13 @@ def test_a_refuted_function_gets_the_hint_that_fits_it_and_no_other(name, kind, 
     assert (report.verdict, hints) == ("refuted", {kind} - {None})
     assert not kind or said in report.findings[kind]
     assert not report_on("token").findings
+
+
+def test_a_token_that_never_comes_is_no_rounding_of_float32():
+    (found,) = (e for e in judge(wide_law(moved=1e-6)) if e.claim == "lossless")
+    assert found.refuted and precision_hint([found])
+    lost = replace(found.witness, observed="0", laws=())
+    assert not precision_hint([replace(found, witness=lost)])
 
 
 def test_tokens_with_their_number_cannot_be_audited_and_the_number_is_named():
