@@ -16,6 +16,9 @@ from draftproof.corpus.site.rounding_search import VOCABULARY, Add, Level, Row, 
 from draftproof.verifiers.trees import k_seq, list_gumbel
 
 ONE = np.float32(1)
+RARE = 1e-3
+"""Probability up to which what a place emits is one token's."""
+
 LANES, LEVEL = 32, 16
 """Numbers of torch's vectorised sums: 8 lanes by 4, and additions in a row before a sum is passed on."""
 
@@ -82,6 +85,34 @@ def drawn_path(gamma: int, steps: int, seed: int) -> list[Place]:
         path.append(Place(p[k], q[k], steps * int(draw.random() < 0.5), bool(draw.random() < 0.5)))
         survival = np.minimum(made[k], ONE)
     return path
+
+
+class Emitting(NamedTuple):
+    """A path by what it emits: of each place the probability that the text ends there, sums that round one way.
+
+    kept: about the drafted token's probability under the draft. up: whether what is computed is more. seed: of the
+    numbers near these.
+    """
+
+    kept: float
+    ends: tuple[float, ...]
+    up: bool
+    seed: int
+
+
+def emitting_path(path: Emitting, steps: int) -> list[Place]:
+    """Return the path's places, each the one of 200 near it whose survival rounds the most that way."""
+    draw, survival, made = np.random.default_rng(path.seed), ONE, list[Place]()
+    for ends in path.ends:
+        some = ends * (1 + 10 ** draw.uniform(-6, -3, 200))
+        q = (1 - (1 - path.kept) * draw.uniform(0.3, 1.7, 200)).astype(np.float32)
+        p = ((1 - np.minimum(some / float(survival), 1 - 1e-6)) * q).astype(np.float32)
+        after = survival * (p / q)
+        off = after / (survival * (p.astype(float) / q)) - 1
+        k = int((off if path.up else -off).argmax())
+        made.append(Place(p[k], q[k], steps * (ends > RARE), path.up))
+        survival = np.minimum(after[k], ONE)
+    return made
 
 
 def place_rows(place: Place, survival: np.float32) -> tuple[Row, Row]:

@@ -24,7 +24,7 @@ Lemma min1_off g k a t : 0 <= g -> 0 <= k -> 0 <= a -> `|t - a| <= g * a + k -> 
   `|Num.min t 1 - Num.min a 1| <= g + k.
 Proof.
 move=> g0 k0 a0 le v0; have [a1|a1] := leP a 1.
-  apply: le_trans (_ : `|t - a| <= _); first by have := min1_near a t; rewrite (min_l a1).
+  apply: le_trans (_ : `|t - a| <= _); first by have := min_near 1 a t; rewrite (min_l a1).
   by apply: le_trans le _; rewrite ler_add2r ler_pimulr.
 have [t1|t1] := leP t 1; last by rewrite subrr normr0 addr_ge0.
 move: v0; rewrite (min_l t1) => t0; rewrite ler0_norm ?subr_le0 // opprB.

@@ -193,7 +193,7 @@ have r1 : rel peak_off 1 one.
   by rewrite /rel mulr1; apply: le_trans ones _; apply: le_trans (bu _ s0) (bu _ f0).
 have -> : Num.min b one - Num.min (p + m / n) 1 = (Num.min b one - Num.min B 1) + (Num.min B 1 - Num.min (p + m / n) 1) by ring.
 apply: le_trans (ler_norm_add _ _) _; apply: ler_add; last first.
-  apply: le_trans (min1_near _ _) _; have -> : B - (p + m / n) = (m' - m) / n by rewrite /B; ring.
+  apply: le_trans (min_near 1 _ _) _; have -> : B - (p + m / n) = (m' - m) / n by rewrite /B; ring.
   by rewrite normrM (ger0_norm i0); apply: ler_wpmul2r.
 have [bl bh] := rel_range rb; have [ol oh] := rel_range r1; rewrite mulr1 in ol oh.
 have B1 : Num.min B 1 <= 1 by rewrite le_minl lexx orbT.
@@ -300,7 +300,7 @@ have n1 : `|Num.min z 1 - Num.min (b / G') 1| <= u.
 have n2 : `|Num.min (b / G') 1 - Num.min (b / q) 1| <= i.
   by apply: le_trans (rel_min i0 bq0 bG0 r1) _; apply: ler_pimulr => //; rewrite le_minl lexx orbT.
 have n3 : q * `|Num.min (b / q) 1 - Num.min (a / q) 1| <= tau s x.
-  apply: le_trans near; apply: le_trans (ler_wpmul2l q0 (min1_near _ _)) _.
+  apply: le_trans near; apply: le_trans (ler_wpmul2l q0 (min_near 1 _ _)) _.
   by rewrite -mulrBl normrM normfV (ger0_norm q0) mulrCA mulfV ?mulr1.
 have -> : Num.min z 1 - Num.min (a / q) 1 = (Num.min z 1 - Num.min (b / G') 1) + (Num.min (b / G') 1 - Num.min (b / q) 1)
   + (Num.min (b / q) 1 - Num.min (a / q) 1) by ring.

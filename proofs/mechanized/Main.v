@@ -92,8 +92,9 @@ Theorem block_verification_in_floating_point (V : vocabulary) (R : realFieldType
   (forall x y, 0 <= U x y <= 1) ->
   `|draft Ms c ends gamma [::] (fun X => sub_verify (coin_used gamma ends F P H) drawn X U)
     - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
-  <= \sum_(i < gamma) coin_bound gamma u eta d i.+1 + (if (1 < gamma)%N then growth u d else 0)
-    + \sum_(i < gamma) row_bound u i + lambda.
+  <= gamma%:R * eta + gamma.-1%:R * (growth u 2 + row_bound u lambda (growth u 2) + coin_bound u d)
+    + (if (1 < gamma)%N then coin_kept u d * (1 + growth u 2) else 0)
+    + (if (0 < gamma)%N then growth u 2 + row_bound u lambda 0 else 0) + u + lambda.
 Proof. by move=> /andP[u0 u1] *; apply: block_rounding. Qed.
 
 (* On one problem, the rows B and S that are given within o of the models'; the bound is summed prefix by prefix. *)

@@ -19,17 +19,22 @@ Proof.
 have hh : 2%:R^-1 + 2%:R^-1 = 1 :> R by field.
 by move=> /andP[u0 u1]; rewrite ler_norml ler_subr_addr addNr u0 ler_subl_addr hh.
 Qed.
-(* Total variation bounds the change of every expectation of values between 0 and 1. *)
+(* A change that adds up to nothing moves a mean of values between 0 and 1 by half its sum at most. *)
+Lemma balanced (f U : V -> R) : sumV f = 0 -> (forall y, 0 <= U y <= 1) ->
+  `|sumV (fun y => f y * U y)| <= sumV (fun y => `|f y|) / 2%:R.
+Proof.
+move=> f0 u; have -> : sumV (fun y => f y * U y) = sumV (fun y => f y * (U y - 2%:R^-1)).
+  by rewrite (sumV_eq (fun y => mulrBr _ _ _)) sumVB sumVZr f0 mul0r subr0.
+apply: le_trans (sumV_norm _) _; rewrite -sumVZr; apply: sumV_le => y.
+by rewrite normrM; apply: ler_wpmul2l => //; apply: half_range.
+Qed.
+(* So total variation bounds the change of every expectation of such values. *)
 Lemma tv_bounds r r' (U : V -> R) : sumV r = 1 -> sumV r' = 1 -> (forall y, 0 <= U y <= 1) ->
   `|draw r' U - draw r U| <= total_variation r r'.
 Proof.
-move=> s s' u; have -> : draw r' U - draw r U = sumV (fun y => (r' y - r y) * (U y - 2%:R^-1)).
-  have -> : sumV (fun y => (r' y - r y) * (U y - 2%:R^-1))
-      = sumV (fun y => r' y * U y) - sumV (fun y => r y * U y) - (sumV r' - sumV r) * 2%:R^-1.
-    by rewrite -!sumVB -sumVZr -sumVB; apply: sumV_eq => y; ring.
-  by rewrite s s' subrr mul0r subr0.
-apply: le_trans (sumV_norm _) _; rewrite /total_variation -sumVZr; apply: sumV_le => y.
-by rewrite normrM; apply: ler_wpmul2l => //; apply: half_range.
+move=> s s' u; have -> : draw r' U - draw r U = sumV (fun y => (r' y - r y) * U y).
+  by rewrite /draw -sumVB; apply: sumV_eq => y; ring.
+by apply: balanced => //; rewrite sumVB s s' subrr.
 Qed.
 End TotalVariation.
 
@@ -241,32 +246,7 @@ Theorem near_law_here coin' (row' : seq V -> V -> R) alpha beta (U : seq V -> V 
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
   <= below alpha gamma [::] + (beta [::] + below beta gamma [::]).
 Proof. by move=> c01; apply: near_law_rows => //; apply: row_of_sum. Qed.
-(* The same with one bound for all prefixes of a length.  What is in proportion to how often a prefix is kept, g of it,
-   counts once, for one prefix is kept; where gamma is 1 no coin is of that kind. *)
-Theorem near_law_kept coin' (row' : seq V -> V -> R) alpha beta g d (U : seq V -> V -> R) :
-  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
-  (forall i, (i <= gamma)%N -> 0 <= alpha i) -> (forall i, 0 <= beta i) -> 0 <= g ->
-  (forall x, (size x <= gamma)%N ->
-     none x * `|coin' x - coin x| <= alpha (size x) + (if stops x then 0 else ending x * g)) ->
-  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d) ->
-  (forall x y, 0 <= U x y <= 1) ->
-  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
-    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
-  <= \sum_(i < gamma) alpha i.+1 + (if (1 < gamma)%N then g else 0) + \sum_(i < gamma.+1) beta i + d.
-Proof.
-move=> c01 r0 r1 al b0 g0 ca rb u; apply: le_trans (near_law_here c01 r0 r1 ca rb u) _.
-rewrite -[X in _ <= X]addrA !belowD; apply: ler_add; first apply: ler_add.
-- exact: (@below_levels (fun x => alpha (size x)) alpha gamma [::] (add0n gamma) (fun _ _ => lexx _) al).
-- case: ifP => [_|le]; last first.
-    have stop (y : V) : stops [:: y] = true by rewrite /final; move: le; case: (gamma) => [|[|n]].
-    case: gamma le stop => [|[|n]] //= _ stop; case: ifP => _ //.
-    by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite ?stop /= addr0 mulr0.
-  have kept := @below_ending gamma [::] g (add0n gamma); rewrite q1 mul1r in kept; rewrite -[X in _ <= X]kept.
-  apply: ler_paddl; first by rewrite mulr_ge0 // ending_ge0.
-  by apply: below_le => x; have e0 := mulr_ge0 (ending_ge0 x) g0; case: ifP.
-rewrite addrACA [ending _ * _ + _]below_ending // q1 mul1r big_ord_recl ler_add2r ler_add2l.
-exact: (@below_levels (fun x => beta (size x)) beta gamma [::] (add0n gamma) (fun _ _ => lexx _) (fun i _ => b0 i)).
-Qed.
+(* The same with one bound for all prefixes of a length. *)
 Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
   (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->
   (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x)) ->
@@ -276,12 +256,14 @@ Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> 
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
   <= \sum_(i < gamma) alpha i.+1 + \sum_(i < gamma.+1) beta i + d.
 Proof.
-move=> c01 r0 r1 b0 ca rb u.
+move=> c01 r0 r1 b0 ca rb u; apply: le_trans (near_law_here c01 r0 r1 ca rb u) _.
 have al i : (i <= gamma)%N -> 0 <= alpha i.
   have [z <-] := some_text Ms i => le; apply: le_trans (ca z le).
   by rewrite mulr_ge0 //; have /andP[] := none_range z.
-have := @near_law_kept coin' row' alpha beta 0 d U c01 r0 r1 al b0 (lexx _) _ rb u; rewrite if_same addr0; apply=> x le.
-by rewrite mulr0 if_same addr0; apply: ca.
+rewrite -[X in _ <= X]addrA !belowD; apply: ler_add.
+  exact: (@below_levels (fun x => alpha (size x)) alpha gamma [::] (add0n gamma) (fun _ _ => lexx _) al).
+rewrite addrACA [ending _ * _ + _]below_ending // q1 mul1r big_ord_recl ler_add2r ler_add2l.
+exact: (@below_levels (fun x => beta (size x)) beta gamma [::] (add0n gamma) (fun _ _ => lexx _) (fun i _ => b0 i)).
 Qed.
 (* Where every coin is within a and every row within d: the last draw costs d in all, however long the draft. *)
 Theorem near_law_uniform coin' (row' : seq V -> V -> R) a d (U : seq V -> V -> R) :
@@ -298,6 +280,194 @@ apply: le_trans (@near_law coin' row' (fun=> a) (fun=> 0) d U c01 r0 r1 _ _ _ u)
 by rewrite sumr_const card_ord mulr_natl big1_eq addr0.
 Qed.
 End Near.
+
+(* Survivals of any kind: they need not be those of a model, as computed ones are not.  The law of any coins and rows is
+   what the survivals emit, but for what coins and rows are off from them; and two families emit nearly the same if each
+   step moves them little, however many steps there are. *)
+Section AnySurvivals.
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R).
+Variables (gamma : nat) (c : seq V) (ends : pred (seq V)).
+Implicit Types (x : seq V) (a : R) (q : seq V -> R) (U F : seq V -> V -> R).
+Notation stops := (final gamma ends).
+Notation b x := (Mb (c ++ x)).
+Notation s x := (Ms (c ++ x)).
+Notation none := (none Ms gamma c ends).
+Notation ending := (ending Ms gamma c ends).
+Notation below := (below Ms c ends).
+Notation worth := (worth Ms c ends).
+
+(* How often y is emitted after x, given that x is drafted; it may be negative where the survivals are only computed. *)
+Definition emitted q x y : R := q x * b x y - (if stops x then 0 else s x y * q (rcons x y)).
+Definition gives q U x : R := sumV (fun y => emitted q x y * U x y).
+Definition all_gives q U n x : R := gives q U x + below (gives q U) n x.
+
+Lemma emitted_sum q x : sumV (emitted q x) = ending q x.
+Proof.
+rewrite /emitted sumVB sumVZ row_sum mulr1 /ending; case: ifP => _ //.
+by rewrite sumV0 subr0.
+Qed.
+Lemma below_eq e e' n x : (forall z, e z = e' z :> R) -> below e n x = below e' n x.
+Proof. by move=> h; apply/eqP; rewrite eq_le; apply/andP; split; apply: below_le => z; rewrite h. Qed.
+Lemma below_le_here e e' n x : (size x + n)%N = gamma -> (forall z, (size z <= gamma)%N -> e z <= e' z :> R) ->
+  below e n x <= below e' n x.
+Proof.
+move=> hn le; elim: n x hn => [|n IH] x hn //=; case: ifP => // _.
+have hn' y : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
+by apply: sumV_le => y; apply: ler_wpmul2l => //; apply: ler_add; [apply: le; rewrite -(hn' y) leq_addr | exact: IH].
+Qed.
+Lemma none_ending q x : none q x = 1 - q x + ending q x.
+Proof. by rewrite /none /ending; case: ifP => _; ring. Qed.
+Lemma not_final n x : (size x + n.+1)%N = gamma -> ends x = false -> stops x = false.
+Proof. by move=> hn e; rewrite /final e orbF -hn; apply/negbTE; rewrite -ltnNge addnS ltnS leq_addr. Qed.
+Lemma final_here x : (size x + 0)%N = gamma -> stops x.
+Proof. by rewrite addn0 /final => ->; rewrite leqnn. Qed.
+
+Section Worth.
+Variables (q coin' A G : seq V -> R).
+Hypothesis coin01 : forall x, 0 <= coin' x <= 1.
+Hypothesis A01 : forall x, 0 <= A x <= 1.
+Definition off x : R := `|none q x * coin' x - ending q x| + `|ending q x * A x - G x|.
+Lemma worth_near n x a : (size x + n)%N = gamma -> 0 <= a <= 1 ->
+  `|worth coin' A n x a - (none q x * a + below G n x)| <= below off n x.
+Proof.
+elim: n x a => [|n IH] x a hn a01.
+  by rewrite /= none_ending /ending (final_here hn) addr0 subrK mul1r subrr normr0.
+rewrite /=; case: ifP => e.
+  by rewrite none_ending /ending /final e orbT addr0 subrK mul1r subrr normr0.
+have nf := not_final hn e.
+have -> : none q x * a = sumV (fun y => s x y * ((1 - q (rcons x y)) * a)).
+  rewrite /none nf -[X in X - _](row_sum Ms (c ++ x)) -sumVB -sumVZr; apply: sumV_eq => y; ring.
+rewrite -sumVD -sumVB; apply: le_trans (sumV_norm _) _; apply: sumV_le => y.
+rewrite -mulrDr -mulrBr normrM ger0_norm //; apply: ler_wpmul2l => //.
+have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
+set z := rcons x y in hn' *.
+have -> : flip (coin' z) (fun accepted : bool => worth coin' A n z (if accepted then A z else a))
+    - ((1 - q z) * a + (G z + below G n z))
+  = (coin' z * (worth coin' A n z (A z) - (none q z * A z + below G n z))
+      + (1 - coin' z) * (worth coin' A n z a - (none q z * a + below G n z)))
+    + ((none q z * coin' z - ending q z) * (A z - a) + (ending q z * A z - G z)).
+  by rewrite /flip none_ending; ring.
+apply: le_trans (ler_norm_add _ _) _; rewrite addrC; apply: ler_add; last by apply: norm_mix; rewrite ?IH.
+apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r normrM ler_pimulr //.
+have /andP[z0 z1] := A01 z; have /andP[a0 a1] := a01.
+rewrite ler_norml; apply/andP; split; last by rewrite ler_subl_addr (le_trans z1) // ler_addl.
+by rewrite ler_subr_addr; apply: le_trans z0; rewrite addrC subr_le0.
+Qed.
+End Worth.
+
+Definition drawn_worth (last : seq V -> V -> R) U x : R := draw (last x) (U x).
+(* Any survivals, coins and rows: the law is what the survivals emit, but for what coins and rows are off from them. *)
+Theorem draft_near q coin' (last : seq V -> V -> R) U : q [::] = 1 -> (forall x, 0 <= coin' x <= 1) ->
+  (forall x y, 0 <= last x y) -> (forall x, sumV (last x) = 1) -> (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' last X U) - all_gives q U gamma [::]|
+  <= `|ending q [::] * drawn_worth last U [::] - gives q U [::]|
+    + below (off q coin' (drawn_worth last U) (gives q U)) gamma [::].
+Proof.
+move=> q1 c01 r0 r1 u; rewrite sub_verify_worth; set A := drawn_worth last U.
+have A01 x : 0 <= A x <= 1.
+  apply/andP; split; first by apply: sumV_ge0 => y; apply: mulr_ge0 => //; have /andP[] := u x y.
+  by rewrite -(r1 x); apply: sumV_le => y; rewrite ler_pimulr //; have /andP[] := u x y.
+have w := @worth_near q coin' A (gives q U) c01 A01 gamma [::] (A [::]) (add0n gamma) (A01 [::]).
+rewrite -/(A [::]) (_ : worth coin' _ gamma [::] _ = worth coin' A gamma [::] (A [::])) //.
+have -> : worth coin' A gamma [::] (A [::]) - all_gives q U gamma [::]
+  = (ending q [::] * A [::] - gives q U [::])
+    + (worth coin' A gamma [::] (A [::]) - (none q [::] * A [::] + below (gives q U) gamma [::])).
+  by rewrite none_ending q1 /all_gives; ring.
+by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2l.
+Qed.
+
+(* Two families of survivals.  What they differ by is emitted once: where it is, it is gone. *)
+Section Two.
+Variables (q q' : seq V -> R) (g : R).
+Hypotheses (g0 : 0 <= g) (q1 : q [::] = 1) (q'1 : q' [::] = 1).
+Hypothesis moved : forall x y, ~~ stops x ->
+  `|emitted q' x y - emitted q x y| + s x y * `|q' (rcons x y) - q (rcons x y)|
+  <= `|q' x - q x| * b x y + 2%:R * (if ((size x).+1 < gamma)%N then g else 0) * b x y.
+Lemma gives_apart F n x : (size x + n)%N = gamma -> (forall x y, `|F x y| <= 2%:R^-1) ->
+  `|all_gives q' F n x - all_gives q F n x| <= `|q' x - q x| / 2%:R + n.-1%:R * g.
+Proof.
+move=> hn F1; have h0 : 0 <= 2%:R^-1 :> R by rewrite invr_ge0 ler0n.
+have stop z : stops z -> `|gives q' F z - gives q F z| <= `|q' z - q z| / 2%:R.
+  move=> f; rewrite /gives -sumVB; apply: le_trans (sumV_norm _) _.
+  have -> : `|q' z - q z| / 2%:R = sumV (fun y => `|q' z - q z| / 2%:R * b z y) by rewrite sumVZ row_sum mulr1.
+  apply: sumV_le => y.
+  rewrite -mulrBl /emitted f !subr0 -mulrBl !normrM (ger0_norm (row_ge0 Mb _ y)) -mulrA [b z y * _]mulrC mulrA.
+  apply: ler_wpmul2r; first exact: row_ge0.
+  exact: ler_wpmul2l (F1 z y).
+elim: n x hn => [|n IH] x hn.
+  by rewrite /all_gives /= !addr0 mul0r addr0; apply: stop; apply: final_here.
+rewrite /all_gives /=; case: ifP => e.
+  rewrite !addr0; apply: ler_paddr; first by rewrite mulr_ge0 ?ler0n.
+  by apply: stop; rewrite /final e orbT.
+have nf := not_final hn e.
+set t := fun r y => gives r F (rcons x y) + below (gives r F) n (rcons x y).
+have -> : gives q' F x + sumV (fun y => s x y * t q' y) - (gives q F x + sumV (fun y => s x y * t q y))
+  = sumV (fun y => (emitted q' x y - emitted q x y) * F x y + s x y * (t q' y - t q y)).
+  have -> : gives q' F x + sumV (fun y => s x y * t q' y) - (gives q F x + sumV (fun y => s x y * t q y))
+    = (gives q' F x - gives q F x) + (sumV (fun y => s x y * t q' y) - sumV (fun y => s x y * t q y)) by ring.
+  rewrite /gives -!sumVB -sumVD; apply: sumV_eq => y; ring.
+apply: le_trans (sumV_norm _) _.
+set h := if ((size x).+1 < gamma)%N then g else 0.
+have -> : n.+1.-1%:R * g = n.-1%:R * g + h :> R.
+  rewrite /h -hn; case: (n) => [|k]; first by rewrite addn1 ltnn mul0r addr0.
+  have -> : ((size x).+1 < size x + k.+2)%N by rewrite !addnS !ltnS leq_addr.
+  by rewrite /= -[k.+1]addn1 natrD mulrDl mul1r.
+have -> : `|q' x - q x| / 2%:R + (n.-1%:R * g + h) = sumV (fun y => (`|q' x - q x| / 2%:R + (n.-1%:R * g + h)) * b x y).
+  by rewrite sumVZ row_sum mulr1.
+have -> : sumV (fun y => (`|q' x - q x| / 2%:R + (n.-1%:R * g + h)) * b x y)
+  = sumV (fun y => (`|q' x - q x| * b x y + 2%:R * h * b x y) / 2%:R + s x y * (n.-1%:R * g)).
+  rewrite sumVD sumVZr row_sum mul1r sumVZr sumVD !sumVZ row_sum !mulr1; by field.
+apply: sumV_le => y.
+apply: le_trans (ler_norm_add _ _) _; rewrite !normrM (ger0_norm (row_ge0 Ms _ y)).
+apply: le_trans (_ : `|emitted q' x y - emitted q x y| / 2%:R
+  + s x y * (`|q' (rcons x y) - q (rcons x y)| / 2%:R + n.-1%:R * g) <= _).
+  apply: ler_add; first exact: ler_wpmul2l (F1 x y).
+  by apply: ler_wpmul2l => //; apply: IH; rewrite size_rcons addSnnS.
+rewrite mulrDr addrA ler_add2r mulrA -mulrDl; apply: ler_wpmul2r => //.
+by apply: moved; rewrite nf.
+Qed.
+Lemma gives_centred r U : r [::] = 1 ->
+  all_gives r U gamma [::] = all_gives r (fun x y => U x y - 2%:R^-1) gamma [::] + 2%:R^-1.
+Proof.
+move=> r1; have here x : gives r U x = gives r (fun x y => U x y - 2%:R^-1) x + ending r x * 2%:R^-1.
+  rewrite -emitted_sum -sumVZr -sumVD; apply: sumV_eq => y; ring.
+rewrite /all_gives (below_eq _ _ here) belowD here addrACA below_ending //.
+by rewrite r1 mul1r.
+Qed.
+Theorem survivals_apart U : (forall x y, 0 <= U x y <= 1) ->
+  `|all_gives q' U gamma [::] - all_gives q U gamma [::]| <= gamma.-1%:R * g.
+Proof.
+move=> u; rewrite (gives_centred U q'1) (gives_centred U q1).
+set d := _ - _; have -> : d = all_gives q' (fun x y => U x y - 2%:R^-1) gamma [::]
+    - all_gives q (fun x y => U x y - 2%:R^-1) gamma [::] by rewrite /d; ring.
+have := @gives_apart (fun x y => U x y - 2%:R^-1) gamma [::] (add0n gamma).
+rewrite q1 q'1 subrr normr0 mul0r add0r; apply => x y; exact: half_range.
+Qed.
+End Two.
+
+(* The exact rule emits what its survivals say. *)
+Theorem draft_exact q U : q [::] = 1 -> (forall x, 0 <= q x <= 1) ->
+  (forall x y, ~~ stops x -> s x y * q (rcons x y) <= q x * b x y) -> (forall x y, 0 <= U x y <= 1) ->
+  draft Ms c ends gamma [::] (fun X => sub_verify (coin_of Ms gamma c ends q) (row_of Mb Ms gamma c ends q) X U)
+  = all_gives q U gamma [::].
+Proof.
+move=> q1 q01 qle u; have c01 := coin_of_range q01 (q_later qle).
+have r0 x y := row_of_ge0 qle x y; have r1 x : sumV (row_of Mb Ms gamma c ends q x) = 1 by exact: row_of_sum.
+have rows x : ending q x * drawn_worth (row_of Mb Ms gamma c ends q) U x = gives q U x.
+  rewrite /drawn_worth /ending /gives /emitted; case: (boolP (stops x)) => [f|nf].
+    by rewrite /draw -sumVZ; apply: sumV_eq => y; rewrite /row_of f subr0; ring.
+  by rewrite mulrC row_ofE.
+have coins x : none q x * coin_of Ms gamma c ends q x = ending q x.
+  rewrite /none /ending; case: (boolP (stops x)) => [f|nf]; first by rewrite mul1r /coin_of f.
+  by rewrite mulrC (coin_ofE q01 (q_later qle) nf).
+have := draft_near q1 c01 r0 r1 u; set m := `|_ - gives _ _ _|; have -> : m = 0 by rewrite /m rows subrr normr0.
+rewrite add0r (below_eq _ _ (e' := fun=> 0)); last by move=> z; rewrite /off coins rows !subrr normr0 addr0.
+have -> : below (fun=> 0) gamma [::] = 0 :> R.
+  elim: gamma [::] => //= n IH x; case: ifP => // _; rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y.
+  by rewrite IH addr0 mulr0.
+by rewrite normr_le0 subr_eq0 => /eqP.
+Qed.
+End AnySurvivals.
 
 (* Uniforms on a lattice: u = k / N, k = 0 .. N-1, as every generator of floating-point numbers gives
    them.  Coins decided by u < h or by u <= h, a last token looked up in a running sum, and the token of

@@ -61,7 +61,7 @@ Lemma rel_min e z z' : 0 <= e -> 0 <= z -> 0 <= z' -> rel e z z' -> rel e (Num.m
 Proof.
 move=> e0 z0 z'0 r; have [lo hi] := rel_range r.
 have [le|gt] := leP z 1.
-  by rewrite /rel; apply: le_trans r; have := min1_near z z'; rewrite (min_l le).
+  by rewrite /rel; apply: le_trans r; have := min_near 1 z z'; rewrite (min_l le).
 rewrite /rel mulr1; have [ge|lt] := leP 1 z'; first by rewrite subrr normr0.
 rewrite ler0_norm ?subr_le0 ?(ltW lt) // opprB; have [big|small] := leP 1 e.
   by apply: le_trans big; rewrite ler_subl_addr ler_addl.
@@ -73,19 +73,6 @@ Lemma rel_cut e z z' : 0 <= e -> 0 <= z -> rel e z z' -> 1 <= (1 - e) * z -> Num
 Proof.
 move=> e0 z0 r big; have [lo _] := rel_range r; rewrite !min_r //; first exact: le_trans lo.
 by apply: le_trans big _; rewrite ler_pimull // ler_subl_addr ler_addl.
-Qed.
-Lemma max0_rounds x y : rounds u x y -> `|Num.max y 0 - Num.max x 0| <= u * Num.max x 0.
-Proof.
-rewrite /rounds ler_norml => /andP[l h]; have u1' : 0 <= 1 - u by rewrite subr_ge0.
-have [le|gt] := leP x 0.
-  have y0 : y <= 0.
-    apply: le_trans (_ : (1 - u) * x <= _); last exact: mulr_ge0_le0.
-    by move: h; rewrite (ler0_norm le) mulrN ler_subl_addr addrC mulrBl mul1r.
-  by rewrite max_r // subrr normr0 mulr0.
-rewrite (gtr0_norm gt) in l h; have y0 : 0 <= y.
-  apply: le_trans (_ : (1 - u) * x <= _); first by rewrite mulr_ge0 // ltW.
-  by move: l; rewrite ler_subr_addr addrC mulrBl mul1r.
-by rewrite max_l // ler_norml l h.
 Qed.
 End Relative.
 

@@ -46,22 +46,45 @@ Lemma within_scale n z z' k : 0 <= k -> within n z z' -> within n (z * k) (z' * 
 Proof.
 move=> k0 w; rewrite /within -mulrBl normrM (ger0_norm k0) mulrA; exact: ler_wpmul2r.
 Qed.
-Lemma min1_near x x' : `|Num.min x' 1 - Num.min x 1| <= `|x' - x|.
-Proof.
-have [a|a] := leP x' 1; have [b|b] := leP x 1; rewrite ?subrr ?normr0 //.
-- by rewrite ler0_norm ?subr_le0 // opprB distrC; apply: le_trans (ler_norm _); rewrite ler_add2r ltW.
-- by rewrite ger0_norm ?subr_ge0 //; apply: le_trans (ler_norm _); rewrite ler_add2r ltW.
-Qed.
 Lemma max0_near x x' : `|Num.max x' 0 - Num.max x 0| <= `|x' - x|.
 Proof.
 have [a|a] := leP x' 0; have [b|b] := leP x 0; rewrite ?subrr ?normr0 ?subr0 //.
 - by rewrite sub0r normrN gtr0_norm // distrC; apply: le_trans (ler_norm _); rewrite ler_subr_addr ger_addl.
 - by rewrite gtr0_norm //; apply: le_trans (ler_norm _); rewrite ler_subr_addr ger_addl.
 Qed.
+Lemma max0_rounds x y : rounds x y -> `|Num.max y 0 - Num.max x 0| <= u * Num.max x 0.
+Proof.
+rewrite /rounds ler_norml => /andP[l h]; have u1' : 0 <= 1 - u by rewrite subr_ge0.
+have [le|gt] := leP x 0.
+  have y0 : y <= 0.
+    apply: le_trans (_ : (1 - u) * x <= _); last exact: mulr_ge0_le0.
+    by move: h; rewrite (ler0_norm le) mulrN ler_subl_addr addrC mulrBl mul1r.
+  by rewrite max_r // subrr normr0 mulr0.
+rewrite (gtr0_norm gt) in l h; have y0 : 0 <= y.
+  apply: le_trans (_ : (1 - u) * x <= _); first by rewrite mulr_ge0 // ltW.
+  by move: l; rewrite ler_subr_addr addrC mulrBl mul1r.
+by rewrite max_l // ler_norml l h.
+Qed.
+(* What is cut off and what is left move the same way. *)
+Lemma min_split k x x' :
+  `|(x' - Num.min x' k) - (x - Num.min x k)| + `|Num.min x' k - Num.min x k| = `|x' - x|.
+Proof.
+have [a|a] := leP x' k; have [b|b] := leP x k.
+- by rewrite !subrr normr0 add0r.
+- have l : x' <= x := le_trans a (ltW b).
+  rewrite subrr sub0r normrN (ger0_norm (_ : 0 <= x - k)) ?subr_ge0 ?(ltW b) // (ler0_norm (_ : x' - k <= 0)) ?subr_le0 //.
+  by rewrite (ler0_norm (_ : x' - x <= 0)) ?subr_le0 //; ring.
+- have l : x <= x' := le_trans b (ltW a).
+  rewrite subrr subr0 (ger0_norm (_ : 0 <= x' - k)) ?subr_ge0 ?(ltW a) // (ger0_norm (_ : 0 <= k - x)) ?subr_ge0 //.
+  by rewrite (ger0_norm (_ : 0 <= x' - x)) ?subr_ge0 //; ring.
+- by rewrite subrr normr0 addr0; congr `|_|; ring.
+Qed.
+Lemma min_near k x x' : `|Num.min x' k - Num.min x k| <= `|x' - x|.
+Proof. by rewrite -(min_split k x x') ler_addr. Qed.
 Lemma within_min n a a' : 0 <= a' -> within n a a' -> within n (Num.min a 1) (Num.min a' 1).
 Proof.
 move=> a0 w; have [le|gt] := leP a 1.
-  by rewrite /within; apply: le_trans w; have := min1_near a a'; rewrite (min_l le).
+  by rewrite /within; apply: le_trans w; have := min_near 1 a a'; rewrite (min_l le).
 rewrite /within mulr1; have [ge|lt] := leP 1 a'; first by rewrite subrr normr0 growth_ge0.
 rewrite ler0_norm ?subr_le0 ?(ltW lt) // opprB.
 have g0 := growth_ge0 n; have [big|small] := leP 1 (growth n).
@@ -168,153 +191,184 @@ Lemma depth_pairwise n f : depth (pairwise n f) = n.
 Proof. by elim: n f => //= n IH f; rewrite !IH maxnn. Qed.
 End StandardModel.
 
-(* One step: rows b and s, p the exact survival of the prefix and p' the computed one. *)
+(* One step: rows b and s, p the survival as it was computed. *)
 Section Step.
-Variables (V : vocabulary) (R : realFieldType) (u : R) (b s : V -> R) (p p' : R) (k d : nat).
+Variables (V : vocabulary) (R : realFieldType) (u : R) (b s : V -> R) (p : R) (d : nat).
 Hypotheses (u0 : 0 <= u) (u1 : u <= 1).
-Hypotheses (b0 : forall y, 0 <= b y) (s0 : forall y, 0 <= s y) (b1 : sumV b = 1) (s1 : sumV s = 1).
-Hypotheses (p01 : 0 <= p <= 1) (p'0 : 0 <= p' <= 1) (pw : within u k p p').
+Hypotheses (b0 : forall y, 0 <= b y) (s0 : forall y, 0 <= s y) (b1 : sumV b = 1).
+Hypotheses (p01 : 0 <= p <= 1).
 Notation rounds := (rounds u).
 Notation growth := (growth u).
 Notation within := (within u).
+Notation x := (excess b s p).
+Let up : 0 <= 1 + u. Proof. by rewrite addr_ge0 ?ler01. Qed.
+Let uu : 0 <= u * (1 + u). Proof. exact: mulr_ge0. Qed.
 Let p0 : 0 <= p. Proof. by case/andP: p01. Qed.
-Let p'ge0 : 0 <= p'. Proof. by case/andP: p'0. Qed.
+Let p1 : p <= 1. Proof. by case/andP: p01. Qed.
+Let x0 : 0 <= x. Proof. by apply: sumV_ge0 => y; apply: over_ge0. Qed.
+Let share0 : 0 <= share b s p. Proof. by apply: sumV_ge0 => y; rewrite le_minr s0 mulr_ge0. Qed.
+Let xp : x <= p. Proof. by rewrite excessE // ler_subl_addr ler_addl. Qed.
+Let x1 : x <= 1. Proof. exact: le_trans p1. Qed.
 
-Lemma share_ge0 : 0 <= share b s p.
-Proof. by apply: sumV_ge0 => y; rewrite le_minr s0 mulr_ge0. Qed.
-
-(* The next survival: the ratio, the product, the minimum. *)
-Theorem survival_near y r t : rounds (b y / s y) r -> rounds (p' * r) t -> 
-  within (k + 2) (next_p b s p y) (Num.min t 1) /\ 0 <= Num.min t 1 <= 1.
+Lemma ratio_near y r t : rounds (b y / s y) r -> rounds (p * r) t -> within 2 (p * (b y / s y)) t.
 Proof.
 move=> hr ht; have ra : 0 <= b y / s y by apply: divr_ge0.
-have rr := rounds_ge0 u1 ra hr; have pr : 0 <= p' * r by apply: mulr_ge0.
+have pr : 0 <= p * r by apply: mulr_ge0 => //; apply: rounds_ge0 hr.
+apply: (@within_trans _ _ u0 1 1 _ (p * r)) => //; last exact: rounds_within pr ht.
+by rewrite [p * (b y / _)]mulrC [p * r]mulrC; apply: within_scale => //; apply: rounds_within.
+Qed.
+Lemma next_near y r t : rounds (b y / s y) r -> rounds (p * r) t ->
+  `|s y * Num.min t 1 - Num.min (p * b y) (s y)| <= growth 2 * (p * b y) /\ 0 <= Num.min t 1 <= 1.
+Proof.
+move=> hr ht; have ra : 0 <= b y / s y by apply: divr_ge0.
+have rr := rounds_ge0 u1 ra hr; have pr : 0 <= p * r by apply: mulr_ge0.
 have t0 := rounds_ge0 u1 pr ht.
 split; last by rewrite le_minr t0 ler01 le_minl lexx orbT.
-apply: within_min => //; rewrite addn2 -addn1; apply: within_trans (pr) _ (rounds_within pr ht) => //.
-rewrite -addn1; apply: (@within_trans _ _ u0 _ _ _ (p' * (b y / s y))); first exact: mulr_ge0.
-  by rewrite -mulrA; apply: within_scale.
-by rewrite [p' * _]mulrC [p' * r]mulrC; apply: within_scale => //; apply: rounds_within.
+have pb : 0 <= p * b y by apply: mulr_ge0.
+have [z|nz] := eqVneq (s y) 0.
+  by rewrite z mul0r min_r // subrr normr0 mulr_ge0 // growth_ge0.
+rewrite minr_pmulr // mulr1; apply: le_trans (min_near _ _ _) _.
+have w := ratio_near hr ht.
+have -> : s y * t - p * b y = s y * (t - p * (b y / s y)) by rewrite mulrBr; congr (_ - _); rewrite mulrCA [s y * _]mulrC divfK.
+rewrite normrM (ger0_norm (s0 y)); apply: le_trans (ler_wpmul2l (s0 y) w) _.
+by rewrite mulrCA [s y * _]mulrCA [s y * (b y / s y)]mulrC divfK.
 Qed.
 
-(* The residual's weights, each two operations more. *)
+Lemma final_near y r t : rounds (b y / s y) r -> rounds (p * r) t -> `|Num.min t 1 - next_p b s p y| <= growth 2.
+Proof.
+move=> hr ht; have ra : 0 <= b y / s y by apply: divr_ge0.
+have rr := rounds_ge0 u1 ra hr; have pr : 0 <= p * r by apply: mulr_ge0.
+have w := within_min u0 (rounds_ge0 u1 pr ht) (ratio_near hr ht).
+rewrite /next_p -mulrA; apply: le_trans w _; apply: ler_pimulr; first exact: growth_ge0.
+by rewrite le_minl lexx orbT.
+Qed.
+
 Variables (w : V -> R) (z e : V -> R).
-Hypotheses (zr : forall y, rounds (p' * b y) (z y)) (er : forall y, rounds (z y - s y) (e y)).
+Hypotheses (zr : forall y, rounds (p * b y) (z y)) (er : forall y, rounds (z y - s y) (e y)).
 Hypothesis wE : forall y, w y = Num.max (e y) 0.
 Lemma weight_ge0 y : 0 <= w y. Proof. by rewrite wE le_maxr lexx orbT. Qed.
-Lemma weight_near y : `|w y - over b s p y| <= growth (k + 2) * (p * b y).
+Lemma weight_near y : `|w y - over b s p y| <= u * (1 + u) * (p * b y) + u * over b s p y.
 Proof.
-have pb : 0 <= p' * b y by apply: mulr_ge0.
-have z0 := rounds_ge0 u1 pb (zr y).
-have zw : within (k + 1) (p * b y) (z y).
-  by apply: within_trans (pb) _ (rounds_within pb (zr y)) => //; apply: within_scale.
+have pb : 0 <= p * b y by apply: mulr_ge0.
+have zn : `|Num.max (z y - s y) 0 - over b s p y| <= u * (p * b y).
+  apply: le_trans (max0_near _ _) _; have -> : z y - s y - (p * b y - s y) = z y - p * b y by ring.
+  by have := zr y; rewrite /rounds (ger0_norm pb).
 have -> : w y - over b s p y = (w y - Num.max (z y - s y) 0) + (Num.max (z y - s y) 0 - over b s p y) by ring.
 apply: le_trans (ler_norm_add _ _) _.
-have -> : growth (k + 2) * (p * b y) = u * ((1 + growth (k + 1)) * (p * b y)) + growth (k + 1) * (p * b y).
-  by rewrite addn2 -addn1 growthD growth1 [(k + 1)%N]addn1; ring.
-apply: ler_add; last first.
-  apply: le_trans zw; apply: le_trans (max0_near _ _) _.
-  by have -> : z y - s y - (p * b y - s y) = z y - p * b y by ring.
-apply: le_trans (_ : u * z y <= _); last by apply: ler_wpmul2l => //; apply: within_range.
-rewrite wE; have [neg|pos] := leP (z y - s y) 0.
-  have : e y <= 0.
-    have := er y; rewrite /rounds (ler0_norm neg) => /(le_trans (ler_norm _)).
-    rewrite ler_subl_addr mulrN => /le_trans; apply.
-    by rewrite addrC -{1}[z y - s y]mul1r -mulrBl mulr_ge0_le0 // subr_ge0.
-  by move=> e0; rewrite (max_r e0) subrr normr0 mulr_ge0.
-apply: le_trans (_ : `|e y - (z y - s y)| <= _).
-  by have := max0_near (z y - s y) (e y); rewrite (max_l (ltW pos)).
-apply: le_trans (er y) _; rewrite (ger0_norm (ltW pos)); apply: ler_wpmul2l => //.
-by rewrite ler_subl_addr ler_addl.
+have -> : u * (1 + u) * (p * b y) + u * over b s p y = u * (over b s p y + u * (p * b y)) + u * (p * b y) by ring.
+apply: ler_add => //; rewrite wE; apply: le_trans (max0_rounds u1 (er y)) _; apply: ler_wpmul2l => //.
+by have := le_trans (ler_norm _) zn; rewrite ler_subl_addl.
 Qed.
-Lemma weights_near : sumV (fun y => `|w y - over b s p y|) <= growth (k + 2) * p.
+Lemma weights_near : sumV (fun y => `|w y - over b s p y|) <= u * (1 + u) + u * x.
 Proof.
-apply: le_trans (sumV_le weight_near) _.
-by rewrite (sumV_eq (fun y => mulrA _ _ _)) sumVZ b1 mulr1.
+apply: le_trans (sumV_le weight_near) _; rewrite sumVD !sumVZ b1 mulr1.
+by rewrite ler_add2r ler_pimulr.
 Qed.
-Lemma weights_sum : `|sumV w - excess b s p| <= growth (k + 2) * p.
+Lemma weights_sum : `|sumV w - x| <= u * (1 + u) + u * x.
 Proof. by rewrite /excess -sumVB; apply: le_trans (sumV_norm _) weights_near. Qed.
-
 (* What a row drawn exactly by the computed weights costs, times how often it is drawn. *)
-Theorem row_near (r : V -> R) : (forall y, r y * sumV w = w y) -> sumV r = 1 -> (forall y, 0 <= r y) ->
-  excess b s p * total_variation (residual b s p) r <= growth (k + 2).
+Lemma row_near (r : V -> R) : (forall y, r y * sumV w = w y) -> sumV r = 1 -> (forall y, 0 <= r y) ->
+  sumV (fun y => `|x * r y - over b s p y|) / 2%:R <= u * (1 + u) + u * x.
 Proof.
-move=> rw r1 r0; have e0 : 0 <= excess b s p by apply: sumV_ge0 => y; apply: over_ge0.
-have g0 : 0 <= growth (k + 2) := growth_ge0 u0 _.
-have p1 : p <= 1 by case/andP: p01.
-have gp : growth (k + 2) * p <= growth (k + 2) by rewrite ler_pimulr.
-have [z0|nz] := eqVneq (excess b s p) 0; first by rewrite z0 mul0r.
-rewrite /total_variation mulrA -sumVZ ler_pdivr_mulr ?ltr0n //.
-apply: le_trans (_ : sumV (fun y => `|w y - over b s p y| + r y * `|sumV w - excess b s p|) <= _); last first.
-  rewrite sumVD sumVZr r1 mul1r mulr_natr mulr2n; apply: ler_add; [exact: le_trans weights_near gp | exact: le_trans weights_sum gp].
-apply: sumV_le => y; rewrite -{1}(ger0_norm e0) -normrM.
-have -> : excess b s p * (r y - residual b s p y) = (w y - over b s p y) - r y * (sumV w - excess b s p).
-  by rewrite /residual (negPf nz) -(rw y) mulrBr [excess b s p * (_ / _)]mulrC divfK //; ring.
+move=> rw r1 r0; rewrite ler_pdivr_mulr ?ltr0n //.
+apply: le_trans (_ : sumV (fun y => `|w y - over b s p y| + r y * `|sumV w - x|) <= _); last first.
+  by rewrite sumVD sumVZr r1 mul1r mulr_natr mulr2n; apply: ler_add; [exact: weights_near | exact: weights_sum].
+apply: sumV_le => y.
+have -> : x * r y - over b s p y = (w y - over b s p y) - r y * (sumV w - x) by rewrite -{1}(rw y); ring.
 by apply: le_trans (ler_norm_sub _ _) _; rewrite normrM (ger0_norm (r0 y)).
 Qed.
 
-(* The coin: e' the computed sum of the weights, then (e' + 1) - p' and the quotient. *)
+(* The coin: e' the computed sum of the weights, then (e' + 1) - p and the quotient. *)
 Variables (e' a' D' : R).
 Hypotheses (e'w : within d (sumV w) e') (e'0 : 0 <= e').
-Hypotheses (ar : rounds (e' + 1) a') (Dr : rounds (a' - p') D').
-Definition coin_error : R := growth (k + 2) * (1 + growth d) + u * (2%:R + u) * (2%:R + growth (k + 2 + d)) + u.
-Notation g := (growth (k + 2 + d)).
-Lemma sum_near_excess : `|e' - excess b s p| <= growth (k + 2) * (1 + growth d) * p + growth d * excess b s p.
+Hypotheses (ar : rounds (e' + 1) a') (Dr : rounds (a' - p) D').
+Definition sum_apart : R := u * (1 + u) * (1 + growth d).
+Definition twice : R := u * (2%:R + u) * (2%:R + sum_apart + growth d.+1).
+Definition coin_apart : R := sum_apart * (1 + u * (4%:R + u)) + u * (1 + u) + 2%:R * u * twice.
+Definition coin_kept : R := growth d.+1 * (1 + u * (4%:R + u)) + u * (3%:R + u).
+Let g0 n : 0 <= growth n := growth_ge0 u0 n.
+Let a0 : 0 <= sum_apart. Proof. by apply: mulr_ge0 => //; apply: addr_ge0; rewrite ?ler01. Qed.
+Lemma sum_near_excess : `|e' - x| <= sum_apart + growth d.+1 * x.
 Proof.
-have -> : e' - excess b s p = (sumV w - excess b s p) + (e' - sumV w) by ring.
+have -> : e' - x = (sumV w - x) + (e' - sumV w) by ring.
 apply: le_trans (ler_norm_add _ _) _.
-have -> : growth (k + 2) * (1 + growth d) * p + growth d * excess b s p
-  = growth (k + 2) * p + growth d * (excess b s p + growth (k + 2) * p) by ring.
+have -> : sum_apart + growth d.+1 * x
+  = (u * (1 + u) + u * x) + growth d * (x + (u * (1 + u) + u * x)).
+  by rewrite /sum_apart -addn1 growthD growth1; ring.
 apply: ler_add; first exact: weights_sum.
-apply: le_trans e'w _; apply: ler_wpmul2l; first exact: growth_ge0.
-by have := le_trans (ler_norm _) weights_sum; rewrite ler_subl_addr addrC.
+apply: le_trans e'w _; apply: ler_wpmul2l => //.
+by have := le_trans (ler_norm _) weights_sum; rewrite ler_subl_addl.
 Qed.
-(* Where D' is 0 any value will do.  What the sum is off counts with what is summed. *)
 Theorem coin_near h : (D' != 0 -> rounds (e' / D') h) ->
-  (1 - share b s p) * `|clipped h - h_block b s p| <= coin_error + growth d * excess b s p.
+  `|(1 - share b s p) * clipped h - x| <= coin_apart + coin_kept * x.
 Proof.
-move=> hr; set D := 1 - share b s p; set x := excess b s p.
-have p1 : p <= 1 by case/andP: p01.
-have x0 : 0 <= x by apply: sumV_ge0 => y; apply: over_ge0.
-have xp : x <= p by rewrite /x excessE // ler_subl_addr ler_addl; apply: share_ge0.
-have D1 : D <= 1 by rewrite ler_subl_addr ler_addl; apply: share_ge0.
-have DE : D = x + 1 - p by rewrite /x excessE // /D; ring.
-have D0 : 0 <= D by rewrite DE -addrA addr_ge0 // subr_ge0.
-have hx : D * h_block b s p = x by rewrite /x excessE //; apply: h_blockE.
-have gd0 : 0 <= growth d := growth_ge0 u0 _; have gk0 : 0 <= growth (k + 2) := growth_ge0 u0 _.
-have nx := sum_near_excess; rewrite -/x in nx; set N := _ + growth d * x in nx.
-have N1 : N <= growth (k + 2) * (1 + growth d) + growth d * x.
-  by rewrite ler_add2r ler_pimulr // mulr_ge0 // addr_ge0 ?ler01.
-have e1 : e' + 1 <= 2%:R + g.
-  have := le_trans (ler_norm _) nx; rewrite ler_subl_addr => /le_trans le.
-  have -> : 2%:R + g = growth (k + 2) * (1 + growth d) + growth d + 1 + 1.
-    by rewrite growthD -[2%:R]/(1 + 1); ring.
-  rewrite ler_add2r; apply: le; apply: ler_add; last exact: le_trans xp _.
-  by apply: le_trans N1 _; rewrite ler_add2l ler_pimulr // (le_trans xp).
-have Dx : 0 <= x + 1 - p by rewrite -DE.
-have [t [/andP[t0 t1] _ nD]] := coin_shared u0 u1 Dx e'0 p'0 ar Dr hr.
-rewrite -DE => le; rewrite -{1}(ger0_norm D0) -normrM mulrBr hx; apply: le_trans le _.
-have n0 : 0 <= shift_rounded u e' p' := le_trans (normr_ge0 _) nD.
-have n1 : shift_rounded u e' p' <= u * (2%:R + u) * (2%:R + g).
-  have -> : u * (2%:R + u) * (2%:R + g) = u * (2%:R + g) + u * ((2%:R + g) + u * (2%:R + g)) by rewrite -[2%:R]/(1 + 1); ring.
-  have ue : u * (e' + 1) <= u * (2%:R + g) by apply: ler_wpmul2l.
-  apply: ler_add => //; apply: ler_wpmul2l => //; apply: ler_add => //.
-  by apply: le_trans e1; rewrite ler_subl_addr ler_addl; case/andP: p'0.
-have kp : `|p' - p| <= N.
-  apply: le_trans pw _; apply: ler_paddr; first exact: mulr_ge0.
-  apply: ler_wpmul2r => //; apply: le_trans (_ : growth (k + 2) <= _); last by rewrite ler_pemulr // ler_addl.
-  by apply: growth_mono => //; apply: leq_addr.
-have -> : coin_error + growth d * x
-  = growth (k + 2) * (1 + growth d) + growth d * x + u * (2%:R + u) * (2%:R + g) + u by rewrite /coin_error; ring.
-apply: ler_add; first apply: ler_add.
-- apply: le_trans N1; have -> : N = (1 - t) * N + t * N by ring.
-  by apply: ler_add; apply: ler_wpmul2l => //; rewrite subr_ge0.
-- by apply: le_trans n1; rewrite ler_pimull //; case: ifP.
-- rewrite -mulrA ler_pimulr //; apply: le_trans t1; apply: ler_pimulr => //.
+move=> hr; have DE : 1 - share b s p = x + 1 - p by rewrite excessE //; ring.
+have Dx : 0 <= x + 1 - p by rewrite -addrA addr_ge0 // subr_ge0.
+have nx := sum_near_excess; set N := _ + _ * x in nx.
+have ex : e' <= x + N by have := le_trans (ler_norm _) nx; rewrite ler_subl_addl.
+have N1 : N <= sum_apart + growth d.+1 by rewrite ler_add2l ler_pimulr.
+have [t [/andP[t0 t1] tE nD]] := coin_shared u0 u1 Dx e'0 p01 ar Dr hr.
+rewrite DE subrr normr0 mulr0 addr0 => le; apply: le_trans le _.
+set n := shift_rounded u e' p in nD *; set S := e' + 1 - p in nD.
+have S0 : 0 <= S by rewrite /S -addrA addr_ge0 // subr_ge0.
+have n0 : 0 <= n := le_trans (normr_ge0 _) nD.
+have eone : 0 <= e' + 1 by rewrite addr_ge0 ?ler01.
+have nE : n = u * (1 + u) * (e' + 1) + u * S by rewrite /n /shift_rounded -/S; ring.
+have nt : n <= twice.
+  have e1 : e' + 1 <= 2%:R + sum_apart + growth d.+1.
+    have -> : 2%:R + sum_apart + growth d.+1 = (1 + (sum_apart + growth d.+1)) + 1 :> R by rewrite -[2%:R]/(1 + 1); ring.
+    by rewrite ler_add2r; apply: le_trans ex _; apply: ler_add.
+  apply: le_trans (_ : u * (2%:R + u) * (e' + 1) <= _).
+    have -> : u * (2%:R + u) * (e' + 1) = u * (1 + u) * (e' + 1) + u * (e' + 1) by rewrite -[2%:R]/(1 + 1); ring.
+    by rewrite nE ler_add2l; apply: ler_wpmul2l => //; rewrite ler_subl_addr ler_addl.
+  by apply: ler_wpmul2l e1; rewrite mulr_ge0 // addr_ge0 ?ler0n.
+set T := (if 0 < D' then t else 1).
+have [T0 T1 tT] : [/\ 0 <= T, T <= 1 & t <= T] by rewrite /T; case: ifP.
+have TS : T * S <= e' + n.
+  rewrite /T; case: (boolP (0 < D')) => [pos|npos]; last first.
+    rewrite mul1r; apply: ler_paddl e'0 _.
+    have := le_trans (ler_norm (S - D')) (_ : _ <= n); rewrite distrC => /(_ nD).
+    by apply: le_trans; rewrite ler_addl oppr_ge0 leNgt.
+  have tD : t * D' <= e'.
+    by rewrite (tE pos) -ler_pdivl_mulr // le_minl lexx.
+  have -> : t * S = t * D' + t * (S - D') by ring.
+  apply: ler_add => //; apply: le_trans (_ : 1 * n <= _); last by rewrite mul1r.
+  apply: le_trans (_ : t * n <= _); last exact: ler_wpmul2r.
+  by apply: ler_wpmul2l => //; apply: le_trans nD; rewrite distrC; apply: ler_norm.
+have own : T * n <= u * (1 + u) * (e' + 1) + u * (e' + n).
+  have -> : T * n = T * (u * (1 + u) * (e' + 1)) + u * (T * S) by rewrite {1}nE; ring.
+  apply: ler_add; last exact: ler_wpmul2l.
+  by rewrite ler_pimull // mulr_ge0.
+have tD : t * (x + 1 - p) <= e' + n + N.
+  have -> : t * (x + 1 - p) = t * S + t * (x - e') by rewrite /S; ring.
+  apply: ler_add.
+    by apply: le_trans TS; apply: ler_wpmul2r.
+  apply: le_trans (_ : t * `|x - e'| <= _); first by apply: ler_wpmul2l => //; apply: ler_norm.
+  by rewrite distrC; apply: le_trans nx; rewrite ler_pimull.
+have N0 : 0 <= N by apply: le_trans nx.
+apply: le_trans (_ : N + (u * (1 + u) * (e' + 1) + u * (e' + n)) + u * (e' + n + N) <= _).
+  apply: ler_add; last by rewrite -mulrA; apply: ler_wpmul2l.
+  apply: ler_add => //; apply: le_trans nx; rewrite ler_pimull // ler_subl_addr ler_addl //.
+apply: le_trans (_ : N + (u * (1 + u) * (x + N + 1) + u * (x + N + twice)) + u * (x + N + twice + N) <= _).
+  have en : e' + n <= x + N + twice by apply: ler_add.
+  apply: ler_add; last by apply: ler_wpmul2l => //; rewrite ler_add2r.
+  rewrite ler_add2l; apply: ler_add; last exact: ler_wpmul2l.
+  by apply: ler_wpmul2l => //; rewrite ler_add2r.
+have -> : coin_apart + coin_kept * x
+  = N + (u * (1 + u) * (x + N + 1) + u * (x + N + twice)) + u * (x + N + twice + N).
+  by rewrite /coin_apart /coin_kept /N; ring.
+exact: lexx.
 Qed.
 End Step.
 
-(* Block verification computed in floating point, under the standard model of Rounding.v. *)
+Lemma tv_triangle (V : vocabulary) (R : realFieldType) (r r' r'' : V -> R) :
+  total_variation r r'' <= total_variation r r' + total_variation r' r''.
+Proof.
+rewrite /total_variation -mulrDl ler_pmul2r ?invr_gt0 ?ltr0n // -sumVD; apply: sumV_le => y.
+have -> : r'' y - r y = (r'' y - r' y) + (r' y - r y) by ring.
+by rewrite addrC; apply: ler_norm_add.
+Qed.
+(* Block verification computed in floating point, under the standard model. *)
 
 (* The whole of block verification: survivals, coins and weights computed for every prefix, coins decided
    by F (exactly, or on a lattice), the last token drawn from a row within lambda of the computed weights. *)
@@ -324,14 +378,10 @@ Variables (u eta lambda : R) (d : nat) (F : R -> R).
 Hypotheses (u0 : 0 <= u) (u1 : u <= 1).
 Hypothesis decided : forall h, 0 <= h <= 1 -> 0 <= F h <= 1 /\ `|F h - h| <= eta.
 Notation p := (p_of Mb Ms c).
-Notation coin := (coin_of Ms gamma c ends p).
-Notation row := (row_of Mb Ms gamma c ends p).
 Notation stops := (final gamma ends).
 Notation b x := (Mb (c ++ x)).
 Notation s x := (Ms (c ++ x)).
 Variables (P : seq V -> R) (w drawn : seq V -> V -> R) (H : seq V -> R).
-
-(* The standard model, at every prefix: the survivals P, the weights w, the coins H. *)
 Definition survivals_computed : Prop := P [::] = 1 /\ forall x y, exists r t,
   [/\ rounds u (b x y / s x y) r, rounds u (P x * r) t & P (rcons x y) = Num.min t 1].
 Definition weights_computed x : Prop := exists z e : V -> R, forall y,
@@ -341,107 +391,314 @@ Definition coin_computed x : Prop := exists e a D,
 Hypotheses (Pc : survivals_computed) (wc : forall x, weights_computed x) (Hc : forall x, coin_computed x).
 Definition coin_used x : R := F (if stops x then P x else clipped (H x)).
 Hypotheses (drawn0 : forall x y, 0 <= drawn x y) (drawn1 : forall x, sumV (drawn x) = 1).
-(* The last token: from a row within lambda of one that is drawn exactly by the weights; at the end of the
-   draft, of the large model's. *)
 Hypothesis drawn_near : forall x, exists r : V -> R,
   [/\ sumV r = 1, forall y, 0 <= r y, total_variation r (drawn x) <= lambda &
       if stops x then r =1 b x else forall y, r y * sumV (w x) = w x y].
+Notation g := (growth u 2).
+Notation x_of x := (excess (b x) (s x) (P x)).
+Let g0 : 0 <= g := growth_ge0 u0 2.
+Let b0 x y := row_ge0 Mb (c ++ x) y.
+Let s0 x y := row_ge0 Ms (c ++ x) y.
+Let b1 x := row_sum Mb (c ++ x).
+Let s1 x := row_sum Ms (c ++ x).
 
-Lemma survivals_near x : within u (2 * size x) (p x) (P x) /\ 0 <= P x <= 1.
+Lemma survivals_range x : 0 <= P x <= 1.
 Proof.
-case: Pc => P1 Ps; elim/last_ind: x => [|x y [IH P01]].
-  by rewrite P1 /p_of /= /within subrr normr0 growth0 mul0r lexx ler01 lexx.
+case: Pc => P1 Ps; elim/last_ind: x => [|x y IH]; first by rewrite P1 lexx ler01.
 have [r [t [hr ht ->]]] := Ps x y.
-have := survival_near u0 u1 (row_ge0 Mb _) (row_ge0 Ms _) P01 IH hr ht.
-by rewrite size_rcons mulnS addnC p_of_rcons.
+by have [_] := next_near u0 u1 (b0 x) (s0 x) IH hr ht.
 Qed.
-Lemma tv_triangle (r r' r'' : V -> R) : total_variation r r'' <= total_variation r r' + total_variation r' r''.
+Let P0 x : 0 <= P x. Proof. by case/andP: (survivals_range x). Qed.
+Let P1 x : P x <= 1. Proof. by case/andP: (survivals_range x). Qed.
+(* The survivals that the law is compared with: as computed, but where the draft ends exact after the one before. *)
+Definition Q x : R := if rev x is y :: r
+  then (if stops x then next_p (b (rev r)) (s (rev r)) (P (rev r)) y else P x) else 1.
+Lemma Q_rcons x y : Q (rcons x y) = if stops (rcons x y) then next_p (b x) (s x) (P x) y else P (rcons x y).
+Proof. by rewrite /Q rev_rcons revK. Qed.
+Lemma Q_here x : ~~ stops x -> Q x = P x.
 Proof.
-rewrite /total_variation -mulrDl ler_pmul2r ?invr_gt0 ?ltr0n // -sumVD; apply: sumV_le => y.
-have -> : r'' y - r y = (r'' y - r' y) + (r' y - r y) by ring.
-by rewrite addrC; apply: ler_norm_add.
+case: Pc => Pone _; case/lastP: x => [|x y] nf; first by rewrite Pone.
+by rewrite Q_rcons (negPf nf).
 Qed.
-Definition coin_bound i : R := (if (i < gamma)%N then coin_error u (2 * i) d else growth u (2 * i)) + eta.
-Definition row_bound i : R := growth u (2 * i + 2).
-Let ple : forall x, ~~ stops x -> later Ms c p x <= p x := q_later (fun x y _ => p_of_le Mb Ms c x y).
-Let p01 := p_of_range Mb Ms c.
-Let coin_error_ge k : growth u k <= coin_error u k d.
+Lemma Q_range x : 0 <= Q x <= 1.
 Proof.
-have g0 n : 0 <= growth u n := growth_ge0 u0 n; have t0 : 0 <= 2%:R :> R := ler0n _ _.
-apply: ler_paddr u0 _; apply: ler_paddr.
-  by apply: mulr_ge0; [apply: mulr_ge0 | apply: addr_ge0]; rewrite // addr_ge0.
-apply: le_trans (_ : growth u (k + 2) <= _); first by apply: growth_mono => //; apply: leq_addr.
-by rewrite ler_pemulr // ler_addl.
+case/lastP: x => [|x y]; first by rewrite /Q lexx ler01.
+rewrite Q_rcons; case: ifP => _; last exact: survivals_range.
+exact: (next_p_range (b0 x) (s0 x)).
+Qed.
+Lemma Q_near x : `|P x - Q x| <= g.
+Proof.
+case: Pc => Pone Ps; case/lastP: x => [|x y]; first by rewrite Pone subrr normr0.
+rewrite Q_rcons; case: ifP => _; last by rewrite subrr normr0.
+have [r [t [hr ht ->]]] := Ps x y.
+exact: (final_near u0 u1 (b0 x) (s0 x) (survivals_range x) hr ht).
+Qed.
+Notation none := (none Ms gamma c ends Q).
+Notation ending := (ending Ms gamma c ends Q).
+(* What the next one is off from the exact one after it. *)
+Definition drift_most (x : seq V) : R := if ((size x).+1 < gamma)%N then g else 0.
+Notation G := drift_most.
+Let G0 x : 0 <= G x. Proof. by rewrite /G; case: ifP. Qed.
+Let Gg x : G x <= g. Proof. by rewrite /G; case: ifP. Qed.
+Definition drift x y : R := s x y * Q (rcons x y) - Num.min (P x * b x y) (s x y).
+Lemma drift_near x y : `|drift x y| <= G x * (P x * b x y).
+Proof.
+rewrite /drift Q_rcons; case: (boolP (stops (rcons x y))) => [f|].
+  by rewrite (next_pE (b0 x) (s0 x)) // subrr normr0 mulr_ge0 // mulr_ge0.
+rewrite /G /final negb_or -ltnNge size_rcons => /andP[-> _].
+have [_ Ps] := Pc; have [r [t [hr ht ->]]] := Ps x y.
+by have [] := next_near u0 u1 (b0 x) (s0 x) (survivals_range x) hr ht.
+Qed.
+Lemma drifts_near x : sumV (fun y => `|drift x y|) <= G x.
+Proof.
+apply: le_trans (sumV_le (drift_near x)) _; rewrite !sumVZ b1 mulr1.
+by rewrite ler_pimulr.
+Qed.
+Lemma drift_sum x : `|sumV (drift x)| <= G x.
+Proof. exact: le_trans (sumV_norm _) (drifts_near x). Qed.
+Lemma laterE x : later Ms c Q x = share (b x) (s x) (P x) + sumV (drift x).
+Proof. rewrite /later /share -sumVD; apply: sumV_eq => y; rewrite /drift; ring. Qed.
+Lemma endingE x : ~~ stops x -> ending x = x_of x - sumV (drift x).
+Proof. by move=> nf; rewrite /Precision.ending (negPf nf) laterE Q_here // excessE //; ring. Qed.
+Lemma emittedE x y : ~~ stops x -> emitted Mb Ms gamma c ends Q x y = over (b x) (s x) (P x) y - drift x y.
+Proof. move=> nf; rewrite /emitted (negPf nf) Q_here // overE /drift; ring. Qed.
+Lemma excess_le x : ~~ stops x -> x_of x <= ending x + G x.
+Proof.
+move=> nf; rewrite endingE //; have := le_trans (ler_norm _) (drift_sum x) => le.
+by rewrite -addrA ler_addl addrC subr_ge0.
+Qed.
+Let x0 x : 0 <= x_of x. Proof. by apply: sumV_ge0 => y; apply: over_ge0. Qed.
+Lemma ending_norm x : ~~ stops x -> `|ending x| <= ending x + 2%:R * G x.
+Proof.
+move=> nf; apply: le_trans (_ : x_of x + G x <= _).
+  rewrite endingE //; apply: le_trans (ler_norm_sub _ _) _; rewrite (ger0_norm (x0 x)) ler_add2l.
+  exact: drift_sum.
+have -> : ending x + 2%:R * G x = (ending x + G x) + G x by rewrite -[2%:R]/(1 + 1); ring.
+by rewrite ler_add2r; apply: excess_le.
 Qed.
 
-Lemma used_near x : (size x <= gamma)%N -> none Ms gamma c ends p x * `|coin_used x - coin x|
-  <= coin_bound (size x) + (if stops x then 0 else ending Ms gamma c ends p x * growth u d).
+(* The survivals as computed, in place of the exact ones. *)
+Lemma survivals_moved x y : ~~ stops x ->
+  `|emitted Mb Ms gamma c ends Q x y - emitted Mb Ms gamma c ends p x y| + s x y * `|Q (rcons x y) - p (rcons x y)|
+  <= `|Q x - p x| * b x y + 2%:R * G x * b x y.
 Proof.
-move=> le.
-have [Pw P01] := survivals_near x; have /andP[n0 n1] := none_range p01 ple x.
-have ge := coin_error_ge (2 * size x).
-set h := if stops x then P x else clipped (H x); have h01 : 0 <= h <= 1 by rewrite /h; case: ifP => // _; apply: clipped_range.
-have [_ hF] := decided h01; rewrite /coin_used -/h.
-have -> : F h - coin x = (F h - h) + (h - coin x) by ring.
-apply: le_trans (ler_wpmul2l n0 (ler_norm_add _ _)) _; rewrite mulrDr addrC /coin_bound [X in _ <= X]addrAC; apply: ler_add; last first.
-  by apply: le_trans hF; rewrite ler_pimull.
-rewrite /h coin_block /none /ending; case: ifP => f.
-  rewrite mul1r addr0; apply: le_trans Pw _; apply: le_trans (_ : growth u (2 * size x) <= _); last by case: ifP.
-  by rewrite ler_pimulr ?growth_ge0 //; case/andP: (p01 x).
-rewrite later_share -excessE ?row_sum // [_ * growth u d]mulrC; have [z [e we]] := wc x.
-have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
-have -> : (size x < gamma)%N by move/negbT: f; rewrite /final negb_or -ltnNge => /andP[].
+move=> nf; rewrite /emitted (negPf nf) Q_here //.
+have -> : s x y * `|Q (rcons x y) - p (rcons x y)| = `|s x y * Q (rcons x y) - s x y * p (rcons x y)|.
+  by rewrite -mulrBr normrM ger0_norm.
+rewrite p_of_min; set m := Num.min (p x * b x y) (s x y); set m' := Num.min (P x * b x y) (s x y).
+have -> : s x y * Q (rcons x y) = m' + drift x y by rewrite /drift /m'; ring.
+have dn : `|drift x y| <= G x * b x y.
+  by apply: le_trans (drift_near x y) _; apply: ler_wpmul2l => //; rewrite ler_pimull.
+have -> : `|P x - p x| * b x y = `|P x * b x y - p x * b x y| by rewrite -mulrBl normrM (ger0_norm (b0 x y)).
+rewrite -(min_split (s x y) (p x * b x y) (P x * b x y)) -/m -/m'.
+have -> : 2%:R * G x * b x y = G x * b x y + G x * b x y by rewrite -[2%:R]/(1 + 1); ring.
+have -> : P x * b x y - (m' + drift x y) - (p x * b x y - m)
+  = ((P x * b x y - m') - (p x * b x y - m)) - drift x y by ring.
+have -> : m' + drift x y - m = (m' - m) + drift x y by ring.
+rewrite [X in _ <= X]addrACA; apply: ler_add.
+  by apply: le_trans (ler_norm_sub _ _) _; rewrite ler_add2l.
+by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2l.
+Qed.
+
+Definition coin_bound : R := coin_apart u d + g * (1 + coin_kept u d).
+Definition row_bound h : R := u * (1 + u) + h * (1 + u + 2%:R * lambda).
+Let n0 k : 0 <= k%:R :> R. Proof. exact: ler0n. Qed.
+Let up : 0 <= 1 + u. Proof. by rewrite addr_ge0 ?ler01. Qed.
+Let un k : 0 <= u * (k%:R + u). Proof. by rewrite mulr_ge0 // addr_ge0. Qed.
+Let grown k : 0 <= growth u k := growth_ge0 u0 k.
+Let own k : 0 <= 1 + u * (k%:R + u). Proof. by rewrite addr_ge0 ?ler01. Qed.
+Let kept0 : 0 <= coin_kept u d.
+Proof. by rewrite addr_ge0 // mulr_ge0. Qed.
+Let apart0 : 0 <= coin_apart u d.
+Proof.
+have a0 : 0 <= sum_apart u d by apply: mulr_ge0; [exact: mulr_ge0 | rewrite addr_ge0 ?ler01].
+have t0 : 0 <= twice u d by apply: mulr_ge0; [exact: un | do 2!apply: addr_ge0 => //].
+apply: addr_ge0; last by rewrite mulr_ge0 // mulr_ge0.
+by apply: addr_ge0; rewrite mulr_ge0.
+Qed.
+Let coin0 : 0 <= coin_bound.
+Proof. by rewrite addr_ge0 // mulr_ge0 // addr_ge0 ?ler01. Qed.
+Let eta0 : 0 <= eta.
+Proof. by have [_] := decided (clipped_range (0 : R)); apply: le_trans. Qed.
+Let lambda0 : 0 <= lambda.
+Proof.
+have [r [_ _ le _]] := drawn_near [::]; apply: le_trans le.
+by rewrite /total_variation divr_ge0 ?ler0n // sumV_ge0.
+Qed.
+Let row0 h : 0 <= h -> 0 <= row_bound h.
+Proof.
+by move=> h0; apply: addr_ge0; apply: mulr_ge0 => //; apply: addr_ge0 => //; apply: mulr_ge0.
+Qed.
+
+Lemma coin_here x : (size x <= gamma)%N -> `|none x * coin_used x - ending x|
+  <= (eta + (if (size x < gamma)%N then coin_bound else g)) + (if stops x then 0 else ending x * coin_kept u d).
+Proof.
+move=> le; rewrite /coin_used; case: (boolP (stops x)) => [f|nf].
+  rewrite addr0 /Precision.none /Precision.ending f mul1r; have [_ hF] := decided (survivals_range x).
+  have -> : F (P x) - Q x = (F (P x) - P x) + (P x - Q x) by ring.
+  apply: le_trans (ler_norm_add _ _) _; apply: ler_add => //; apply: le_trans (Q_near x) _.
+  case: ifP => // _; apply: ler_paddl => //; apply: ler_pemulr => //; rewrite ler_addl //.
+have lt : (size x < gamma)%N by move: nf; rewrite /final negb_or -ltnNge => /andP[].
+rewrite lt; set h := clipped (H x); have h01 : 0 <= h <= 1 := clipped_range _; have [h0 h1] := andP h01.
+have [_ hF] := decided h01.
+have later0 : 0 <= later Ms c Q x by apply: sumV_ge0 => y; apply: mulr_ge0 => //; case/andP: (Q_range (rcons x y)).
+have later1 : later Ms c Q x <= 1.
+  by rewrite -(s1 x); apply: sumV_le => y; rewrite ler_pimulr //; case/andP: (Q_range (rcons x y)).
+have -> : none x * F h - ending x = none x * (F h - h) + (none x * h - ending x) by ring.
+apply: le_trans (ler_norm_add _ _) _; rewrite -addrA; apply: ler_add.
+  rewrite normrM; apply: le_trans hF; rewrite ler_pimull //.
+  by rewrite /Precision.none (negPf nf) ger0_norm ?subr_ge0 // ler_subl_addr ler_addl.
+have -> : none x * h - ending x = ((1 - share (b x) (s x) (P x)) * h - x_of x) + sumV (drift x) * (1 - h).
+  by rewrite endingE // /Precision.none (negPf nf) laterE; ring.
+have [z [e we]] := wc x; have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
 have zr y : rounds u (P x * b x y) (z y) by case: (we y).
 have er y : rounds u (z y - s x y) (e y) by case: (we y).
 have wE y : w x y = Num.max (e y) 0 by case: (we y).
-exact: (coin_near u0 u1 (row_ge0 Mb _) (row_ge0 Ms _) (row_sum Mb _) (p01 x) P01 Pw zr er wE e'w e'0 ar Dr Hr).
+have cn := coin_near u0 u1 (b0 x) (s0 x) (b1 x) (survivals_range x) zr er wE e'w e'0 ar Dr Hr.
+apply: le_trans (ler_norm_add _ _) _.
+apply: le_trans (_ : coin_apart u d + coin_kept u d * x_of x + g <= _).
+  apply: ler_add; first exact: cn.
+  rewrite normrM; apply: le_trans (Gg x); apply: le_trans (drift_sum x); rewrite ler_pimulr //.
+  by rewrite ger0_norm ?subr_ge0 // ler_subl_addr ler_addl.
+have -> : coin_bound + ending x * coin_kept u d = coin_apart u d + coin_kept u d * (ending x + g) + g.
+  by rewrite /coin_bound; ring.
+rewrite ler_add2r ler_add2l; apply: ler_wpmul2l => //; apply: le_trans (excess_le nf) _.
+by rewrite ler_add2l.
 Qed.
-Lemma drawn_row_near x : ending Ms gamma c ends p x * total_variation (row x) (drawn x)
-  <= (if (size x < gamma)%N then row_bound (size x) else 0) + ending Ms gamma c ends p x * lambda.
+Lemma row_here x (U : seq V -> V -> R) : (size x <= gamma)%N -> (forall x y, 0 <= U x y <= 1) ->
+  `|ending x * drawn_worth drawn U x - gives Mb Ms gamma c ends Q U x|
+  <= (if (size x < gamma)%N then row_bound (G x) else 0) + ending x * (u + lambda).
 Proof.
-have [r [r1 r0 rl re]] := drawn_near x; have e0 := ending_ge0 p01 ple x.
-have [Pw P01] := survivals_near x.
-apply: le_trans (ler_wpmul2l e0 (tv_triangle (row x) r (drawn x))) _; rewrite mulrDr; apply: ler_add; last exact: ler_wpmul2l.
-have nn : 0 <= (if (size x < gamma)%N then row_bound (size x) else 0) by case: ifP => // _; apply: growth_ge0.
-move: re; case: (boolP (stops x)) => f re.
-  have -> : total_variation (row x) r = 0; last by rewrite mulr0.
-  rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y.
-  by rewrite row_block f re subrr normr0.
-have lt : (size x < gamma)%N by move: f; rewrite /final negb_or -ltnNge => /andP[].
-rewrite lt /ending (negPf f) later_share -excessE ?row_sum //.
-have [z [e we]] := wc x.
-have -> : total_variation (row x) r = total_variation (residual (b x) (s x) (p x)) r.
-  by rewrite /total_variation; congr (_ / _); apply: sumV_eq => y; rewrite row_block (negPf f).
+move=> le U01; have [r [r1 r0 rl re]] := drawn_near x; have h2 : 0 <= 2%:R^-1 :> R by rewrite invr_ge0 ler0n.
+have -> : ending x * drawn_worth drawn U x - gives Mb Ms gamma c ends Q U x
+  = sumV (fun y => (ending x * drawn x y - emitted Mb Ms gamma c ends Q x y) * U x y).
+  by rewrite /drawn_worth /draw /gives -sumVZ -sumVB; apply: sumV_eq => y; ring.
+apply: le_trans (balanced _ (U01 x)) _; first by rewrite sumVB sumVZ drawn1 mulr1 emitted_sum subrr.
+move: re; case: (boolP (stops x)) => [f re|nf re].
+  have /andP[q0 _] := Q_range x.
+  rewrite /Precision.ending /emitted f; apply: ler_paddl; first by case: ifP => // _; apply: row0.
+  have -> : sumV (fun y => `|Q x * drawn x y - (Q x * b x y - 0)|) / 2%:R = Q x * total_variation r (drawn x).
+    rewrite /total_variation mulrA -sumVZ; congr (_ / _); apply: sumV_eq => y.
+    by rewrite subr0 -mulrBr normrM (ger0_norm q0) re.
+  by apply: ler_wpmul2l => //; apply: le_trans rl _; rewrite ler_addr.
+have lt : (size x < gamma)%N by move: nf; rewrite /final negb_or -ltnNge => /andP[].
+rewrite lt; have [z [e we]] := wc x.
 have zr y : rounds u (P x * b x y) (z y) by case: (we y).
 have er y : rounds u (z y - s x y) (e y) by case: (we y).
 have wE y : w x y = Num.max (e y) 0 by case: (we y).
-exact: (row_near u0 u1 (row_ge0 Mb _) (row_ge0 Ms _) (row_sum Mb _) (p01 x) P01 Pw zr er wE re r1 r0).
+have rn := row_near u0 u1 (b0 x) (b1 x) (survivals_range x) zr er wE re r1 r0.
+apply: le_trans (_ : `|ending x| * total_variation r (drawn x)
+   + sumV (fun y => `|x_of x * r y - over (b x) (s x) (P x) y|) / 2%:R
+   + (sumV (fun y => `|sumV (drift x)| * r y) + sumV (fun y => `|drift x y|)) / 2%:R <= _).
+  rewrite /total_variation mulrA -!mulrDl; apply: ler_wpmul2r => //; rewrite -sumVZ -!sumVD; apply: sumV_le => y.
+  rewrite emittedE //.
+  have -> : ending x * drawn x y - (over (b x) (s x) (P x) y - drift x y)
+    = ending x * (drawn x y - r y) + (x_of x * r y - over (b x) (s x) (P x) y)
+      + (- (sumV (drift x) * r y) + drift x y).
+    by rewrite (endingE nf); ring.
+  apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+    by apply: le_trans (ler_norm_add _ _) _; rewrite normrM.
+  by apply: le_trans (ler_norm_add _ _) _; rewrite normrN normrM (ger0_norm (r0 y)).
+have -> : row_bound (G x) + ending x * (u + lambda)
+  = (ending x + 2%:R * G x) * lambda + (u * (1 + u) + u * (ending x + G x)) + G x by rewrite /row_bound; ring.
+apply: ler_add; first apply: ler_add.
+- apply: le_trans (_ : `|ending x| * lambda <= _); first exact: ler_wpmul2l.
+  by apply: ler_wpmul2r => //; apply: ending_norm.
+- apply: le_trans rn _; rewrite ler_add2l; apply: ler_wpmul2l => //; exact: excess_le.
+- rewrite sumVZ r1 mulr1 ler_pdivr_mulr ?ltr0n // mulr_natr mulr2n.
+  by apply: ler_add; [exact: drift_sum | exact: drifts_near].
 Qed.
 
-(* The bound in gamma, the depth d of the sums and u; to first order d u if gamma > 1, and 2 gamma^2 u + 9 gamma u.  What sums
-   are off counts once, however many there are: one prefix is kept. *)
+(* To first order in u: (9 gamma + d - 1) u if gamma > 1, and 4 u if it is 1. *)
 Theorem block_rounding (U : seq V -> V -> R) : (forall x y, 0 <= U x y <= 1) ->
   `|draft Ms c ends gamma [::] (fun X => sub_verify coin_used drawn X U)
     - draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)|
-  <= \sum_(i < gamma) coin_bound i.+1 + (if (1 < gamma)%N then growth u d else 0) + \sum_(i < gamma) row_bound i + lambda.
+  <= gamma%:R * eta + gamma.-1%:R * (growth u 2 + row_bound (growth u 2) + coin_bound)
+    + (if (1 < gamma)%N then coin_kept u d * (1 + growth u 2) else 0)
+    + (if (0 < gamma)%N then growth u 2 + row_bound 0 else 0) + u + lambda.
 Proof.
-move=> U01; have -> : draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)
-    = draft Ms c ends gamma [::] (fun X => sub_verify coin row X U).
-  by have := @block_loop_sub _ _ Mb Ms gamma c ends U gamma [::] [::]; apply; [|left].
-have -> : \sum_(i < gamma) row_bound i = \sum_(i < gamma.+1) (if (i < gamma)%N then row_bound i else 0).
-  by rewrite big_ord_recr /= ltnn addr0; apply: eq_bigr => i _; rewrite ltn_ord.
-apply: (@near_law_kept _ _ Mb Ms gamma c ends p _ p01 ple coin_used drawn (fun i => coin_bound i)
-  (fun i => if (i < gamma)%N then row_bound i else 0) (growth u d) lambda U) => //.
-- move=> x; have [_ P01] := survivals_near x; rewrite /coin_used; set h := if _ then _ else _.
-  have h01 : 0 <= h <= 1 by rewrite /h; case: ifP => // _; apply: clipped_range.
+move=> U01.
+have c01 x : 0 <= coin_used x <= 1.
+  rewrite /coin_used; set h := if _ then _ else _.
+  have h01 : 0 <= h <= 1 by rewrite /h; case: ifP => // _; [exact: survivals_range | exact: clipped_range].
   by case: (decided h01).
-- move=> i _; have [_ e0] := decided (clipped_range (0 : R)).
-  apply: addr_ge0; last exact: le_trans e0.
-  by case: ifP => _; [apply: le_trans (coin_error_ge _) |]; apply: growth_ge0.
-- by move=> i; case: ifP => // _; apply: growth_ge0.
-- exact: growth_ge0.
-- exact: used_near.
-- by move=> x _; apply: drawn_row_near.
+have -> : draft Ms c ends gamma [::] (fun X => block_verify Mb Ms c X U)
+    = draft Ms c ends gamma [::] (fun X => sub_verify (coin_of Ms gamma c ends p) (row_of Mb Ms gamma c ends p) X U).
+  by have := @block_loop_sub _ _ Mb Ms gamma c ends U gamma [::] [::]; apply; [|left].
+have p1 : p [::] = 1 by [].
+rewrite (draft_exact p1 (p_of_range Mb Ms c) (fun x y _ => p_of_le Mb Ms c x y) U01).
+have Qone : Q [::] = 1 by [].
+have near := @draft_near _ _ Mb Ms gamma c ends Q coin_used drawn U Qone c01 drawn0 drawn1 U01.
+have moved := survivals_apart g0 p1 Qone survivals_moved U01.
+set v := draft _ _ _ _ _ _ in near *; set v' := all_gives _ _ _ _ _ Q _ _ _ in near moved.
+set v'' := all_gives _ _ _ _ _ p _ _ _ in moved *.
+have -> : v - v'' = (v' - v'') + (v - v') by ring.
+apply: le_trans (ler_norm_add _ _) _.
+have -> : gamma%:R * eta + gamma.-1%:R * (g + row_bound g + coin_bound)
+    + (if (1 < gamma)%N then coin_kept u d * (1 + g) else 0) + (if (0 < gamma)%N then g + row_bound 0 else 0) + u + lambda
+  = gamma.-1%:R * g + (gamma%:R * eta + gamma.-1%:R * (row_bound g + coin_bound)
+    + (if (0 < gamma)%N then g + row_bound 0 else 0)
+    + (if (1 < gamma)%N then coin_kept u d * (1 + g) else 0) + (u + lambda)) by ring.
+apply: ler_add; first exact: moved.
+apply: le_trans near _.
+pose row i := if (i.+1 < gamma)%N then row_bound g else if (i < gamma)%N then row_bound 0 else 0.
+pose level i := eta + (if (i < gamma)%N then coin_bound else g) + row i.
+pose kept x := if stops x then 0 else ending x * coin_kept u d.
+pose last x := ending x * (u + lambda).
+have rowE x : (if (size x < gamma)%N then row_bound (G x) else 0) = row (size x).
+  rewrite /row /G; case: ifP => lt; case: ifP => // lt'.
+  by rewrite (ltn_trans (ltnSn _) lt') in lt.
+have row_ge0 i : 0 <= row i by rewrite /row; case: ifP => _; [|case: ifP => // _]; apply: row0.
+have level0 i : (i <= gamma)%N -> 0 <= level i.
+  by move=> _; rewrite addr_ge0 // addr_ge0 //; case: ifP.
+have off_le x : (size x <= gamma)%N ->
+  off Ms gamma c ends Q coin_used (drawn_worth drawn U) (gives Mb Ms gamma c ends Q U) x <= (level (size x) + kept x) + last x.
+  move=> le; have -> : level (size x) + kept x + last x
+    = ((eta + (if (size x < gamma)%N then coin_bound else g)) + kept x) + (row (size x) + last x) by rewrite /level; ring.
+  by rewrite -rowE; apply: ler_add; [exact: coin_here | exact: row_here].
+have root : - ending [::] <= g.
+  case: (boolP (stops [::])) => [f|nf]; first by rewrite /Precision.ending f Qone; apply: le_trans g0; rewrite oppr_le0 ler01.
+  rewrite endingE // opprB; apply: le_trans (Gg [::]); apply: le_trans (drift_sum [::]); apply: le_trans (ler_norm _).
+  by rewrite ler_subl_addr ler_addl.
+have keeping : below Ms c ends kept gamma [::] <= (if (1 < gamma)%N then coin_kept u d * (1 + g) else 0).
+  case: ifP => [_|le]; last first.
+    have stop (y : V) : stops [:: y] = true by rewrite /final; move: le; case: (gamma) => [|[|n]].
+    move: le stop; rewrite /kept; case: (gamma) => [|[|n]] //= _ stop; case: ifP => _ //.
+    by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite ?stop /= addr0 mulr0.
+  have all := @below_ending _ _ Ms gamma c ends Q gamma [::] (coin_kept u d) (add0n gamma); rewrite Qone mul1r in all.
+  apply: le_trans (_ : below Ms c ends (fun x => ending x * coin_kept u d) gamma [::] <= _).
+    apply: below_le => x; rewrite /kept; case: ifP => // f; apply: mulr_ge0 => //.
+    by rewrite /Precision.ending f; case/andP: (Q_range x).
+  have -> : below Ms c ends (fun x => ending x * coin_kept u d) gamma [::] = coin_kept u d * (1 - ending [::]).
+    set B := below _ _ _ _ _ _ in all *; have -> : B = (ending [::] * coin_kept u d + B) - ending [::] * coin_kept u d by ring.
+    by rewrite all; ring.
+  by apply: ler_wpmul2l => //; rewrite ler_add2l.
+have lasts := @below_ending _ _ Ms gamma c ends Q gamma [::] (u + lambda) (add0n gamma); rewrite Qone mul1r in lasts.
+have levels := @below_levels _ _ Ms gamma c ends (fun x => level (size x)) level gamma [::] (add0n gamma)
+  (fun _ _ => lexx _) level0.
+apply: le_trans (_ : (row 0%N + ending [::] * (u + lambda))
+  + below Ms c ends (fun x => (level (size x) + kept x) + last x) gamma [::] <= _).
+  by rewrite -[row 0%N](rowE [::]); apply: ler_add; [apply: row_here | apply: below_le_here].
+rewrite (@belowD _ _ Ms c ends (fun x => level (size x) + kept x) last) (@belowD _ _ Ms c ends (fun x => level (size x)) kept).
+have count : row 0%N + \sum_(i < gamma) level i.+1
+  = gamma%:R * eta + gamma.-1%:R * (row_bound g + coin_bound) + (if (0 < gamma)%N then g + row_bound 0 else 0).
+  rewrite /level /row; case: (gamma) => [|n]; first by rewrite big_ord0 !mul0r !addr0.
+  have -> : n.+1.-1 = n by [].
+  have -> : n.+1%:R = n%:R + 1 :> R by rewrite -[n.+1]addn1 natrD.
+  case: n => [|n]; first by rewrite mulr0n big_ord_recr big_ord0 /=; ring.
+  rewrite 2!big_ord_recr /= !ltnn ltnSn (ltnNge n.+3) (leqW (leqnn _)) /= (eq_bigr (fun=> eta + coin_bound + row_bound g)); last first.
+    by move=> i _; rewrite !ltnS ltn_ord ltnW.
+  by rewrite sumr_const card_ord -mulr_natl -[n.+1]addn1 natrD; ring.
+have -> : gamma%:R * eta + gamma.-1%:R * (row_bound g + coin_bound)
+    + (if (0 < gamma)%N then g + row_bound 0 else 0)
+    + (if (1 < gamma)%N then coin_kept u d * (1 + g) else 0) + (u + lambda)
+  = (row 0%N + \sum_(i < gamma) level i.+1) + (if (1 < gamma)%N then coin_kept u d * (1 + g) else 0) + (u + lambda).
+  by rewrite count.
+set k := below Ms c ends kept gamma [::] in keeping *.
+set l := below Ms c ends (fun x => level (size x)) gamma [::] in levels *.
+set m := below Ms c ends last gamma [::].
+have -> : row 0%N + ending [::] * (u + lambda) + (l + k + m) = (row 0%N + l) + k + (ending [::] * (u + lambda) + m) by ring.
+by rewrite lasts ler_add2r; apply: ler_add => //; rewrite ler_add2l.
 Qed.
 End Whole.
 

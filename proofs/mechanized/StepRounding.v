@@ -485,7 +485,7 @@ have first : `|Num.min (z + t s) 1 - Num.min (a + t s) 1| <= coin_off u kap.
   by rewrite ler_pimulr // le_minl lexx orbT.
 have second : `|Num.min (Num.max (z + t' s) 0) 1 - Num.min (z + t s) 1| <= tau.
   have -> : Num.min (z + t s) 1 = Num.min (Num.max (z + t s) 0) 1 by rewrite [Num.max (z + t s) 0]max_l // addr_ge0.
-  apply: le_trans (min1_near _ _) _; apply: le_trans (max0_near _ _) _.
+  apply: le_trans (min_near 1 _ _) _; apply: le_trans (max0_near _ _) _.
   by have -> : z + t' s - (z + t s) = t' s - t s by ring.
 have third : `|clipped e - Num.min (Num.max (z + t' s) 0) 1| <= u.
   have mx := max0_rounds u1 he; rewrite /clipped.
@@ -569,7 +569,7 @@ have hq : `|h - (1 - q)| <= both u u.
 have cq : `|clipped h - (1 - q)| <= both u u.
   have -> : 1 - q = clipped (1 - q).
     by rewrite /clipped max_l ?subr_ge0 // min_l // ler_subl_addr ler_addl.
-  by apply: le_trans (min1_near _ _) _; apply: le_trans (max0_near _ _) _.
+  by apply: le_trans (min_near 1 _ _) _; apply: le_trans (max0_near _ _) _.
 have a'q : a' * q = b' by rewrite /q mulrCA mulfV ?mulr1 // gt_eqF.
 set r := 1 - Fd (clipped h); have r01 : 0 <= r <= 1 by rewrite subr_ge0 F1 ler_subl_addr ler_addl.
 have rq : `|q - r| <= both u u + eta.

@@ -115,7 +115,7 @@ move=> Hr; apply: le_trans (_ : sumV (fun y => `|b' y - b y| + ratio_error * b' 
 apply: sumV_le => y; have [r hr ->] := Hr y.
 have [z|nz] := eqVneq (q y) 0; first by rewrite z mul0r addr_ge0 // mulr_ge0.
 have qp : 0 < q y by rewrite lt0r nz q0.
-apply: le_trans (_ : q y * `|r - b y / q y| <= _); first by apply: ler_wpmul2l => //; apply: min1_near.
+apply: le_trans (_ : q y * `|r - b y / q y| <= _); first by apply: ler_wpmul2l => //; apply: min_near.
 rewrite -{1}(ger0_norm (q0 y)) -normrM mulrBr mulrCA mulfV // mulr1.
 have i0 : 0 <= o / (1 - o) by rewrite divr_ge0 // subr_ge0 ltW.
 have rq : rel (both 0 (o / (1 - o))) (b' y / q y) (b' y / Q y).

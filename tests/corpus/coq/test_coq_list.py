@@ -109,7 +109,7 @@ def test_each_theorem_over_the_reals_and_on_underflow_is_one_that_a_claim_rests_
     """``draftproof prove`` and the page of statements name them: IEEE formats are not left out."""
     stated = {name for names in THEOREMS.values() for name in names}
     assert {*coq.over_the_reals(MECHANIZED)} <= stated
-    assert {"block_absolute", "token_absolute", "list_matching_valid", "coin_shared", "near_law_kept"} <= stated
+    assert {"block_absolute", "token_absolute", "list_matching_valid", "coin_shared", "survivals_apart"} <= stated
     assert stated <= {*coq.listed(MECHANIZED)}
 
 

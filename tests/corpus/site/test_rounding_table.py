@@ -71,9 +71,9 @@ def test_the_worst_bounds_say_something_where_sums_are_short():
         assert rounding_table.worst_bound(rule, "float32", pairs) < 2e-3
         assert rounding_table.worst_bound(rule, "float32", cascade) < 1e-2
     block, multi_round = "block verification, gamma 8", "multi-round rejection, 8 levels of 4"
-    assert rounding_table.worst_bound(block, "float32", pairs) == pytest.approx(1.26e-5, rel=0.01)
+    assert rounding_table.worst_bound(block, "float32", pairs) == pytest.approx(5.3e-6, rel=0.01)
     assert rounding_table.worst_bound(block, "float32", in_order) == pytest.approx(9.1e-3, rel=0.01)
-    assert rounding_table.worst_bound(block, "bfloat16", pairs) == pytest.approx(0.87, rel=0.01)
+    assert rounding_table.worst_bound(block, "bfloat16", pairs) == pytest.approx(0.36, rel=0.01)
     assert rounding_table.worst_bound(multi_round, "float32", in_order) == pytest.approx(0.074, rel=0.01)
     assert " none |" in rounding_table.worst_table()
 
@@ -97,6 +97,11 @@ def test_beside_each_bound_in_float32_stands_what_a_search_finds_and_it_is_no_mo
 def test_bounds_of_sums_in_order_are_met_within_their_order_of_magnitude(found):
     sharp = [row for row in found if row.order == IN_ORDER and not row.what.startswith(("multi-round", "hierarchical"))]
     assert len(sharp) == 5 and all(row.bound < 9 * row.found for row in sharp)
+
+
+def test_block_verifications_bounds_are_within_ten_times_what_is_found_where_sums_are_in_pairs_or_in_order(found):
+    rows = [row for row in found if row.what.startswith("block") and row.order != CASCADE]
+    assert len(rows) == 6 and all(row.bound < 10 * row.found for row in rows)
 
 
 @pytest.mark.parametrize("what", ["relative error of one sum", "block verification, gamma 8"])
