@@ -203,7 +203,7 @@ class Sandbox:
         What they print and change is not known here until ``take_in``. Any thread may ask them.
         """
         made, first = list[Sandbox](), self._first
-        for _ in range(len(first.pipes) if first and not first.ended else 0):
+        while first and not first.ended and first.pipes:
             part = copy.copy(self)
             try:
                 part._child, part._first = first.copied(), None

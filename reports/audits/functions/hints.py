@@ -66,7 +66,8 @@ def _beyond_float32(evidence: Evidence) -> bool:
     allowed = _allowed_in_float32(evidence)
     if verdict_rule.decide(float(evidence.total_variation), allowed, allowed) == REFUTED:
         return True
-    return bool(evidence.detail.wide and evidence.witness) and any(map(_entry_beyond, evidence.witness.entries))
+    entries = evidence.witness.entries if evidence.detail.wide and evidence.witness else ()
+    return any(map(_entry_beyond, entries))
 
 
 def _entry_beyond(entry: LawEntry) -> bool:
