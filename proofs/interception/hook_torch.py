@@ -131,7 +131,7 @@ class Following(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         named = _named(func)
-        if named.of_chance or holds(args, kwargs, FOLLOWED):
+        if named.of_chance or kwargs.get("generator") is not None or holds(args, kwargs, FOLLOWED):
             result = self._followed(func, named, args, kwargs)
         else:
             result = func(*args, **kwargs)
@@ -150,7 +150,8 @@ class Following(TorchFunctionMode):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
             return RANDOM[name](self, func, *args, **kwargs)
-        if named.of_chance and name not in RANDOM and not (name == "dropout" and not kwargs.get("training", True)):
+        draws = named.of_chance or kwargs.get("generator") is not None  # an engine's own operators take one, too
+        if draws and name not in RANDOM and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
         noise = holds(args, kwargs, NoiseTensor)
         if not noise and not holds(args, kwargs, TRACED):

@@ -107,6 +107,28 @@ def test_what_draws_past_the_functions_that_are_followed_has_no_law(sandbox, fun
     assert not found.known and "is not followed" in found.reason
 
 
+OPERATOR = """
+import torch
+
+library = torch.library.Library("an_engine", "DEF")
+library.define("coin(Tensor like, *, Generator? generator=None) -> Tensor")
+
+
+@torch.library.impl(library, "coin", "CPU")
+def coin(like, generator=None):
+    with torch._C.DisableTorchFunction():  # as an operator in C++ draws
+        return torch.rand(like.shape, generator=generator)
+"""
+
+
+def test_an_operator_of_an_engine_that_takes_the_generator_has_no_law(torch_child, tmp_path):
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["3/4", "1/4"]})
+    rare = RARE.format("torch.ops.an_engine.coin(torch.ones(()), generator=generator)").removeprefix("\nimport torch\n")
+    (tmp_path / "operator.py").write_text(OPERATOR + rare)
+    found = measure(torch_child("float64"), "sometimes_the_draft", problem, tmp_path / "operator.py")
+    assert not found.known and "coin at operator.py" in found.reason
+
+
 def test_every_function_of_torch_that_takes_a_generator_is_known():
     import torch
 
