@@ -2,7 +2,7 @@
 
 python benchmarks/jobs.py [ROUNDS]. Limits: two jobs are at least 1.7 times as fast as one, eight at least 5 times. Jobs
 that take more cores than there are are named, and not measured. Also printed: the part of an audit's processor time
-that its own process takes. It is one thread at a time, so no number of jobs is faster than that part allows.
+that its own process takes, mostly one thread at a time: it limits what more jobs can gain.
 """
 
 import importlib.util
